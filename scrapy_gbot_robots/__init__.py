@@ -1,0 +1,44 @@
+"""Google's robots.txt semantics for Scrapy: what Googlebot would do with a robots.txt, a Scrapy spider does.
+
+Importing this package loads neither scrapy, twisted nor redis: each public name is loaded on first use (PEP 562).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Addon": "addon",
+    "Crawler": "core.agents",
+    "GbotRobotParser": "robotparser",
+    "GbotRobotsTxtMiddleware": "middleware",
+    "Origin": "core.urls",
+    "RobotsTxt": "core.robots",
+    "Rule": "core.rules",
+    "Rules": "core.rules",
+    "SitemapDiscovery": "sitemaps",
+    "Verdict": "core.rules",
+}
+
+__all__ = sorted(_HOME)
+
+if TYPE_CHECKING:
+    from .core.agents import Crawler
+    from .core.robots import RobotsTxt
+    from .core.rules import Rule, Rules, Verdict
+    from .core.urls import Origin
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value  # so that the next use does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

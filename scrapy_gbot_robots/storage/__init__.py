@@ -1,0 +1,1 @@
+"""Where robots.txt entries live between runs and between processes."""
