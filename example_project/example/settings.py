@@ -1,0 +1,25 @@
+"""The project's settings. The first one is all that scrapy-gbot-robots needs; the others are its defaults, to play with."""
+
+# Switches everything on: robots.txt is obeyed as Googlebot obeys it, and sitemaps are found by themselves.
+ADDONS = {"scrapy_gbot_robots.Addon": 500}
+
+# Whose rules count: the product token in front of the "/" is looked for in each robots.txt.
+USER_AGENT = "examplebot/1.0 (+https://example.com/bot)"
+
+# Where robots.txt files are kept between runs: "sqlite" (in .scrapy/), "redis" (shared by a fleet) or "memory".
+# GBOT_ROBOTS_STORAGE = "sqlite"
+
+# What an unreachable robots.txt (a 5xx, a 429, no answer) means over time: "google", "google-2026", "rfc9309", "allow".
+# GBOT_ROBOTS_UNREACHABLE = "google"
+
+# How long requests wait for an unreachable robots.txt before they are given up, in seconds.
+# GBOT_ROBOTS_UNREACHABLE_WAIT_SECS = 60
+
+# What is done with sitemaps that robots.txt files list: "feed" them to a SitemapSpider, "collect" only, or "off".
+# GBOT_ROBOTS_SITEMAPS = "feed"
+
+BOT_NAME = "example"
+SPIDER_MODULES = ["example.spiders"]
+NEWSPIDER_MODULE = "example.spiders"
+CONCURRENT_REQUESTS_PER_DOMAIN = 2
+DOWNLOAD_DELAY = 0.5

@@ -1,0 +1,1 @@
+"""The project's spiders: `demo` needs no network, `discover` takes hosts."""

@@ -1,0 +1,54 @@
+"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}`: everything on, in one line; what the user set wins."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.utils.misc import load_object
+
+from .middleware import GbotRobotsTxtMiddleware
+from .robotparser import GbotRobotParser
+from .settings import GbotSettings
+from .sitemaps import SitemapDiscovery
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
+
+logger = logging.getLogger(__name__)
+
+
+class Addon:
+    """Switches the middleware, the parser and sitemap discovery on."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Change `settings` at add-on priority, which is below the project's, the spider's and the command line's.
+
+        Raises:
+            ValueError: one of the plugin's settings has a value it may not have.
+        """
+        GbotSettings.of(settings)
+        settings.set("ROBOTSTXT_OBEY", True, "addon")
+        settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", SitemapDiscovery, 0)
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            logger.warning("ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on")
+        self._replace_middleware(settings)
+
+    @staticmethod
+    def _replace_middleware(settings: BaseSettings) -> None:
+        configured = {load_object(name): at for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items()}
+        if GbotRobotsTxtMiddleware in configured:
+            return
+        position = configured.get(RobotsTxtMiddleware, POSITION)
+        if position is None:
+            logger.warning(
+                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware: the scrapy-gbot-robots add-on does not "
+                "put its own in its place"
+            )
+            return
+        settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", RobotsTxtMiddleware, None)
+        settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", GbotRobotsTxtMiddleware, position)

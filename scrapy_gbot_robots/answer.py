@@ -1,0 +1,112 @@
+"""What a crawl keeps of one origin's robots.txt: the state it is in, and the rules of the agents that asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .core.rules import Verdict
+from .policy.ladder import State
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .core.agents import Crawler as Agent
+    from .core.rules import Rules
+    from .core.urls import Origin
+    from .policy.entry import Entry
+    from .policy.ladder import Decision
+
+BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
+
+_MOST_AGENTS = 16  # whose rules are held at a time; a crawl has one, rarely a few
+_BYTES_EACH = 1000  # a guess of what an answer weighs by itself
+_BYTES_PER_BYTE = 3  # a guess of what the rules of a file weigh, per byte of it
+
+
+class Answer:
+    """The answer that requests of one origin get.
+
+    Attributes:
+        origin: whose.
+        state: full allow, full disallow, or the rules decide.
+        why: the reason for the state, in words.
+        status: status code behind it; None if there was no answer, or none yet.
+        temporary: whether it stands in for an answer that could not be had.
+        temporary_since: when this crawl first met with that; seconds since the epoch.
+        ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
+        weight: roughly how many bytes of memory this takes.
+    """
+
+    __slots__ = (
+        "_rules",
+        "ask_at",
+        "origin",
+        "refresh_at",
+        "state",
+        "status",
+        "temporary",
+        "temporary_since",
+        "weight",
+        "why",
+    )
+
+    def __init__(self, origin: Origin, decision: Decision, status: int | None, temporary_since: float) -> None:
+        self.origin = origin
+        self.state = decision.state
+        self.why = decision.why
+        self.status = status
+        self.temporary = decision.temporary
+        self.temporary_since = temporary_since
+        self.ask_at = decision.ask_at
+        self.refresh_at = decision.refresh_at
+        self.weight = _BYTES_EACH
+        self._rules: dict[Agent, Rules] = {}
+
+    @classmethod
+    def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
+        """The answer that follows from what is known of `origin`; `held` is the one that stood until `now`."""
+        since = held.temporary_since if held is not None and held.temporary else now
+        answer = cls(origin, decision, _status(entry), since)
+        if held is not None and (held.state, held.ask_at) == (answer.state, answer.ask_at):
+            answer._rules.update(held._rules)  # the same copy, asked for another agent
+            answer.weight = held.weight
+        return answer
+
+    @classmethod
+    def broken(cls, origin: Origin, now: float) -> Self:
+        """The answer when looking `origin` up failed for reasons of our own: full disallow, for a short while."""
+        ask_at = now + BROKEN_SECS
+        why = "looking up its robots.txt failed"
+        decision = Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at, copy=None)
+        return cls(origin, decision, None, now)
+
+    @property
+    def bars_for_now(self) -> bool:
+        """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
+        return self.temporary and self.state is State.FULL_DISALLOW
+
+    def knows(self, agent: Agent) -> bool:
+        """Whether `verdict` and `allowed` can be asked for `agent`."""
+        return self.state is not State.RULES or agent in self._rules
+
+    def learn(self, agent: Agent, rules: Rules, body_bytes: int) -> None:
+        """Keep the rules of one more agent, read from a body of `body_bytes` bytes."""
+        if len(self._rules) >= _MOST_AGENTS:
+            self._rules.clear()
+        self._rules[agent] = rules
+        self.weight += body_bytes * _BYTES_PER_BYTE
+
+    def allowed(self, url: str, agent: Agent) -> bool:
+        """Whether `agent` may fetch `url`, the fast way."""
+        return self._rules[agent].allowed(url) if self.state is State.RULES else self.state is State.FULL_ALLOW
+
+    def verdict(self, url: str, agent: Agent) -> Verdict:
+        """Whether `agent` may fetch `url`, and why."""
+        if self.state is State.RULES:
+            return self._rules[agent].verdict(url)
+        return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
+
+
+def _status(entry: Entry | None) -> int | None:
+    known = None if entry is None else entry.outage or entry.copy
+    return None if known is None else known.status

@@ -1,0 +1,109 @@
+"""Waiting, threads and background work, the same under the asyncio reactor, another reactor, and without a reactor.
+
+Scrapy lets a coroutine await only asyncio futures in the first and last case and only Deferreds in the other; what is
+here returns what may be awaited wherever it runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+logger = logging.getLogger(__name__)
+
+try:
+    from scrapy.utils.asyncio import run_in_thread
+except ImportError:  # before Scrapy 2.15, where there is always a reactor
+
+    async def run_in_thread(func: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call `func` in a thread and return its result, as Scrapy 2.15 and newer do."""
+        from twisted.internet.threads import deferToThread  # noqa: PLC0415  installs a reactor where there is none
+
+        result: _T = await maybe_deferred_to_future(deferToThread(func, *args, **kwargs))
+        return result
+
+
+__all__ = ["Background", "Closing", "Turnstile", "pause", "run_in_thread"]
+
+
+class Closing(Exception):  # noqa: N818  not an error
+    """The crawl is closing; there is nothing left to wait for."""
+
+
+async def pause(secs: float) -> None:
+    """Wait for `secs` seconds; a cancelled wait leaves no timer behind."""
+    over: Deferred[None] = Deferred()
+    timer = call_later(secs, over.callback, None)
+    try:
+        await maybe_deferred_to_future(over)
+    finally:
+        timer.cancel()
+
+
+class Turnstile:
+    """Lets everybody who waits go on at once, and everybody who comes later straight through.
+
+    Each waiter has a Deferred of its own: one that is shared hands its result to the first waiter only.
+    """
+
+    __slots__ = ("_opened", "_waiting")
+
+    def __init__(self) -> None:
+        self._opened = False
+        self._waiting: set[Deferred[None]] = set()
+
+    async def wait(self) -> None:
+        """Wait until `open` is called. A waiter that is cancelled harms no other."""
+        if self._opened:
+            return
+        turn: Deferred[None] = Deferred()
+        self._waiting.add(turn)
+        try:
+            await maybe_deferred_to_future(turn)
+        finally:
+            self._waiting.discard(turn)
+
+    def open(self) -> None:
+        """Let all waiters go on."""
+        self._opened = True
+        for turn in list(self._waiting):
+            if not turn.called:
+                turn.callback(None)
+
+
+class Background:
+    """Coroutines that run on their own: none is lost to the garbage collector, none outlives the crawl."""
+
+    def __init__(self) -> None:
+        self._running: set[Deferred[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work`; an exception in it is logged."""
+        running = deferred_from_coro(work)
+        self._running.add(running)
+        running.addErrback(_log_unless_cancelled)
+        running.addBoth(lambda _: self._running.discard(running))
+
+    def cancel(self) -> None:
+        """Cancel whatever still runs."""
+        for running in list(self._running):
+            running.cancel()
+
+
+def _log_unless_cancelled(failure: Any) -> None:
+    import asyncio  # noqa: PLC0415  only the failing path needs it
+
+    from twisted.internet.defer import CancelledError  # noqa: PLC0415
+
+    if not failure.check(CancelledError, asyncio.CancelledError):
+        logger.error("Unexpected error in background work: %s", failure.value, exc_info=failure.value)

@@ -1,0 +1,108 @@
+"""Requests that wait for a robots.txt: outside the downloader, bounded in number, and not lost when the crawl closes.
+
+A waiting request takes none of `CONCURRENT_REQUESTS`, so an origin that does not answer costs the others nothing. The
+crawl stays open while requests wait. When it begins to close, the waiting ends at once: `Closing` is raised, and the
+middleware gives the request back to the scheduler, which keeps it if there is a JOBDIR.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, Deferred
+
+from .concurrency import Closing
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+_T = TypeVar("_T")
+
+MOST_ASIDE = 1000  # requests; those beyond it wait inside the downloader, which then takes no more from the scheduler
+_LOOK_SECS = 0.25
+
+
+class Holds:
+    """The requests of one crawl that wait for a robots.txt."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._aside = 0
+        self._waiting: set[Deferred[Any]] = set()
+        self.closing = False
+        self._looking = create_looping_call(self._look)
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._spider_idle, signals.spider_idle)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    async def wait(self, request: Request, wanted: Coroutine[Any, Any, _T]) -> _T:
+        """Await `wanted` with `request` set aside.
+
+        Raises:
+            Closing: the crawl began to close first.
+        """
+        if self.closing:
+            wanted.close()
+            raise Closing
+        with self._set_aside(request):
+            waiting: Deferred[_T] = deferred_from_coro(wanted)
+            self._waiting.add(waiting)
+            try:
+                return await maybe_deferred_to_future(waiting)
+            except (CancelledError, asyncio.CancelledError):
+                if self.closing:
+                    raise Closing from None
+                raise
+            finally:
+                self._waiting.discard(waiting)
+
+    @contextmanager
+    def _set_aside(self, request: Request) -> Iterator[None]:
+        """Take the request out of what the downloader counts against CONCURRENT_REQUESTS, as long as there is room."""
+        engine = self._crawler.engine
+        active = engine.downloader.active if engine is not None else set()
+        if request not in active or self._aside >= MOST_ASIDE:
+            yield
+            return
+        active.discard(request)
+        self._aside += 1
+        self._call_for_more()
+        try:
+            yield
+        finally:
+            self._aside -= 1
+            active.add(request)
+
+    def _call_for_more(self) -> None:
+        """Let the engine fill the place that became free now, and not only at its next heartbeat, seconds later."""
+        slot = getattr(self._crawler.engine, "_slot", None)
+        if slot is not None:
+            slot.nextcall.schedule()
+
+    def _spider_opened(self) -> None:
+        self._looking.start(_LOOK_SECS, now=False)
+
+    def _look(self) -> None:
+        """See whether the crawl has begun to close: Scrapy has no signal for it that comes before the scheduler closes."""
+        slot = getattr(self._crawler.engine, "_slot", None)
+        if slot is not None and slot.closing is not None and not self.closing:
+            self.closing = True
+            for waiting in list(self._waiting):
+                waiting.cancel()
+
+    def _spider_idle(self) -> None:
+        if self._aside:
+            raise DontCloseSpider
+
+    def _spider_closed(self) -> None:
+        if self._looking.running:
+            self._looking.stop()

@@ -1,0 +1,140 @@
+"""The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
+
+It subclasses Scrapy's own and stands in its place, under the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
+request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/...`). What it adds is in `lookup` (one answer per origin)
+and in `holds` (waiting that costs nothing).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
+
+from .concurrency import Closing, pause
+from .core.agents import Crawler as Agent
+from .core.rules import Verdict
+from .core.urls import Origin
+from .exceptions import ForbiddenByRobotsTxt
+from .fetch import Fetcher
+from .holds import Holds
+from .lookup import Lookup
+from .robotparser import GbotRobotParser
+from .settings import GbotSettings
+from .signals import request_forbidden
+from .store import Store, driver_for
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from .answer import Answer
+
+SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+
+_RETURNED = "gbot_robots_returned"  # request.meta key: given back to the scheduler when the crawl closed
+
+logger = logging.getLogger(__name__)
+
+
+class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
+    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
+        self._settings = GbotSettings.of(crawler.settings)
+        self._holds = Holds(crawler)
+        store = Store(driver_for(self._settings, crawler), crawler.stats)
+        self._lookup = Lookup(crawler, self._settings, store, Fetcher(crawler, self._settings))
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        _warn_of_other_parser(crawler)
+
+    async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
+        """Let `request` go on (None), or give it back to the scheduler of a crawl that is closing (a Request).
+
+        Raises:
+            ForbiddenByRobotsTxt: it may not be fetched.
+        """
+        if request.meta.get("dont_obey_robotstxt") or not request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT):
+            return None
+        try:
+            origin = Origin.of(request.url)
+        except ValueError as error:
+            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+        if Origin.of_robots_txt(request.url) is not None:
+            return None  # a robots.txt itself is never disallowed (RFC 9309 2.2.2)
+        agent = Agent.of(self._user_agent(request))
+        answer = self._lookup.known(origin, agent)
+        if answer is None or answer.bars_for_now:
+            try:
+                answer = await self._holds.wait(request, self._settled(origin, agent, request))
+            except Closing:
+                return self._given_back(request, origin)
+        if answer.allowed(request.url, agent):
+            return None
+        raise self._forbidden(request, answer.verdict(request.url, agent), answer)
+
+    async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
+        """The answer for `origin`; while it is a disallow for want of a robots.txt, that is asked for again, for a time."""
+        while True:
+            answer = await self._lookup.ask(origin, agent, request)
+            ends = answer.temporary_since + self._settings.unreachable_wait_secs
+            now = time.time()
+            if not answer.bars_for_now or now >= ends:
+                return answer
+            await pause(max(0.0, min(ends, answer.ask_at) - now))
+
+    def _user_agent(self, request: Request) -> str:
+        """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else the one that the request will carry."""
+        if self._robotstxt_useragent:
+            return self._robotstxt_useragent
+        sent = request.headers.get("User-Agent")
+        return sent.decode("latin-1") if sent else self._default_useragent
+
+    def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
+        logger.debug(
+            "Forbidden by robots.txt: %(request)s: %(verdict)s%(source)s",
+            {
+                "request": request,
+                "verdict": verdict,
+                "source": f" of {answer.origin.robots_url}" if answer is not None else "",
+            },
+            extra={"spider": self.crawler.spider},
+        )
+        self.crawler.stats.inc_value("robotstxt/forbidden")
+        error = ForbiddenByRobotsTxt(verdict, *((answer.origin, answer.state) if answer is not None else ()))
+        self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
+        return error
+
+    def _given_back(self, request: Request, origin: Origin) -> Request:
+        """Hand a request that waited back to the scheduler, which keeps it if there is a JOBDIR.
+
+        Raises:
+            ForbiddenByRobotsTxt: it was handed back before; whoever sent it does not use the scheduler.
+        """
+        if request.meta.get(_RETURNED):
+            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+            raise ForbiddenByRobotsTxt(verdict, origin)
+        return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: True})
+
+    async def _spider_closed(self) -> None:
+        await self._lookup.close()
+
+
+def _warn_of_other_parser(crawler: Crawler) -> None:
+    """Name a ROBOTSTXT_PARSER of the user's that is not asked."""
+    settings = crawler.settings
+    set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
+    parser = load_object(settings["ROBOTSTXT_PARSER"])
+    if set_by_user and parser is not GbotRobotParser:
+        logger.warning(
+            "ROBOTSTXT_PARSER is %s, but GbotRobotsTxtMiddleware always asks %s",
+            f"{parser.__module__}.{parser.__qualname__}",
+            f"{GbotRobotParser.__module__}.{GbotRobotParser.__qualname__}",
+        )

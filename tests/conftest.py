@@ -1,0 +1,24 @@
+"""What all tests share. In CI (`CI=true`) a test that something is missing for fails instead of being skipped."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
+        reason = str(report.longrepr[2])
+        if not any(name in reason for name in MAY_BE_SKIPPED_IN_CI) and not hasattr(report, "wasxfail"):
+            report.outcome = "failed"
+            report.longrepr = f"{report.nodeid} is skipped, and in CI nothing may be missing: {reason}"
+    return report

@@ -1,0 +1,71 @@
+"""Crawls for tests: a real Scrapy engine in the reactor that the tests run in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerRunner
+from twisted.internet.defer import Deferred, maybeDeferred
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+ADDON: dict[str, Any] = {
+    "ADDONS": {"scrapy_gbot_robots.Addon": 500},
+    "GBOT_ROBOTS_STORAGE": "memory",
+    "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+}
+QUIET: dict[str, Any] = {
+    "TELNETCONSOLE_ENABLED": False,
+    "RETRY_ENABLED": False,
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "USER_AGENT": "testbot (+https://example.com)",
+}
+
+
+class Pages(Spider):
+    """Asks for the URLs it is given, and remembers what became of each."""
+
+    name = "pages"
+
+    def __init__(self, urls: Iterable[str | Request] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls = list(urls)
+        self.crawled: dict[str, Response] = {}
+        self.refused: dict[str, Exception] = {}
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            request = url if isinstance(url, Request) else Request(url, dont_filter=True)
+            yield request.replace(callback=self.parse, errback=self.failed)
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        self.crawled[response.url] = response
+
+    def failed(self, failure: Failure) -> None:
+        self.refused[failure.request.url] = failure.value
+
+
+def crawl(
+    spider: type[Spider], settings: dict[str, Any] | None = None, *, addon: bool = True, **arguments: Any
+) -> Deferred[Crawler]:
+    """Run a crawl to its end; fires with its crawler (`crawler.spider` and `crawler.stats` tell what happened)."""
+    runner = CrawlerRunner({**QUIET, **(ADDON if addon else {}), **(settings or {})})
+    crawler = runner.create_crawler(spider)
+    return maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
+
+
+def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
+    assert crawler.stats is not None
+    return {name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)}
+
+
+def pages(crawler: Crawler) -> Pages:
+    assert isinstance(crawler.spider, Pages)
+    return crawler.spider

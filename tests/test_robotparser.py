@@ -1,0 +1,109 @@
+"""GbotRobotParser: what Scrapy asks of any RobotParser, and that it works in Scrapy's own middleware."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import pytest_twisted
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import GbotRobotParser
+
+from .crawls import Pages, crawl, pages
+from .web import Site
+
+
+def parser(text: str | bytes, settings: dict[str, Any] | None = None) -> GbotRobotParser:
+    body = text.encode() if isinstance(text, str) else text
+    return GbotRobotParser.from_crawler(get_crawler(settings_dict=settings), body)
+
+
+@pytest.mark.parametrize("kind", [str, bytes], ids=["str", "bytes"])
+def test_urls_and_agents_may_be_str_or_bytes(kind: type) -> None:
+    def as_kind(text: str) -> str | bytes:
+        return text if kind is str else text.encode()
+
+    robots = parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")
+    assert not robots.allowed(as_kind("https://site.local/a"), as_kind("one"))
+    assert robots.allowed(as_kind("https://site.local/b"), as_kind("one"))
+    assert robots.allowed(as_kind("https://site.local/a"), as_kind("two"))
+    assert not robots.allowed(as_kind("https://site.local/b"), as_kind("two"))
+
+
+@pytest.mark.parametrize(
+    ("body", "url", "allowed"),
+    [
+        pytest.param("Disallow: /shop\nAllow: /shop/open", "/shop/open/1", True, id="longer-allow-wins"),
+        pytest.param("Disallow: /shop\nAllow: /shop/open", "/shop/shut", False, id="disallow-by-prefix"),
+        pytest.param("Allow: /s\nDisallow: /shop", "/shop", False, id="order-does-not-matter"),
+        pytest.param("Disallow: /*/secret", "/any/secret/x", False, id="star-in-the-middle"),
+        pytest.param("Disallow: /*/secret", "/secret", True, id="star-needs-its-slashes"),
+        pytest.param("Disallow: /end$", "/end", False, id="dollar-matches-the-end"),
+        pytest.param("Disallow: /end$", "/ending", True, id="dollar-matches-only-the-end"),
+        pytest.param("Disallow: /wiki/Käse", "/wiki/K%C3%A4se", False, id="raw-rule-encoded-url"),
+        pytest.param("Disallow: /wiki/K%c3%a4se", "/wiki/Käse", False, id="encoded-rule-raw-url"),
+        pytest.param("", "/", True, id="empty-file"),
+    ],
+)
+def test_rules_decide(body: str, url: str, allowed: bool) -> None:
+    assert parser(f"User-agent: *\n{body}").allowed(f"https://site.local{url}", "any") is allowed
+
+
+def test_garbage_allows_everything() -> None:
+    assert parser(b"GIF89a\xd3\xfe\x00\x3e\xa2").allowed("https://site.local/", "any")
+
+
+def test_bytes_that_are_not_utf8_leave_other_rules_intact() -> None:
+    robots = parser(b"User-agent: *\nDisallow: /caf\xe9\nDisallow: /tea")
+    assert not robots.allowed("https://site.local/tea", "any")
+    assert not robots.allowed("https://site.local/caf%E9", "any")
+
+
+def test_agent_that_is_not_ascii_has_no_group_of_its_own() -> None:
+    robots = parser("User-agent: Üni\nDisallow: /\n\nUser-agent: *\nDisallow: /x")
+    assert not robots.allowed("https://site.local/x", "Üni")
+
+
+@pytest.mark.parametrize(
+    ("text", "agent", "delay"),
+    [
+        pytest.param("User-agent: a\nCrawl-delay: 5", "a", 5.0, id="of-the-named-group"),
+        pytest.param("User-agent: a\nCrawl-delay: 5\n\nUser-agent: *\nCrawl-delay: 9\nDisallow: /x", "b", 9.0, id="of-star"),
+        pytest.param("User-agent: a\nCrawl-delay: 0.5", "a", 0.5, id="fraction"),
+        pytest.param("User-agent: a\nDisallow: /", "a", None, id="absent"),
+        pytest.param("User-agent: a\nCrawl-delay: soon", "a", None, id="malformed"),
+        pytest.param("", "a", None, id="empty-file"),
+    ],
+)
+def test_crawl_delay_is_reported(text: str, agent: str, delay: float | None) -> None:
+    assert parser(text).crawl_delay(agent) == delay
+    assert parser(text).crawl_delay(agent.encode()) == delay
+
+
+def test_google_crawlers_fall_back_to_their_other_tokens() -> None:
+    robots = parser("User-agent: googlebot\nDisallow: /x\n\nUser-agent: *\nDisallow: /")
+    assert robots.allowed("https://site.local/y", "Googlebot-Image")
+    assert not robots.allowed("https://site.local/x", "Googlebot-Image/1.0")
+
+
+def test_strict_setting_reaches_the_parser() -> None:
+    text = "User-agent: *\nDissallow: /typo"
+    assert not parser(text).allowed("https://site.local/typo", "any")
+    assert parser(text, {"GBOT_ROBOTS_STRICT": True}).allowed("https://site.local/typo", "any")
+
+
+def test_works_without_a_crawler() -> None:
+    robots = GbotRobotParser.from_crawler(None, b"User-agent: *\nDisallow: /x")  # type: ignore[arg-type]  Scrapy does
+    assert not robots.allowed("https://site.local/x", "any")
+
+
+@pytest_twisted.ensureDeferred
+async def test_works_in_scrapys_own_middleware() -> None:
+    with Site({"/robots.txt": "user-agent: testbot/1.2\ncrawl-delay: 1\ndisallow: /no", "*": b"ok"}) as site:
+        settings = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": "scrapy_gbot_robots.GbotRobotParser"}
+        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/yes")])
+        assert set(pages(crawler).crawled) == {site.url("/yes")}
+        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
+        assert isinstance(pages(crawler).refused[site.url("/no")], IgnoreRequest)

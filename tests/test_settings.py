@@ -1,0 +1,93 @@
+"""Settings: defaults, what may be set, and errors that name the setting, the rule and the value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_gbot_robots.settings import GbotSettings
+
+
+def read(**settings: Any) -> GbotSettings:
+    return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
+
+
+def test_defaults_are_the_documented_ones() -> None:
+    assert asdict(read()) == {
+        "strict": False,
+        "storage": "sqlite",
+        "sqlite_path": None,  # outside a project
+        "redis_url": "redis://localhost:6379/0",
+        "cache_size": 10000,
+        "max_age_secs": 86400,
+        "unreachable": "google",
+        "unreachable_wait_secs": 60,
+        "soft_404": True,
+        "max_bytes": 512000,
+        "max_redirects": 5,
+        "timeout_secs": 30,
+        "meta_keys": ("proxy", "bindaddress"),
+        "sitemaps": "feed",
+        "sitemaps_hosts": "any",
+        "sitemaps_max": 50,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read_as"),
+    [
+        ("STRICT", "1", True),  # from the command line, settings are text
+        ("STRICT", "False", False),
+        ("CACHE_SIZE", "5", 5),
+        ("MAX_AGE_SECS", "0.5", 0.5),
+        ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
+        ("META_KEYS", [], ()),
+        ("STORAGE", "my.own.Storage", "my.own.Storage"),
+        ("SQLITE_PATH", "/var/lib/robots.sqlite", Path("/var/lib/robots.sqlite")),
+    ],
+)
+def test_values_are_read(name: str, value: object, read_as: object) -> None:
+    assert getattr(read(**{name: value}), name.lower()) == read_as
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("MAX_AGE_SECS", "1d", "a number of seconds >= 0"),
+        ("MAX_AGE_SECS", -1, "a number of seconds >= 0"),
+        ("MAX_AGE_SECS", float("nan"), "a number of seconds >= 0"),
+        ("TIMEOUT_SECS", 0, "a number of seconds > 0"),
+        ("CACHE_SIZE", 0, "a whole number >= 1"),
+        ("CACHE_SIZE", 1.5, "a whole number >= 1"),
+        ("CACHE_SIZE", True, "a whole number >= 1"),
+        ("STRICT", "maybe", "True or False"),
+        ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
+        ("STORAGE", "mysql", '"memory", "sqlite", "redis" or the dotted path of a class'),
+        ("SITEMAPS", None, "one of 'feed', 'collect', 'off'"),
+        ("META_KEYS", 7, "a list of request.meta keys"),
+        ("META_KEYS", [7], "a list of request.meta keys"),
+        ("SQLITE_PATH", 7, "the path of a file"),
+        ("REDIS_URL", "", "a URL"),
+    ],
+)
+def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:
+    with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_{name} must be ") as error:
+        read(**{name: value})
+    assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
+
+
+def test_redis_url_of_scrapy_redis_is_reused() -> None:
+    assert GbotSettings.of(Settings({"REDIS_URL": "redis://fleet:1/2"})).redis_url == "redis://fleet:1/2"
+
+
+def test_sqlite_lives_in_the_data_directory_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
+    assert read().sqlite_path == tmp_path / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert read(SQLITE_PATH="here.sqlite").sqlite_path == tmp_path / ".scrapy" / "here.sqlite"

@@ -1,0 +1,120 @@
+"""A loopback web for tests: each `Site` is a real server on a port of its own, that is, an origin of its own.
+
+What a path answers is bytes (a 200), a `Reply`, or a function that is given the open connection and does as it likes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socketserver
+import ssl
+import threading
+import time
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from socket import socket
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An ordinary HTTP answer."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    after_secs: float = 0
+
+    def __call__(self, connection: socket) -> None:
+        time.sleep(self.after_secs)
+        phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else "Odd"
+        headers = {"Content-Length": str(len(self.body)), "Connection": "close", **self.headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
+        connection.sendall(f"HTTP/1.1 {self.status} {phrase}\r\n{head}\r\n".encode("latin-1") + self.body)
+
+
+def redirect(to: str, status: int = 302) -> Reply:
+    return Reply(status, headers={"Location": to})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as the server saw it; header names in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    at: float
+
+
+Content = bytes | str | Reply | "Callable[[socket], None]"
+
+
+class Site:
+    """A server on loopback. `pages` may be changed while it runs; `asked` is what it was asked, in order."""
+
+    def __init__(
+        self, pages: Mapping[str, Content], *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.pages = dict(pages)
+        self.asked: list[Asked] = []
+        self.host = host
+        self._tls = tls
+        site = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with contextlib.suppress(OSError):
+                    site._serve(self.request)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+            request_queue_size = 128
+            block_on_close = False
+
+        self._server = Server((host, port), Handler)
+        self.port: int = self._server.server_address[1]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def url(self, path: str = "/") -> str:
+        return f"{'https' if self._tls else 'http'}://{self.host}:{self.port}{path}"
+
+    def paths(self) -> list[str]:
+        """The paths that were asked for, in order."""
+        return [asked.path for asked in self.asked]
+
+    def _serve(self, connection: socket) -> None:
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True)
+        with connection:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                got = connection.recv(65536)
+                if not got:
+                    return
+                head += got
+            start, *lines = head.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+            path = start.split(" ")[1]
+            headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            self.asked.append(Asked(path, headers, time.monotonic()))
+            content = self.pages.get(path, self.pages.get("*", Reply(404, b"no such page")))
+            if isinstance(content, str):
+                content = content.encode()
+            if isinstance(content, bytes):
+                content = Reply(200, content)
+            content(connection)
