@@ -1,0 +1,156 @@
+"""Whose rules count: product tokens in headers, and Google's crawlers (its lists of crawlers and fetchers)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots.core.agents import is_browser_like, product_token
+
+KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
+CHROME = f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {KHTML} Chrome/120.0.0.0 Safari/537.36"
+NEXUS = "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P)"
+SMARTPHONE = (
+    f"{NEXUS} {KHTML} Chrome/W.X.Y.Z Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+)
+
+HEADERS = [
+    ("token", "Googlebot", "Googlebot"),
+    ("lower-case-token", "my_bot-x", "my_bot-x"),
+    ("version", "Googlebot-Image/1.0", "Googlebot-Image"),
+    ("url", "Scrapy/2.19 (+https://scrapy.org)", "Scrapy"),
+    ("no-version", "my_bot (+https://example.com)", "my_bot"),
+    ("two-words", "Foo Bar", "Foo"),
+    ("digits", "bot2000", "bot"),
+    ("white-space", "  Bot/1.0", "Bot"),
+    ("compatible", "Mozilla/5.0 (compatible; Bot/2.1; +http://e.com)", "Bot"),
+    ("compatible-no-version", "Mozilla/5.0 (compatible; Bytespider; x@bytedance.com)", "Bytespider"),
+    ("googlebot-smartphone", SMARTPHONE, "Googlebot"),
+    (
+        "googlebot-desktop",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) "
+        "Chrome/W.X.Y.Z Safari/537.36",
+        "Googlebot",
+    ),
+    ("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
+    (
+        "storebot",
+        f"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) {KHTML} Chrome/79.0 Safari/537.36",
+        "Storebot-Google",
+    ),
+    (
+        "adsbot-mobile",
+        f"Mozilla/5.0 (Linux; Android 6.0) {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; AdsBot-Google-Mobile; +http://x)",
+        "AdsBot-Google-Mobile",
+    ),
+    ("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
+    (
+        "applebot",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 "
+        "Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
+        "Applebot",
+    ),
+    ("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),
+    ("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
+    ("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
+    ("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
+    ("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
+    ("browser", CHROME, "Mozilla"),
+    ("old-browser", "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)", "Mozilla"),
+    ("bare-browser", "Mozilla/5.0", "Mozilla"),
+    ("mozilla", "Mozilla", "Mozilla"),
+    ("no-letters", "360/1.0", ""),
+    ("empty", "", ""),
+    ("non-ascii", "é", ""),
+    ("nul", "\0bot", ""),
+    ("surrogate", "\ud800bot", ""),
+    ("star", "*", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
+def test_product_token_of_header(header: str, token: str) -> None:
+    assert product_token(header) == token
+    assert product_token(header.encode("utf-8", "surrogatepass")) == token
+
+
+@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
+def test_only_a_browser_is_browser_like(header: str, token: str) -> None:
+    assert is_browser_like(header) == (token == "Mozilla")
+    assert is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
+
+
+@pytest.mark.parametrize("header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000])
+def test_hostile_header_has_an_answer(header: str) -> None:
+    assert len(product_token(header)) <= 1000
+    Crawler.of(header.encode())
+
+
+# (row, user agent, tokens in fall-back order, heeds "*")
+CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
+    ("googlebot", "Googlebot", ("Googlebot",), True),
+    ("googlebot-header", SMARTPHONE, ("Googlebot",), True),
+    ("image", "Googlebot-Image/1.0", ("Googlebot-Image", "Googlebot"), True),
+    ("image-lower-case", "googlebot-image", ("Googlebot-Image", "Googlebot"), True),
+    ("images-sic", "googlebot-images", ("Googlebot-Image", "Googlebot"), True),
+    ("video", "Googlebot-Video/1.0", ("Googlebot-Video", "Googlebot"), True),
+    ("news", "Googlebot-News", ("Googlebot-News", "Googlebot"), True),
+    ("storebot", "Storebot-Google/1.0", ("Storebot-Google",), True),
+    ("inspection", "Google-InspectionTool/1.0", ("Google-InspectionTool", "Googlebot"), True),
+    ("other", "GoogleOther", ("GoogleOther",), True),
+    ("other-image", "GoogleOther-Image/1.0", ("GoogleOther-Image", "GoogleOther"), True),
+    ("other-video", "GoogleOther-Video/1.0", ("GoogleOther-Video", "GoogleOther"), True),
+    ("vertex", "Google-CloudVertexBot", ("Google-CloudVertexBot", "Googlebot"), True),
+    ("extended", "Google-Extended", ("Google-Extended",), True),
+    ("apis", "APIs-Google", ("APIs-Google",), False),
+    ("adsbot-mobile", "AdsBot-Google-Mobile", ("AdsBot-Google-Mobile",), False),
+    ("adsbot", "AdsBot-Google (+http://www.google.com/adsbot.html)", ("AdsBot-Google",), False),
+    ("mediapartners", "Mediapartners-Google", ("Mediapartners-Google",), False),
+    ("safety", "Google-Safety", (), False),
+    ("mobile-apps", "AdsBot-Google-Mobile-Apps", ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"), False),
+    ("duplex", "DuplexWeb-Google/1.0", ("DuplexWeb-Google",), True),
+    ("favicon", "Google Favicon", ("Googlebot-Image", "Googlebot"), True),
+    ("favicon-header", f"{CHROME} Google Favicon", ("Googlebot-Image", "Googlebot"), True),
+    ("weblight", "googleweblight", (), False),
+    ("cws", "Mozilla/5.0 (compatible; Google-CWS)", (), False),
+    ("feedfetcher", "FeedFetcher-Google; (+http://www.google.com/feedfetcher.html)", (), False),
+    ("agent", f"{CHROME} (compatible; Google-Agent; +https://x)", (), False),
+    ("messages", "GoogleMessages", (), False),
+    ("gemini-notebook", "Google-GeminiNotebook", (), False),
+    ("notebooklm", "Google-NotebookLM", (), False),
+    ("pinpoint", "Google-Pinpoint", (), False),
+    ("producer", "GoogleProducer; (+http://goo.gl/7y4SX)", (), False),
+    ("read-aloud", f"{CHROME} (compatible; Google-Read-Aloud; +https://x)", (), False),
+    ("speakr", "google-speakr", (), False),
+    ("verification", "Mozilla/5.0 (compatible; Google-Site-Verification/1.0)", (), False),
+    ("anybody", "MyBot/1.0 (+https://e.com)", ("MyBot",), True),
+    ("nobody", "\0\xff", (), True),
+]
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "tokens", "heeds_global"), [pytest.param(*row, id=f"S11-{id}") for id, *row in CRAWLERS]
+)
+def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: bool) -> None:
+    crawler = Crawler.of(user_agent)
+    assert (crawler.tokens, crawler.heeds_global) == (tokens, heeds_global)
+    assert crawler.ignores_robots == (not tokens and not heeds_global)
+    assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
+
+
+def test_crawler_that_ignores_robots_is_allowed_everything() -> None:
+    verdict = RobotsTxt.parse(b"user-agent: *\nuser-agent: Google-Safety\ndisallow: /").verdict(
+        "http://e.com/", Crawler.of("Google-Safety")
+    )
+    assert str(verdict) == "allowed: this crawler does not heed robots.txt"
+
+
+def test_crawler_without_a_token_heeds_the_global_group() -> None:
+    assert not RobotsTxt.parse(b"user-agent: *\ndisallow: /").allowed("http://e.com/", Crawler.of("\0"))
+
+
+def test_chain_stops_at_the_first_token_with_a_group() -> None:
+    robots = RobotsTxt.parse(b"user-agent: googlebot\ndisallow: /\nuser-agent: googlebot-image\n")
+    assert robots.verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot-image"
+    assert robots.allowed("http://e.com/", Crawler.of("Googlebot-Image"))
+    assert not robots.allowed("http://e.com/", Crawler.of("Googlebot-Video"))

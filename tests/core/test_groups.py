@@ -1,0 +1,359 @@
+"""Which group a crawler follows: Google's page, "Grouping of lines and rules" and "Order of precedence for user agents"."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, RobotsTxt
+
+E5 = """\
+# This robots.txt file controls crawling of URLs under https://example.com.
+# All crawlers are disallowed to crawl files in the "includes" directory, such
+# as .css, .js, but Google needs them for rendering, so Googlebot is allowed
+# to crawl them.
+User-agent: *
+Disallow: /includes/
+
+User-agent: Googlebot
+Allow: /includes/
+
+Sitemap: https://example.com/sitemap.xml
+"""
+E6_1 = """\
+user-agent: a
+disallow: /c
+
+user-agent: b
+disallow: /d
+
+user-agent: e
+user-agent: f
+disallow: /g
+
+user-agent: h
+"""
+E6_2 = """\
+user-agent: googlebot-news
+disallow: /fish
+
+user-agent: *
+disallow: /carrots
+
+user-agent: googlebot-news
+disallow: /shrimp
+"""
+E6_3 = """\
+user-agent: a
+sitemap: https://example.com/sitemap.xml
+
+user-agent: b
+disallow: /
+"""
+E6_4 = """\
+# Rule 1
+User-agent: Googlebot
+Disallow: /nogooglebot/
+
+# Rule 2
+User-agent: *
+Allow: /
+
+Sitemap: http://www.example.com/sitemap.xml
+"""
+E6_5 = """\
+# Block googlebot from example.com/directory1/... and example.com/directory2/...
+# but allow access to directory2/subdirectory1/...
+# All other directories on the site are allowed by default.
+User-agent: googlebot
+Disallow: /directory1/
+Disallow: /directory2/
+Allow: /directory2/subdirectory1/
+
+# Block the entire site from anothercrawler.
+User-agent: anothercrawler
+Disallow: /
+"""
+E6_6 = """\
+allow: /foo/bar/
+
+user-agent: FooBot
+disallow: /
+allow: /x/
+user-agent: BarBot
+disallow: /
+allow: /y/
+
+
+allow: /w/
+user-agent: BazBot
+
+user-agent: FooBot
+allow: /z/
+disallow: /
+"""
+E6_7 = """\
+User-Agent: *
+Disallow: *.gif$
+Disallow: /example/
+Allow: /publications/
+
+User-Agent: foobot
+Disallow:/
+Allow:/example/page.html
+Allow:/example/allowed.gif
+
+User-Agent: barbot
+User-Agent: bazbot
+Disallow: /example/page.html
+
+User-Agent: quxbot
+"""
+E10 = """\
+user-agent: otherbot
+disallow: /kale
+
+sitemap: https://example.com/sitemap.xml
+sitemap: https://cdn.example.org/other-sitemap.xml
+sitemap: https://ja.example.org/テスト-サイトマップ.xml
+"""
+E12_1 = "User-agent: Googlebot\nDisallow: /\n"
+E12_2 = "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n"
+E12_3 = "User-agent: * \nDisallow: /\n"
+E12_09 = "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n"
+E12_02 = "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n"
+E12_15 = "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n"
+E12_16 = "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n"
+
+# (example, body, crawler, allowed paths, disallowed paths)
+EXAMPLES: list[tuple[str, str, str, list[str], list[str]]] = [
+    ("E5", E5, "Googlebot", ["/includes/a.css", "/"], []),
+    ("E5", E5, "other", ["/"], ["/includes/a.css"]),
+    ("E6.1", E6_1, "a", ["/d", "/g"], ["/c"]),
+    ("E6.1", E6_1, "b", ["/c", "/g"], ["/d"]),
+    ("E6.1", E6_1, "e", ["/c", "/d"], ["/g"]),
+    ("E6.1", E6_1, "f", ["/c", "/d"], ["/g"]),
+    ("E6.1", E6_1, "h", ["/c", "/d", "/g"], []),
+    ("E6.2", E6_2, "googlebot-news", ["/carrots"], ["/fish", "/shrimp"]),
+    ("E6.2", E6_2, "other", ["/fish", "/shrimp"], ["/carrots"]),
+    ("E6.3", E6_3, "a", [], ["/", "/x"]),
+    ("E6.3", E6_3, "b", [], ["/", "/x"]),
+    ("E6.4", E6_4, "Googlebot", ["/"], ["/nogooglebot/", "/nogooglebot/x"]),
+    ("E6.4", E6_4, "other", ["/", "/nogooglebot/"], []),
+    ("E6.5", E6_5, "googlebot", ["/directory2/subdirectory1/x", "/x"], ["/directory1/x", "/directory2/x"]),
+    ("E6.5", E6_5, "anothercrawler", [], ["/", "/x", "/directory2/subdirectory1/x"]),
+    ("E6.5", E6_5, "other", ["/", "/directory1/x"], []),
+    ("E6.6", E6_6, "FooBot", ["/x/b", "/z/d"], ["/y/c", "/foo/bar/"]),
+    ("E6.6", E6_6, "BarBot", ["/y/c", "/w/a"], ["/z/d", "/foo/bar/"]),
+    ("E6.6", E6_6, "BazBot", ["/z/d"], ["/foo/bar/"]),
+    ("E6.7", E6_7, "other", ["/publications/", "/publications/a.gif", "/x"], ["/example/", "/a.gif"]),
+    ("E6.7", E6_7, "foobot", ["/example/page.html", "/example/allowed.gif"], ["/", "/example/", "/publications/"]),
+    ("E6.7", E6_7, "barbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
+    ("E6.7", E6_7, "bazbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
+    ("E6.7", E6_7, "quxbot", ["/", "/a.gif", "/example/page.html"], []),
+    ("E10", E10, "otherbot", ["/"], ["/kale"]),
+    ("E12.1", E12_1, "Googlebot", [], ["/", "/x"]),
+    ("E12.1", E12_1, "other", ["/", "/x"], []),
+    ("E12.2", E12_2, "Googlebot", [], ["/", "/x"]),
+    ("E12.2", E12_2, "AdsBot-Google", [], ["/", "/x"]),
+    ("E12.2", E12_2, "other", ["/", "/x"], []),
+    ("E12.3", E12_3, "other", [], ["/", "/x"]),
+    ("E12.3", E12_3, "AdsBot-Google", ["/", "/x"], []),
+    ("E12-01", E12_3, "any", [], ["/x"]),
+    ("E12-01", "User-agent: *\nDisallow: /", "AdsBot-Google", ["/x"], []),
+    ("E12-02", E12_02, "any", ["/calendar"], ["/calendar/x", "/junk/"]),
+    ("E12-03", "User-agent: Googlebot-news\nAllow: /\n\nUser-agent: *\nDisallow: /", "Googlebot-News", ["/x"], []),
+    ("E12-03", "User-agent: Googlebot-news\nAllow: /\n\nUser-agent: *\nDisallow: /", "Googlebot", [], ["/x"]),
+    ("E12-04", "User-agent: Unnecessarybot\nDisallow: /\n\nUser-agent: *\nAllow: /", "Unnecessarybot", [], ["/x"]),
+    ("E12-04", "User-agent: Unnecessarybot\nDisallow: /\n\nUser-agent: *\nAllow: /", "other", ["/x"], []),
+    ("E12-05", "Disallow: /private_file.html", "other", ["/private_file.html"], []),
+    ("E12-06", "User-agent: Googlebot-Image\nDisallow: /images/dogs.jpg", "Googlebot-Image", ["/images/"], ["/images/dogs.jpg"]),
+    ("E12-07", "User-agent: Googlebot-Image\nDisallow: /", "Googlebot-Image", [], ["/x"]),
+    ("E12-07", "User-agent: Googlebot-Image\nDisallow: /", "Googlebot", ["/x"], []),
+    ("E12-08", "User-agent: Googlebot\nDisallow: /*.gif$", "Googlebot", ["/a.gif?x"], ["/a/b.gif"]),
+    ("E12-09", E12_09, "Mediapartners-Google", ["/x"], []),
+    ("E12-09", E12_09, "other", [], ["/x"]),
+    ("E12-10", "User-agent: Googlebot\nDisallow: /*.xls$", "Googlebot", [], ["/t.xls"]),
+    ("E12-11", "User-agent: *\nDisallow:", "other", ["/", "/x"], []),
+    ("E12-12", E12_02, "other", ["/books/"], ["/books/fiction/contemporary/x"]),
+    ("E12-13", "User-agent: *\nDisallow: /useless_file.html\nDisallow: /junk/other_useless_file.html", "other", ["/junk/"], ["/useless_file.html", "/junk/other_useless_file.html"]),
+    ("E12-14", "User-agent: *\nDisallow: /\nAllow: /public/", "other", ["/public/x"], ["/", "/x", "/public"]),
+    ("E12-15", E12_15, "Storebot-Google", ["/x"], []),
+    ("E12-15", E12_15, "other", [], ["/x"]),
+    ("E12-16", E12_16, "Googlebot", ["/cats", "/cats/x"], ["/", "/x"]),
+    ("E12-16", E12_16, "Storebot-Google", ["/cats", "/cats/x"], ["/", "/x"]),
+    ("S12.5", "user-agent: *\nDisallow: /file.asp", "other", ["/File.asp"], ["/file.asp"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "crawler", "allowed", "disallowed"), [pytest.param(*row, id=f"{id}-{row[1]}") for id, *row in EXAMPLES]
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
+def test_example_file(body: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str) -> None:
+    robots = RobotsTxt.parse(body.replace("\n", line_end).encode())
+    who = Crawler.of(crawler)
+    urls = [f"https://example.com{path}" for path in allowed + disallowed]
+    assert [url for url in urls if robots.allowed(url, who)] == urls[: len(allowed)]
+    assert [url for url in urls if robots.verdict(url, who).allowed] == urls[: len(allowed)]
+
+
+E7 = b"""\
+user-agent: googlebot-news
+disallow: /1
+
+user-agent: *
+disallow: /2
+
+user-agent: googlebot
+disallow: /3
+"""
+
+
+@pytest.mark.parametrize(
+    ("crawler", "group"),
+    [
+        pytest.param("Googlebot-News", 1, id="T7-01"),
+        pytest.param("Googlebot", 3, id="T7-02"),
+        pytest.param("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 3, id="T7-02-header"),
+        pytest.param("Storebot-Google", 2, id="T7-03"),
+        pytest.param("Googlebot-Image", 3, id="T7-04"),
+        pytest.param("googlebot-images", 3, id="T7-04-as-written"),
+        pytest.param("googlebot-news", 1, id="T7-05"),
+        pytest.param("Otherbot", 2, id="T7-06"),
+        pytest.param("Otherbot-News", 2, id="T7-07"),
+    ],
+)
+def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
+    robots = RobotsTxt.parse(E7)
+    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", Crawler.of(crawler))]
+    assert followed == [group]
+
+
+def test_plain_token_does_not_fall_back_to_a_shorter_one() -> None:
+    assert RobotsTxt.parse(E7).verdict("http://e.com/", "Googlebot-Image").group == "*"
+    assert RobotsTxt.parse(E7).verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot"
+
+
+@pytest.mark.parametrize(
+    ("value", "token", "group"),
+    [
+        pytest.param("googlebot/1.2", "googlebot", "googlebot", id="T7b-01"),
+        pytest.param("googlebot*", "googlebot", "googlebot", id="T7b-02"),
+        pytest.param("GoogleBot", "googlebot", "googlebot", id="T7b-03"),
+        pytest.param("googlebot", "googlebot-news", None, id="T7b-04"),
+        pytest.param("googlebot-news", "googlebot", None, id="T7b-05"),
+        pytest.param("Foo Bar", "Foo", "foo", id="T7b-06"),
+        pytest.param("Foo Bar", "Foo Bar", "foo", id="T7b-07-token-of-the-header"),
+        pytest.param("bot2000", "bot", "bot", id="T7b-08"),
+        pytest.param("bot2000", "bot2000", "bot", id="T7b-09-token-of-the-header"),
+        pytest.param("*", "any", "*", id="T7b-10"),
+        pytest.param("* foo", "any", "*", id="T7b-11"),
+        pytest.param("*\tfoo", "any", "*", id="T7b-11-tab"),
+        pytest.param("*foo", "foo", None, id="T7b-12"),
+        pytest.param("*#c", "any", "*", id="T7b-13"),
+        pytest.param("", "any", None, id="T7b-14"),
+        pytest.param("123", "any", None, id="digits"),
+        pytest.param("123", "", None, id="nobody-is-not-nobody"),
+        pytest.param("", "", None, id="empty-is-not-empty"),
+    ],
+)
+def test_user_agent_value_names(value: str, token: str, group: str | None) -> None:
+    robots = RobotsTxt.parse(f"user-agent: {value}\ndisallow: /".encode())
+    verdict = robots.verdict("http://e.com/", token)
+    assert verdict.group == group
+    assert verdict.allowed == (group is None)
+    assert robots.verdict("http://e.com/", token.encode()) == verdict
+
+
+def test_user_agent_line_that_names_nobody_still_ends_a_group() -> None:
+    robots = RobotsTxt.parse(b"user-agent: a\ndisallow: /a\nuser-agent:\ndisallow: /b")
+    assert robots.allowed("http://e.com/b", "a")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "# c",
+        "sitemap: http://e.com/s",
+        "crawl-delay: 1",
+        "noindex: /",
+        "foo: bar",
+        "junk",
+        ": x",
+        "<p>",
+        "\0allow: /",
+    ],
+)
+def test_only_rules_end_a_run_of_user_agents(line: str) -> None:
+    robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())
+    assert not robots.allowed("http://e.com/", "a")
+    assert not robots.allowed("http://e.com/", "b")
+
+
+@pytest.mark.parametrize("line", ["allow:", "disallow:", "allow: /z", "disallow", "dissallow: /z", "disallow /z"])
+def test_every_rule_ends_a_run_of_user_agents(line: str) -> None:
+    robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())
+    assert robots.allowed("http://e.com/", "a") == (line != "disallow")  # a key alone is no rule
+    assert not robots.allowed("http://e.com/", "b")
+
+
+def test_group_for_an_agent_and_star_belongs_to_both() -> None:
+    body = b"user-agent: *\nuser-agent: a\ndisallow: /both\nuser-agent: *\ndisallow: /star"
+    robots = RobotsTxt.parse(body)
+    assert robots.verdict("http://e.com/both", "a").group == "a"
+    assert not robots.allowed("http://e.com/both", "a")
+    assert robots.allowed("http://e.com/star", "a")
+    assert not robots.allowed("http://e.com/both", "b")
+    assert not robots.allowed("http://e.com/star", "b")
+
+
+def test_agent_named_twice_in_a_run_gets_the_rules_once() -> None:
+    robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: A\ndisallow: /x")
+    assert robots.verdict("http://e.com/x", "a").rule == (False, "/x", 3)
+
+
+def test_named_group_without_rules_allows_everything() -> None:
+    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /\nuser-agent: a\n")
+    assert str(robots.verdict("http://e.com/", "a")) == 'allowed: no rule matches (group "a")'
+
+
+def test_empty_file_allows_everything() -> None:
+    assert RobotsTxt.parse(b"").verdict("", "").allowed
+
+
+@pytest.mark.parametrize(
+    ("body", "agent", "delay"),
+    [
+        pytest.param("user-agent: *\ncrawl-delay: 5", "a", 5.0, id="global"),
+        pytest.param("user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5, id="fraction"),
+        pytest.param("user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5, id="first-counts"),
+        pytest.param("user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"),
+        pytest.param("user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /", "a", None, id="only-of-agents-above"),
+        pytest.param("user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /", "a", None, id="own-group"),
+        pytest.param("user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9", "b", 9.0, id="each-its-own"),
+        pytest.param(
+            "user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3", "a", 3.0, id="merged"
+        ),
+        pytest.param("crawl-delay: 5\nuser-agent: *", "a", None, id="before-any-group"),
+        pytest.param("user-agent: *\nallow: /", "a", None, id="none"),
+        *(
+            pytest.param(f"user-agent: *\ncrawl-delay: {bad}", "a", None, id=f"bad-{bad[:9]}")
+            for bad in ("", "-1", "nan", "inf", "1e3", "1_0", "5s", "5 s", "0x1", "٣", ".", "9" * 400)
+        ),
+    ],
+)
+def test_crawl_delay_of_the_group_followed(body: str, agent: str, delay: float | None) -> None:
+    robots = RobotsTxt.parse(body.encode())
+    assert robots.crawl_delay(agent) == delay
+    assert robots.crawl_delay(Crawler.of(agent)) == delay
+    assert robots.rules_for(agent).crawl_delay == delay
+
+
+def test_only_text_or_a_crawler_is_a_user_agent() -> None:
+    with pytest.raises(TypeError, match="user agent"):
+        RobotsTxt.parse(b"").allowed("http://e.com/", None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="URL"):
+        RobotsTxt.parse(b"").allowed(None, "a")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="bytes"):
+        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]

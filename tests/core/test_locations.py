@@ -1,0 +1,216 @@
+"""Where a robots.txt lives and what it is valid for: Google's page, "Location and valid range"; RFC 9309 2.3."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import Origin
+
+# (row, robots.txt URL, valid for, not valid for); the robots.txt URLs of subdirectories are in test_nowhere_else
+VALID_RANGES = [
+    (
+        "T1-01",
+        "https://example.com/robots.txt",
+        ["https://example.com/", "https://example.com/folder/file"],
+        ["https://other.example.com/", "http://example.com/", "https://example.com:8181/"],
+    ),
+    (
+        "T1-02",
+        "http://example.com/robots.txt",
+        ["http://example.com/", "http://example.com/folder/file"],
+        ["http://other.example.com/", "https://example.com/", "http://example.com:8181/"],
+    ),
+    (
+        "T1-03",
+        "https://www.example.com/robots.txt",
+        ["https://www.example.com/"],
+        ["https://example.com/", "https://shop.www.example.com/", "https://www.shop.example.com/"],
+    ),
+    (
+        "T1-04",
+        "http://www.example.com/robots.txt",
+        ["http://www.example.com/"],
+        ["http://example.com/", "http://shop.www.example.com/", "http://www.shop.example.com/"],
+    ),
+    (
+        "T1-07",
+        "https://www.exämple.com/robots.txt",
+        ["https://www.exämple.com/", "https://www.xn--exmple-cua.com/"],
+        ["https://www.example.com/"],
+    ),
+    (
+        "T1-08",
+        "http://www.müller.eu/robots.txt",
+        ["http://www.müller.eu/", "http://www.xn--mller-kva.eu/"],
+        ["http://www.muller.eu/"],
+    ),
+    ("T1-09", "ftp://example.com/robots.txt", ["ftp://example.com/"], ["https://example.com/"]),
+    ("T1-10", "ftp://example.com/robots.txt", ["ftp://example.com/"], ["http://example.com/"]),
+    ("T1-11", "https://212.96.82.21/robots.txt", ["https://212.96.82.21/"], ["https://example.com/"]),
+    ("T1-12", "http://212.96.82.21/robots.txt", ["http://212.96.82.21/"], ["http://example.com/"]),
+    (
+        "T1-13",
+        "https://example.com:443/robots.txt",
+        ["https://example.com:443/", "https://example.com/"],
+        ["https://example.com:444/"],
+    ),
+    (
+        "T1-14",
+        "http://example.com:80/robots.txt",
+        ["http://example.com:80/", "http://example.com/"],
+        ["http://example.com:81/"],
+    ),
+    ("T1-15", "https://example.com:8181/robots.txt", ["https://example.com:8181/"], ["https://example.com/"]),
+    ("T1-16", "http://example.com:8181/robots.txt", ["http://example.com:8181/"], ["http://example.com/"]),
+    ("T1-17", "http://www.example.com/robots.txt", ["http://www.example.com/", "http://www.example.com/a/b?c"], []),
+    (
+        "T1-19-host",
+        "http://website.example.com/robots.txt",
+        ["http://website.example.com/x"],
+        ["http://example.com/x"],
+    ),
+    ("T1-19-port", "http://example.com:8181/robots.txt", ["http://example.com:8181/x"], ["http://example.com/x"]),
+]
+
+
+@pytest.mark.parametrize(("robots_url", "valid", "invalid"), [pytest.param(*row, id=id) for id, *row in VALID_RANGES])
+def test_robots_txt_is_valid_for_its_own_origin_only(robots_url: str, valid: list[str], invalid: list[str]) -> None:
+    origin = Origin.of_robots_txt(robots_url)
+    assert origin is not None
+    assert [url for url in valid if Origin.of(url) != origin] == []
+    assert [url for url in invalid if Origin.of(url) == origin] == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("https://example.com/folder/robots.txt", id="T1-05"),
+        pytest.param("http://example.com/folder/robots.txt", id="T1-06"),
+        pytest.param("http://example.com/pages/robots.txt", id="T1-18"),
+        pytest.param("https://example.com/Robots.txt", id="S1.7-case"),
+        pytest.param("https://example.com/ROBOTS.TXT", id="S1.7-upper"),
+        pytest.param("https://example.com/robots.txt2", id="S1.7-longer"),
+        pytest.param("https://example.com//robots.txt", id="S1.12-double-slash"),
+        pytest.param("https://example.com/robots.txt?x=1", id="query"),
+        pytest.param("https://example.com/?u=/robots.txt", id="in-query"),
+        pytest.param("https://example.com/robots%2Etxt", id="escaped"),
+        pytest.param("data:/robots.txt", id="D1-scheme"),
+        pytest.param("/robots.txt", id="relative"),
+    ],
+)
+def test_no_other_url_is_a_robots_txt(url: str) -> None:
+    assert Origin.of_robots_txt(url) is None
+    assert Origin.of_robots_txt(url.encode()) is None
+
+
+def test_robots_txt_url_may_have_a_fragment() -> None:
+    assert Origin.of_robots_txt(b"https://example.com/robots.txt#top") == Origin("https", "example.com", 443)
+
+
+@pytest.mark.parametrize(
+    ("url", "origin", "text"),
+    [
+        pytest.param("https://example.com", ("https", "example.com", 443), "https://example.com", id="no-path"),
+        pytest.param("https://example.com?q", ("https", "example.com", 443), "https://example.com", id="query-only"),
+        pytest.param("https://example.com#f", ("https", "example.com", 443), "https://example.com", id="fragment-only"),
+        pytest.param("HTTPS://EXAMPLE.Com/", ("https", "example.com", 443), "https://example.com", id="S1.21-case"),
+        pytest.param("http://u:p@ex.com/", ("http", "ex.com", 80), "http://ex.com", id="S1.21-user-info"),
+        pytest.param("http://a@b@ex.com/", ("http", "ex.com", 80), "http://ex.com", id="two-at-signs"),
+        pytest.param("http://e.com:0080/", ("http", "e.com", 80), "http://e.com", id="port-leading-zeros"),
+        pytest.param("http://e.com:/", ("http", "e.com", 80), "http://e.com", id="port-empty"),
+        pytest.param("http://e.com:65535/", ("http", "e.com", 65535), "http://e.com:65535", id="port-last"),
+        pytest.param("ftp://e.com:21/", ("ftp", "e.com", 21), "ftp://e.com", id="S1.15-ftp"),
+        pytest.param("https://e.com:80/", ("https", "e.com", 80), "https://e.com:80", id="port-of-http"),
+        pytest.param("http://[::1]/", ("http", "[::1]", 80), "http://[::1]", id="ipv6"),
+        pytest.param("http://[0:0::1]:80/", ("http", "[::1]", 80), "http://[::1]", id="ipv6-long"),
+        pytest.param("http://[2001:DB8::A]:81/", ("http", "[2001:db8::a]", 81), "http://[2001:db8::a]:81", id="ipv6-case"),
+        pytest.param("http://127.1/", ("http", "127.1", 80), "http://127.1", id="ipv4-short"),
+        pytest.param("http://a_b.example.com/", ("http", "a_b.example.com", 80), "http://a_b.example.com", id="underscore"),
+        pytest.param("http://" + "a" * 64 + ".de/", ("http", "a" * 64 + ".de", 80), "http://" + "a" * 64 + ".de", id="label-64"),
+        pytest.param("http://example.com./", ("http", "example.com.", 80), "http://example.com.", id="final-dot"),
+        pytest.param("http://ex%C3%A4mple.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="S1.13-escaped"),
+        pytest.param("http://%65xample.com/", ("http", "example.com", 80), "http://example.com", id="escaped-ascii"),
+        pytest.param("http://EXÄMPLE。com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="S1.13-mapped"),
+        pytest.param("http://ｅｘ.com/", ("http", "ex.com", 80), "http://ex.com", id="full-width"),
+        pytest.param("http://straße.de/", ("http", "xn--strae-oqa.de", 80), "http://xn--strae-oqa.de", id="sharp-s"),
+        pytest.param("http://💩.la/", ("http", "xn--ls8h.la", 80), "http://xn--ls8h.la", id="emoji"),
+        pytest.param("http://ä_b.de/", ("http", "xn--_b-uia.de", 80), "http://xn--_b-uia.de", id="idn-underscore"),
+        pytest.param("http://XN--EXMPLE-CUA.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="punycode-case"),
+    ],
+)  # fmt: skip
+def test_origin_of_url(url: str, origin: tuple[str, str, int], text: str) -> None:
+    found = Origin.of(url)
+    assert (found.scheme, found.host, found.port) == origin
+    assert str(found) == text
+    assert found.robots_url == text + "/robots.txt"
+    assert Origin.of(url.encode()) == found
+    assert Origin.of(found.robots_url) == found
+    assert hash(found) == hash(Origin(*origin))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.com/",
+        "/path",
+        "//example.com/",
+        "data:text/plain,x",
+        "file:///etc/passwd",
+        "s3://bucket/key",
+        "mailto:a@b",
+        "http:/example.com/",
+        "http:example.com",
+        "http://",
+        "http:///path",
+        "http://:80/",
+        "http://user@/",
+        "http://./",
+        "http://e.com:0/",
+        "http://e.com:00/",
+        "http://e.com:65536/",
+        "http://e.com:" + "9" * 5000 + "/",
+        "http://e.com:80a/",
+        "http://e.com:-1/",
+        "http://e.com:８0/",
+        "http://a:b:80/",
+        "http://ex ample.com/",
+        "http://ex\\ample.com/",
+        "http://ex\x00ample.com/",
+        "http://ex%00ample.com/",
+        "http://ex%2Fample.com/",
+        "http://ex／ample.com/",
+        "http://ex%FFample.com/",
+        "http://ex\ud800ample.com/",
+        "http://\u200b/",
+        "http://[::1/",
+        "http://[]/",
+        "http://[",
+        "http://[::g]/",
+        "http://[fe80::1%25eth0]/",
+        "http://" + "a" * 1001 + "/",
+        "http://" + "ä" * 1001 + "/",
+        "\thttp://example.com/",
+        "http://xn--\ud800.com",
+    ],
+)
+def test_url_without_an_origin_is_refused_with_a_clear_message(url: str) -> None:
+    with pytest.raises(ValueError, match="URL|host|port") as caught:
+        Origin.of(url)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("url", [None, 3, ["http://e.com"]])
+def test_only_text_is_a_url(url: object) -> None:
+    with pytest.raises(TypeError):
+        Origin.of(url)  # type: ignore[arg-type]
+
+
+def test_bytes_that_are_not_utf8_past_the_host_do_no_harm() -> None:
+    assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)
+
+
+def test_origin_is_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Origin.of("http://example.com/").port = 81  # type: ignore[misc]

@@ -1,0 +1,210 @@
+"""Which URLs a rule matches, and which of several rules wins: Google's page, "URL matching" and "Order of precedence"."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import RobotsTxt, Verdict
+
+FISH = ["/fish", "/fish.html", "/fish/salmon.html", "/fishheads", "/fishheads/yummy.html", "/fish.php?id=anything"]
+NO_FISH = ["/Fish.asp", "/catfish", "/?id=fish", "/desert/fish"]
+PHP = [
+    "/index.php",
+    "/filename.php",
+    "/folder/filename.php",
+    "/folder/filename.php?parameters",
+    "/folder/any.php.file.html",
+    "/filename.php/",
+]
+
+# (row, pattern, paths it matches, paths it does not match)
+PATTERNS: list[tuple[str, str, list[str], list[str]]] = [
+    ("T8-01", "/", ["", "/", "/any", "/any/lower?x=y"], []),
+    ("T8-02", "/*", ["", "/", "/any", "/any/lower?x=y"], []),
+    ("T8-03", "/$", ["", "/"], ["/any", "/any/lower"]),
+    ("T8-04", "/fish", FISH, NO_FISH),
+    ("T8-05", "/fish*", FISH, NO_FISH),
+    (
+        "T8-06",
+        "/fish/",
+        ["/fish/", "/fish/?id=anything", "/fish/salmon.htm"],
+        ["/fish", "/fish.html", "/animals/fish/", "/Fish/Salmon.asp"],
+    ),
+    ("T8-07", "fish/", [], ["/fish/", "/fish/?id=anything", "/fish/salmon.htm"]),
+    ("T8-08", "/*.php", PHP, ["/", "/windows.PHP"]),
+    (
+        "T8-09",
+        "/*.php$",
+        ["/filename.php", "/folder/filename.php"],
+        ["/filename.php?parameters", "/filename.php/", "/filename.php5", "/windows.PHP"],
+    ),
+    ("T8-10", "/fish*.php", ["/fish.php", "/fishheads/catfish.php?parameters"], ["/Fish.PHP"]),
+    ("T8-11", "/*.gif$", ["/a.gif", "/b/c.gif"], ["/a.gif?x", "/a.gifs"]),
+    ("T8-12", "/*.xls$", ["/cats.xls"], ["/cats.xls?personality=loki"]),
+    ("T8-13", "/file.asp", ["/file.asp"], ["/File.asp"]),
+    ("T8b-01", "*.gif$", ["/q/a.gif"], ["/q/a.gif2"]),
+    ("T8b-02", "fish/", [], ["/fish/"]),
+    ("T8b-03", "/a$b", ["/a$bc"], ["/a"]),
+    ("T8b-04", "/a$*", ["/a$z"], ["/a"]),
+    ("T8b-05", "/a$$", ["/a$"], ["/a"]),
+    ("T8b-06", "/a*$", ["/abc"], []),
+    ("T8b-07", "/a**c", ["/abbc"], []),
+    ("T8b-08", "*", ["/"], []),
+    ("T8b-09", "$", [], ["/"]),
+    ("T8b-10", "/f%2A.html", ["/f%2A.html", "/f%2a.html"], ["/f*.html"]),
+    ("T8b-11", "/foo-%24", ["/foo-%24"], ["/foo-$"]),
+    ("T8b-12", "/%c3%a9", ["/%C3%A9", "/%c3%a9", "/é"], []),
+    ("T8b-13", "/foo/bar/ツ", ["/foo/bar/%E3%83%84", "/foo/bar/ツ"], []),
+    ("T8b-14", "/foo/bar/%62%61%7A", ["/foo/bar/%62%61%7A"], ["/foo/bar/baz"]),
+    ("T8b-15", "/a b", ["/a b"], ["/a%20b"]),
+    ("T8b-16", "/a/b", ["/a/b"], ["/a%2Fb"]),
+    ("T8b-17", "/*?", ["/a?b=1"], ["/a"]),
+    ("T8b-18", "/?", ["/?b=1", "?b=1"], ["/b"]),
+    ("T8b-19", "/a;b", ["/a;b"], ["/a"]),
+    ("T8b-20", "/foo/*/qux", ["/foo/bar/qux", "/foo//qux"], ["/foo/qux"]),
+    ("T8b-21", "/foo/bar$", ["/foo/bar"], ["/foo/bar/", "/foo/bar/qux", "/foo/bar/baz"]),
+    ("S8.2-fragment", "/*b", ["/ab"], ["/a#b"]),
+    ("S8.14-double-slash", "/a", ["/a"], ["//a", "/./a"]),
+    ("D19-RFC-figure-4", "/foo/bar?baz=https://foo.bar", ["/foo/bar?baz=https://foo.bar"], ["/foo/bar?baz=https%3A%2F%2Ffoo.bar"]),
+    ("D20-RFC-figure-6", "/path/file-with-a-%2A.html", ["/path/file-with-a-%2A.html"], ["/path/file-with-a-*.html"]),
+    ("overlapping-segments", "/a*ab$", ["/aab", "/aaab"], ["/ab"]),
+    ("segments-in-order", "/*b*a", ["/xbya"], ["/xayb"]),
+]  # fmt: skip
+
+
+def cases(hit: bool) -> list[object]:
+    return [
+        pytest.param(pattern, path, id=f"{row}-{path}")
+        for row, pattern, *both in PATTERNS
+        for path in both[0 if hit else 1]
+    ]
+
+
+def ask(path: str, *rules: str) -> Verdict:
+    body = "\n".join(["user-agent: foobot", *rules]).encode()
+    verdict = RobotsTxt.parse(body).verdict("http://example.com" + path, "foobot")
+    assert RobotsTxt.parse(body).allowed("http://example.com" + path, "foobot") == verdict.allowed
+    return verdict
+
+
+@pytest.mark.parametrize(("pattern", "path"), cases(hit=True))
+def test_pattern_matches(pattern: str, path: str) -> None:
+    verdict = ask(path, f"disallow: {pattern}")
+    assert not verdict.allowed
+    assert verdict.rule is not None
+    assert verdict.rule.line == 2
+    assert ask(path, "disallow:", f"allow: {pattern}").allowed
+
+
+@pytest.mark.parametrize(("pattern", "path"), cases(hit=False))
+def test_pattern_does_not_match(pattern: str, path: str) -> None:
+    assert ask(path, f"disallow: {pattern}") == Verdict(True, None, "no rule matches", "foobot")
+    assert not ask(path, "disallow: /", f"allow: {pattern}").allowed
+
+
+# (row, path, allow, disallow, allowed)
+PRECEDENCE = [
+    ("T9-01", "/page", "/p", "/", True),
+    ("T9-02", "/folder/page", "/folder", "/folder", True),
+    ("T9-03", "/folder/page", "/folder/", "/folder", True),
+    ("T9-04", "/page.htm", "/page", "/*.htm", False),
+    ("T9-05", "/page.php5", "/page", "/*.ph", True),
+    ("T9-06", "/", "/$", "/", True),
+    ("T9-07", "/page.htm", "/$", "/", False),
+    ("T9b-01", "/x/page.html", "/x/", "/x/page.html", False),
+    ("T9b-02", "/x/page.html", "/x/page.html", "/x/", True),
+    ("T9b-03", "/x/", "/x/page.html", "/x/", False),
+    ("T9b-04", "/x/page.html", "", "", True),
+    ("T9b-05", "/x/page.html", "/", "/", True),
+    ("T9b-06", "/x", "/x/", "/x", False),
+    ("T9b-07", "/x/", "/x/", "/x", True),
+    ("T9b-08", "/page.html", "/page", "/*.html", False),
+    ("T9b-09", "/page", "/page", "/*.html", True),
+    ("T9b-10", "/x/page.html", "/x/page.", "/*.html", True),
+    ("T9b-11", "/x/y.html", "/x/page.", "/*.html", False),
+    ("T9b-12", "/fish", "/fish", "/fish*", False),
+    ("T9b-13", "/fish", "/fish*", "/fish", True),
+    ("T9b-14", "/a", "/a", "/*", True),
+    ("T9b-15", "/a", "/a", "/***", False),
+    ("T9b-16", "/allowed-slash/", "/allowed-slash/index.html", "/", True),
+    ("T9b-17", "/allowed-slash/index.htm", "/allowed-slash/index.html", "/", False),
+    ("T9b-18", "/allowed-slash/index.html", "/allowed-slash/index.html", "/", True),
+    ("T9b-19", "/anyother-url", "/allowed-slash/index.html", "/", False),
+    ("T9b-20", "/example/page/disallowed.gif", "/example/page/", "/example/page/disallowed.gif", False),
+    ("S9.3-escaped-length", "/é/ab", "/é", "/*/a", True),
+    ("S9.5-empty-allow", "/x", "", "/", False),
+    ("S9.5-empty-disallow", "/x", "/", "", True),
+    ("S8.13-not-for-disallow", "/d/", "", "/d/index.html", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "allow", "disallow", "allowed"), [pytest.param(*row, id=id) for id, *row in PRECEDENCE]
+)
+@pytest.mark.parametrize("allow_first", [True, False], ids=["allow-first", "disallow-first"])
+def test_most_specific_rule_wins_in_any_order(
+    path: str, allow: str, disallow: str, allowed: bool, allow_first: bool
+) -> None:
+    rules = [f"allow: {allow}", f"disallow: {disallow}"]
+    verdict = ask(path, *(rules if allow_first else reversed(rules)))
+    assert verdict.allowed == allowed
+    assert verdict.rule is not None
+    decides_by_length = verdict.rule.pattern != ""
+    assert not decides_by_length or verdict.rule.allow == allowed
+
+
+def test_first_of_equal_rules_is_named() -> None:
+    assert ask("/a", "disallow: /a", "disallow: /a").rule == (False, "/a", 2)
+    assert ask("/ab", "disallow: /a", "disallow: /*b", "disallow: /ab").rule == (False, "/*b", 3)
+
+
+def test_verdict_without_a_longer_match_names_the_empty_rule() -> None:
+    assert str(ask("/a", "disallow:", "disallow: /b")) == (
+        'allowed by "Disallow:" (line 2, group "foobot"): only a rule without a path matches'
+    )
+    assert ask("/a", "disallow:", "allow:").rule == (True, "", 3)
+
+
+def test_verdict_tells_when_an_index_page_stood_for_its_directory() -> None:
+    verdict = ask("/d/", "disallow: /", "allow: /d/index.html")
+    assert str(verdict) == (
+        'allowed by "Allow: /d/index.html" (line 3, group "foobot"): an allowed index.htm allows its directory'
+    )
+
+
+def test_verdict_reads_as_one_line() -> None:
+    body = b"user-agent: googlebot\n\nallow: /x\ndisallow: /private/"
+    verdict = RobotsTxt.parse(body).verdict("https://example.com/private/x", "Googlebot")
+    assert str(verdict) == 'disallowed by "Disallow: /private/" (line 4, group "googlebot")'
+    assert str(RobotsTxt.parse(body).verdict("https://e.com/", "Googlebot")) == (
+        'allowed: no rule matches (group "googlebot")'
+    )
+    assert str(RobotsTxt.parse(body).verdict("https://e.com/", "other")) == "allowed: no group for this user agent"
+
+
+def test_verdict_that_no_rule_gave_reads_well_too() -> None:
+    verdict = Verdict(allowed=False, rule=None, reason="robots.txt unreachable (503)")
+    assert str(verdict) == "disallowed: robots.txt unreachable (503)"
+
+
+def test_hostile_rule_cannot_break_the_log_line() -> None:
+    verdict = ask("/a\x1b[31m\x0b\x7f" + "b" * 1000, "disallow: /a\x1b[31m\x0b\x7f" + "b" * 500)
+    assert not verdict.allowed
+    assert str(verdict).isprintable()
+    assert "/a\\x1b[31m\\x0b\\x7fb" in str(verdict)
+    assert len(str(verdict)) < 400
+    assert str(Verdict(False, None, "a\nb\u2028c\u202e")) == "disallowed: a\\nb\\u2028c\\u202e"
+
+
+CC_ENCODING = b"User-agent: FooBot\nDisallow: /\nAllow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par\n"
+
+
+def test_reserved_characters_are_compared_as_written() -> None:
+    url = "http://foo.bar/foo/bar?qux=taz&baz=http://foo.bar?tar&par"
+    assert RobotsTxt.parse(CC_ENCODING).allowed(url, "FooBot")
+
+
+@pytest.mark.parametrize("url", [b"http://e.com/caf\xe9", "http://e.com/caf%e9"])
+def test_bytes_past_ascii_are_compared_escaped(url: str | bytes) -> None:
+    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /caf\xe9")
+    assert robots.verdict(url, "x").rule == (False, "/caf%E9", 2)

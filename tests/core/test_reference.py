@@ -1,0 +1,134 @@
+"""Google's own parser as the judge: each question of the reference data has the same answer here, by the same line.
+
+The synthetic part and the unit vectors are in tests/data. The larger part, other projects' test inputs and real files, is
+read from the directory that the environment variable GBOT_ROBOTS_REFERENCE names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import tarfile
+from base64 import b64decode, b64encode
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core.agents import product_token
+from scrapy_gbot_robots.core.grammar import HAS_DIRECTIVE
+from scrapy_gbot_robots.core.urls import escape, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_gbot_robots.core.lines import Line
+
+DATA = Path(__file__).parents[1] / "data"
+REFERENCE = Path(os.environ.get("GBOT_ROBOTS_REFERENCE", "no-reference-data"))
+PURE_TOKEN = re.compile("[A-Za-z_-]+")
+
+needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason="GBOT_ROBOTS_REFERENCE names no directory")
+FILES = [
+    pytest.param(DATA / "synthetic-cases.jsonl.gz", id="synthetic"),
+    pytest.param(REFERENCE / "published-cases.jsonl.gz", id="published", marks=needs_reference),
+    pytest.param(REFERENCE / "real-verdicts.jsonl.gz", id="real", marks=needs_reference),
+]
+
+
+def read(file: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+@cache
+def real_bodies() -> dict[str, bytes]:
+    with tarfile.open(REFERENCE / "robots-bodies.tar.gz") as archive:
+        return {Path(name.name).name: taken.read() for name in archive if (taken := archive.extractfile(name))}
+
+
+def body_of(case: dict[str, Any]) -> bytes:
+    return b64decode(case["body_b64"]) if "body_b64" in case else real_bodies()[case["body_ref"]]
+
+
+def text(raw: bytes) -> str:
+    return b64encode(raw).decode("ascii")
+
+
+def events(lines: tuple[Line, ...]) -> list[list[object]]:
+    found: list[list[object]] = []
+    for line in lines:
+        kind = "?UADS?"[line.kind]
+        if line.flags & HAS_DIRECTIVE:
+            found.append([line.number, kind, *([text(line.key)] if kind == "?" else []), text(line.value)])
+    return found
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_answer_is_the_references(file: Path) -> None:
+    asked, different = 0, []
+    for case in read(file):
+        body = body_of(case)
+        whole, capped = RobotsTxt.parse(body, max_bytes=None), RobotsTxt.parse(body)
+        for query in case["queries"]:
+            if len(query["agents"]) != 1 or not PURE_TOKEN.fullmatch(query["agents"][0]):
+                continue
+            asked += 1
+            suffix = "_normalised" if "allowed_normalised" in query else ""
+            questions = [(whole, suffix)] + ([(capped, "_cap")] if "allowed_cap" in query else [])
+            for robots, which in questions:
+                verdict = robots.verdict(query["url"], query["agents"][0])
+                answer = (
+                    verdict.allowed,
+                    robots.allowed(query["url"], query["agents"][0]),
+                    verdict.rule.line if verdict.rule else 0,
+                    verdict.group not in {None, "*"},
+                )
+                allowed = query["allowed" + which]
+                if answer != (allowed, allowed, query["line" + which], query["specific"]):
+                    different.append((case["id"], query, verdict))
+    assert different == []
+    assert asked > 2_000
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_line_is_seen_as_the_reference_sees_it(file: Path) -> None:
+    different = []
+    for case in read(file):
+        robots = RobotsTxt.parse(body_of(case), max_bytes=None)
+        lines = robots.lines
+        directives = [line for line in lines if line.flags & HAS_DIRECTIVE]
+        recognised = sum(line.kind in {1, 2, 3, 4} for line in directives)
+        seen = {
+            "last_line": len(lines),
+            "valid": recognised,
+            "unused": len(directives) - recognised,
+            "lines": [[line.kind, line.flags] for line in lines],
+            "events": events(lines),
+            "counts": Counter("?UADS?"[line.kind] for line in directives),
+            "sitemaps_b64": [text(sitemap.raw) for sitemap in robots.sitemap_lines],
+            "sitemap_lines": [sitemap.line for sitemap in robots.sitemap_lines],
+        }
+        different += [(case["id"], what) for what, value in seen.items() if what in case and case[what] != value]
+    assert different == []
+
+
+def test_every_path_and_every_escape_is_the_references() -> None:
+    vectors = list(read(DATA / "unit-vectors.jsonl.gz"))
+    paths = [vector for vector in vectors if vector["fn"] == "path"]
+    escapes = [vector for vector in vectors if vector["fn"] == "escape"]
+    assert [vector for vector in paths if path_of(vector["in"]) != escape(vector["out"].encode()).decode()] == []
+    assert [vector for vector in escapes if text(escape(b64decode(vector["in_b64"]))) != vector["out_b64"]] == []
+    assert len(paths) > 1_000
+    assert len(escapes) > 30
+
+
+def test_valid_tokens_are_the_references() -> None:
+    vectors = [vector for vector in read(DATA / "unit-vectors.jsonl.gz") if vector["fn"] == "valid_agent"]
+    assert [vector for vector in vectors if (product_token(vector["in"]) == vector["in"] != "") != vector["out"]] == []
+    assert len(vectors) > 5
