@@ -23,13 +23,19 @@ _HOME = {
     "Verdict": "core.rules",
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
 
 if TYPE_CHECKING:
-    from .core.agents import Crawler
-    from .core.robots import RobotsTxt
-    from .core.rules import Rule, Rules, Verdict
-    from .core.urls import Origin
+    from .addon import Addon as Addon
+    from .core.agents import Crawler as Crawler
+    from .core.robots import RobotsTxt as RobotsTxt
+    from .core.rules import Rule as Rule
+    from .core.rules import Rules as Rules
+    from .core.rules import Verdict as Verdict
+    from .core.urls import Origin as Origin
+    from .middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
+    from .robotparser import GbotRobotParser as GbotRobotParser
+    from .sitemaps import SitemapDiscovery as SitemapDiscovery
 
 
 def __getattr__(name: str) -> object:

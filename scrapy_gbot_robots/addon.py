@@ -35,7 +35,9 @@ class Addon:
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         settings.setdefault_in_component_priority_dict("EXTENSIONS", SitemapDiscovery, 0)
         if not settings.getbool("ROBOTSTXT_OBEY"):
-            logger.warning("ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on")
+            logger.warning(
+                "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"
+            )
         self._replace_middleware(settings)
 
     @staticmethod

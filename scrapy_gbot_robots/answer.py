@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .core.rules import Verdict
-from .policy.ladder import State
+from .policy.ladder import Decision, State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .core.rules import Rules
     from .core.urls import Origin
     from .policy.entry import Entry
-    from .policy.ladder import Decision
 
 BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
 
@@ -68,7 +67,7 @@ class Answer:
         since = held.temporary_since if held is not None and held.temporary else now
         answer = cls(origin, decision, _status(entry), since)
         if held is not None and (held.state, held.ask_at) == (answer.state, answer.ask_at):
-            answer._rules.update(held._rules)  # the same copy, asked for another agent
+            answer._rules.update(held._rules)  # noqa: SLF001  the same copy, asked for another agent
             answer.weight = held.weight
         return answer
 

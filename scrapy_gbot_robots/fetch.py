@@ -62,7 +62,7 @@ _NEVER_SENT = (
     "Referer",
 )
 
-# Exceptions by the names of their classes, of Scrapy 2.14 (Twisted's) and of the newest; the most specific class decides.
+# Exceptions by the names of their classes, Twisted's (Scrapy 2.14) and Scrapy's own (newer); the most specific decides.
 _FAILURES = {
     "CannotResolveHostError": Failure.DNS,
     "DNSLookupError": Failure.DNS,
@@ -121,7 +121,9 @@ class Fetcher:
 
         To be overridden by who needs another one, such as for a browser's download handler.
         """
-        inherited = {} if request is None else {k: request.meta[k] for k in self._settings.meta_keys if k in request.meta}
+        inherited = (
+            {} if request is None else {k: request.meta[k] for k in self._settings.meta_keys if k in request.meta}
+        )
         return Request(
             url,
             callback=NO_CALLBACK,
@@ -132,7 +134,7 @@ class Fetcher:
         )
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
-        """Ask for the robots.txt of `origin`, follow redirects, and say what came of it; raises nothing but cancellation.
+        """Ask for the robots.txt of `origin`, follow redirects, and say what came of it. Only cancellation raises.
 
         Args:
             origin: whose robots.txt.
@@ -177,7 +179,7 @@ class Fetcher:
             if watch.gave_up:
                 return TimeoutError("the download handler let the time-out pass")
             raise
-        except Exception as error:  # noqa: BLE001  whatever it is, it is an outcome
+        except Exception as error:
             return exchange.response or error
         finally:
             watch.end()

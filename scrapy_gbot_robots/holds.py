@@ -92,7 +92,7 @@ class Holds:
         self._looking.start(_LOOK_SECS, now=False)
 
     def _look(self) -> None:
-        """See whether the crawl has begun to close: Scrapy has no signal for it that comes before the scheduler closes."""
+        """See whether the crawl has begun to close: Scrapy has no signal for it before the scheduler is closed."""
         slot = getattr(self._crawler.engine, "_slot", None)
         if slot is not None and slot.closing is not None and not self.closing:
             self.closing = True

@@ -1,7 +1,7 @@
 """The one place where a crawl learns what an origin's robots.txt says: memory, then storage, then one shared fetch.
 
-However many requests ask about an origin, one look-up is under way for it; it runs on its own, so that a request that is
-cancelled while it waits harms no other. Processes that share a storage share the fetch too: one has the lease, the
+However many requests ask about an origin, one look-up is under way for it; it runs on its own, so that a request which
+is cancelled while it waits harms no other. Processes that share a storage share the fetch too: one has the lease, the
 others wait for what it finds. What is kept per origin is an `Answer`; the bodies are in the storage.
 """
 
@@ -18,7 +18,6 @@ from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
 from .policy.ladder import Policy, State, decide, renew
-from .policy.outcome import Unreachable
 from .robotparser import GbotRobotParser
 from .signals import robotstxt_known
 
@@ -61,7 +60,9 @@ class Lookup:
         self._settings = settings
         self._store = store
         self._fetcher = fetcher
-        self._policy = Policy(unreachable=settings.unreachable, max_age_secs=settings.max_age_secs, soft_404=settings.soft_404)
+        self._policy = Policy(
+            unreachable=settings.unreachable, max_age_secs=settings.max_age_secs, soft_404=settings.soft_404
+        )
         self._held: OrderedDict[Origin, Answer] = OrderedDict()
         self._held_bytes = 0
         self._flights: dict[Origin, _Flight] = {}
@@ -122,7 +123,7 @@ class Lookup:
             flight.open()
 
     async def _entry(self, origin: Origin, request: Request | None) -> Entry | None:
-        """What is known of `origin`, from the storage or fetched: by this process or by another that shares the storage."""
+        """What is known of `origin`: stored, or fetched by this process or another that shares the storage."""
         key = str(origin)
         while True:
             entry = await self._store.get(key)

@@ -1,7 +1,7 @@
 """The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
 
-It subclasses Scrapy's own and stands in its place, under the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
-request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/...`). What it adds is in `lookup` (one answer per origin)
+It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`,
+`ROBOTSTXT_USER_AGENT`), request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/...`). What it adds is in `lookup` (one answer per origin)
 and in `holds` (waiting that costs nothing).
 """
 
@@ -81,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
 
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
-        """The answer for `origin`; while it is a disallow for want of a robots.txt, that is asked for again, for a time."""
+        """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
         while True:
             answer = await self._lookup.ask(origin, agent, request)
             ends = answer.temporary_since + self._settings.unreachable_wait_secs
@@ -91,7 +91,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             await pause(max(0.0, min(ends, answer.ask_at) - now))
 
     def _user_agent(self, request: Request) -> str:
-        """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else the one that the request will carry."""
+        """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""
         if self._robotstxt_useragent:
             return self._robotstxt_useragent
         sent = request.headers.get("User-Agent")

@@ -1,4 +1,4 @@
-"""The settings: what each is called, what it defaults to, what it may be. Read once per crawl, wrong values named at start-up.
+"""The settings: what each is called, what it defaults to, what it may be; wrong values are named at start-up.
 
 The one place where a `GBOT_ROBOTS_*` name is turned into a value; everything else takes a `GbotSettings`.
 """

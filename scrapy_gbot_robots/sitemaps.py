@@ -1,4 +1,4 @@
-"""Sitemap lines become crawled pages: what each robots.txt lists is collected, once, and fed to a running SitemapSpider.
+"""Sitemap lines become crawled pages: what each robots.txt lists is collected and fed to a running SitemapSpider.
 
 Listens to `robotstxt_known` and knows nothing of the middleware that sends it. Source: Google's page, "sitemap".
 """

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
+import pytest_twisted
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerRunner
 from twisted.internet.defer import Deferred, maybeDeferred
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
+
+_P = ParamSpec("_P")
 
 ADDON: dict[str, Any] = {
     "ADDONS": {"scrapy_gbot_robots.Addon": 500},
@@ -27,6 +30,12 @@ QUIET: dict[str, Any] = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
     "USER_AGENT": "testbot (+https://example.com)",
 }
+
+
+def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
+    """Let a test be a coroutine that awaits crawls."""
+    run: Callable[_P, None] = pytest_twisted.ensureDeferred(test)
+    return run
 
 
 class Pages(Spider):
@@ -49,7 +58,9 @@ class Pages(Spider):
         self.crawled[response.url] = response
 
     def failed(self, failure: Failure) -> None:
-        self.refused[failure.request.url] = failure.value
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        assert isinstance(failure.value, Exception)
+        self.refused[request.url] = failure.value
 
 
 def crawl(

@@ -6,21 +6,21 @@ import logging
 from typing import Any
 
 import pytest
-import pytest_twisted
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.ladder import State
 
-from .crawls import Pages, crawl, pages, stats
+from .crawls import Pages, crawl, in_reactor, pages, stats
 from .web import Reply, Site
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /"
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_rules_decide_and_the_refusal_says_by_which() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
@@ -35,7 +35,7 @@ async def test_rules_decide_and_the_refusal_says_by_which() -> None:
         assert stats(crawler)["robotstxt/forbidden"] == 1
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_every_request_that_waits_for_a_slow_robots_txt_is_checked() -> None:
     with Site({"/robots.txt": Reply(200, RULES.encode(), after_secs=0.3), "*": b"ok"}) as site:
         urls = [site.url(f"/{kind}/{number}") for number in range(10) for kind in ("yes", "no")]
@@ -57,7 +57,7 @@ async def test_every_request_that_waits_for_a_slow_robots_txt_is_checked() -> No
         pytest.param(503, False, id="S2.14-503-full-disallow"),
     ],
 )
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_status_code_decides_and_not_the_body_of_an_error(status: int, crawled: bool) -> None:
     with Site({"/robots.txt": Reply(status, b"user-agent: *\ndisallow: /page"), "*": b"ok"}) as site:
         crawler = await crawl(Pages, urls=[site.url("/page"), site.url("/free")])
@@ -66,7 +66,7 @@ async def test_status_code_decides_and_not_the_body_of_an_error(status: int, cra
         assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_refused_connection_is_full_disallow_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     with Site({}) as site:
         gone = site.url()
@@ -81,7 +81,7 @@ async def test_refused_connection_is_full_disallow_and_said_once(caplog: pytest.
     assert "refused" in warnings[0]
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_origins_differ_by_port_and_each_has_its_own_robots_txt() -> None:
     with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"a"}) as a, Site({"*": b"b"}) as b:
         crawler = await crawl(Pages, urls=[a.url("/x"), b.url("/x")])
@@ -90,7 +90,7 @@ async def test_origins_differ_by_port_and_each_has_its_own_robots_txt() -> None:
         assert b.paths() == ["/robots.txt", "/x"]
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_userinfo_host_case_and_port_do_not_open_a_second_door() -> None:
     with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
         urls = [f"http://user:secret@127.0.0.1:{site.port}/no", f"HTTP://127.0.0.1:{site.port}/no"]
@@ -109,7 +109,7 @@ async def test_userinfo_host_case_and_port_do_not_open_a_second_door() -> None:
         pytest.param({"USER_AGENT": "stranger"}, {}, set(), id="everybody-else"),
     ],
 )
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_user_agent_chooses_the_group(
     settings: dict[str, Any], headers: dict[str, str], crawled: set[str]
 ) -> None:
@@ -120,7 +120,7 @@ async def test_user_agent_chooses_the_group(
         assert site.paths().count("/robots.txt") == 1
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_agents_of_one_crawl_share_one_fetch() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         agents = [{"User-Agent": agent} for agent in ("testbot", "otherbot", "stranger")] * 3
@@ -130,7 +130,7 @@ async def test_agents_of_one_crawl_share_one_fetch() -> None:
         assert site.paths().count("/robots.txt") == 1
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_dont_obey_robotstxt_is_respected() -> None:
     with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
         crawler = await crawl(Pages, urls=[Request(site.url("/x"), meta={"dont_obey_robotstxt": True})])
@@ -138,13 +138,13 @@ async def test_dont_obey_robotstxt_is_respected() -> None:
         assert site.paths() == ["/x"]
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_other_schemes_are_not_subject_to_robots_txt() -> None:
     crawler = await crawl(Pages, urls=["data:,hello"])
     assert [response.body for response in pages(crawler).crawled.values()] == [b"hello"]
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_origin_that_cannot_be_asked_is_refused() -> None:
     crawler = await crawl(Pages, urls=["http://127.0.0.1:0/x"])
     refusal = pages(crawler).refused["http://127.0.0.1:0/x"]
@@ -153,19 +153,17 @@ async def test_origin_that_cannot_be_asked_is_refused() -> None:
     assert stats(crawler)["robotstxt/forbidden"] == 1
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_one_downloader_place_is_enough() -> None:
     with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
         crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 1}, urls=[site.url("/a"), site.url("/no"), site.url("/b")])
         assert set(pages(crawler).crawled) == {site.url("/a"), site.url("/b")}
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_held_requests_go_on_when_robots_txt_answers() -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        from twisted.internet import reactor
-
-        reactor.callLater(0.7, site.pages.update, {"/robots.txt": b"user-agent: *\ndisallow: /no"})  # type: ignore[attr-defined]
+        call_later(0.7, site.pages.update, {"/robots.txt": b"user-agent: *\ndisallow: /no"})
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
         crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
         assert set(pages(crawler).crawled) == {site.url("/yes")}
@@ -173,11 +171,13 @@ async def test_held_requests_go_on_when_robots_txt_answers() -> None:
         assert site.paths().count("/robots.txt") == 2
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"*": b"ok"}) as site:
         await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"}, urls=[site.url("/x")])
     assert [record.getMessage() for record in caplog.records if "ROBOTSTXT_PARSER" in record.getMessage()] == [
-        "ROBOTSTXT_PARSER is scrapy.robotstxt.PythonRobotParser, but GbotRobotsTxtMiddleware always asks "
-        "scrapy_gbot_robots.robotparser.GbotRobotParser"
+        (
+            "ROBOTSTXT_PARSER is scrapy.robotstxt.PythonRobotParser, but GbotRobotsTxtMiddleware always asks "
+            "scrapy_gbot_robots.robotparser.GbotRobotParser"
+        )
     ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import GbotRobotParser
 
-from .crawls import Pages, crawl, pages
+from .crawls import Pages, crawl, in_reactor, pages
 from .web import Site
 
 
@@ -70,7 +69,9 @@ def test_agent_that_is_not_ascii_has_no_group_of_its_own() -> None:
     ("text", "agent", "delay"),
     [
         pytest.param("User-agent: a\nCrawl-delay: 5", "a", 5.0, id="of-the-named-group"),
-        pytest.param("User-agent: a\nCrawl-delay: 5\n\nUser-agent: *\nCrawl-delay: 9\nDisallow: /x", "b", 9.0, id="of-star"),
+        pytest.param(
+            "User-agent: a\nCrawl-delay: 5\n\nUser-agent: *\nCrawl-delay: 9\nDisallow: /x", "b", 9.0, id="of-star"
+        ),
         pytest.param("User-agent: a\nCrawl-delay: 0.5", "a", 0.5, id="fraction"),
         pytest.param("User-agent: a\nDisallow: /", "a", None, id="absent"),
         pytest.param("User-agent: a\nCrawl-delay: soon", "a", None, id="malformed"),
@@ -95,11 +96,11 @@ def test_strict_setting_reaches_the_parser() -> None:
 
 
 def test_works_without_a_crawler() -> None:
-    robots = GbotRobotParser.from_crawler(None, b"User-agent: *\nDisallow: /x")  # type: ignore[arg-type]  Scrapy does
+    robots = GbotRobotParser.from_crawler(None, b"User-agent: *\nDisallow: /x")  # type: ignore[arg-type]  # Scrapy may
     assert not robots.allowed("https://site.local/x", "any")
 
 
-@pytest_twisted.ensureDeferred
+@in_reactor
 async def test_works_in_scrapys_own_middleware() -> None:
     with Site({"/robots.txt": "user-agent: testbot/1.2\ncrawl-delay: 1\ndisallow: /no", "*": b"ok"}) as site:
         settings = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": "scrapy_gbot_robots.GbotRobotParser"}

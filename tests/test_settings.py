@@ -68,7 +68,7 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("STRICT", "maybe", "True or False"),
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
         ("STORAGE", "mysql", '"memory", "sqlite", "redis" or the dotted path of a class'),
-        ("SITEMAPS", None, "one of 'feed', 'collect', 'off'"),
+        ("SITEMAPS", "on", "one of 'feed', 'collect', 'off'"),
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", [7], "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import socketserver
-import ssl
 import threading
 import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
     from socket import socket
     from types import TracebackType
@@ -52,7 +52,7 @@ class Asked:
     at: float
 
 
-Content = bytes | str | Reply | "Callable[[socket], None]"
+Content: TypeAlias = "bytes | str | Reply | Callable[[socket], None]"
 
 
 class Site:

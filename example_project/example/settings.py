@@ -1,4 +1,4 @@
-"""The project's settings. The first one is all that scrapy-gbot-robots needs; the others are its defaults, to play with."""
+"""The project's settings. ADDONS is all that scrapy-gbot-robots needs; its own settings show their defaults."""
 
 # Switches everything on: robots.txt is obeyed as Googlebot obeys it, and sitemaps are found by themselves.
 ADDONS = {"scrapy_gbot_robots.Addon": 500}

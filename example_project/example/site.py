@@ -26,7 +26,15 @@ Disallow: /
 Sitemap: {shop}/sitemap-index.xml
 """
 
-LINKS = ["/cart/checkout", "/shoes?sort=price", "/shoes?size=42", "/terms.pdf", "/terms.pdf.html", "/menü", "/menü/today"]
+LINKS = [
+    "/cart/checkout",
+    "/shoes?sort=price",
+    "/shoes?size=42",
+    "/terms.pdf",
+    "/terms.pdf.html",
+    "/menü",
+    "/menü/today",
+]
 
 INDEX = """<?xml version="1.0" encoding="UTF-8"?>
 <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -50,8 +58,8 @@ class DemoWeb:
     def __init__(self) -> None:
         self._shop_server = _server(8765)
         self._ill_server = _server(8766)
-        self.shop = "http://127.0.0.1:{}".format(self._shop_server.server_address[1])
-        self.ill = "http://127.0.0.1:{}".format(self._ill_server.server_address[1])
+        self.shop = f"http://127.0.0.1:{self._shop_server.server_address[1]}"
+        self.ill = f"http://127.0.0.1:{self._ill_server.server_address[1]}"
         links = "".join(f'<a href="{link}">{link}</a>\n' for link in [*LINKS, f"{self.ill}/news"])
         self._shop_server.pages = {
             "/robots.txt": (200, "text/plain", SHOP_ROBOTS_TXT.format(shop=self.shop)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from example.site import DemoWeb
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
+
+from example.site import DemoWeb
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.signals import request_forbidden, robotstxt_known
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy.http import Response
+
     from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
 
@@ -77,9 +79,15 @@ class DemoSpider(SitemapSpider):
         lines = [f"As {Crawler.of(self.settings['USER_AGENT']).name}:"]
         for origin in dict.fromkeys(Origin.of(url) for _, url, _ in self.rows):
             lines += ["", f"  {origin.robots_url}"]
-            rows = [(what, unquote(url.removeprefix(str(origin))), why) for what, url, why in sorted(self.rows) if Origin.of(url) == origin]
+            rows = [
+                (what, unquote(url.removeprefix(str(origin))), why)
+                for what, url, why in sorted(self.rows)
+                if Origin.of(url) == origin
+            ]
             width = max(len(path) for _, path, _ in rows)
-            lines += [f"    {'✓' if what == 'crawled' else '✗'} {what}  {path:{width}}  {why}" for what, path, why in rows]
+            lines += [
+                f"    {'✓' if what == 'crawled' else '✗'} {what}  {path:{width}}  {why}" for what, path, why in rows
+            ]
         lines += ["", "  Sitemaps"]
         for origin, robotstxt in self.robotstxts.items():
             lines += [f"    {url} ({origin.robots_url})" for url in robotstxt.sitemaps]
