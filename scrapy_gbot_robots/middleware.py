@@ -1,7 +1,7 @@
 """The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
 
-It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`,
-`ROBOTSTXT_USER_AGENT`), request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/...`). What it adds is in `lookup` (one answer per origin)
+It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
+request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/`). What it adds is in `lookup` (one answer per origin)
 and in `holds` (waiting that costs nothing).
 """
 
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.http import Headers
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import without_none_values
 
 from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
@@ -52,6 +55,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._holds = Holds(crawler)
         store = Store(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, store, Fetcher(crawler, self._settings))
+        self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
 
@@ -69,7 +73,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
         if Origin.of_robots_txt(request.url) is not None:
             return None  # a robots.txt itself is never disallowed (RFC 9309 2.2.2)
-        agent = Agent.of(self._user_agent(request))
+        agent = _agent(self._user_agent(request))
         answer = self._lookup.known(origin, agent)
         if answer is None or answer.bars_for_now:
             try:
@@ -95,7 +99,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._robotstxt_useragent:
             return self._robotstxt_useragent
         sent = request.headers.get("User-Agent")
-        return sent.decode("latin-1") if sent else self._default_useragent
+        if sent:
+            return sent.decode("latin-1")
+        if self._sent_by_default is None:
+            self._sent_by_default = _default_user_agent(self.crawler)
+        return self._sent_by_default
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
         logger.debug(
@@ -125,6 +133,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     async def _spider_closed(self) -> None:
         await self._lookup.close()
+
+
+@lru_cache(maxsize=256)
+def _agent(user_agent: str) -> Agent:
+    return Agent.of(user_agent)
+
+
+def _default_user_agent(crawler: Crawler) -> str:
+    """What a request without a User-Agent of its own is sent with, as Scrapy's later middlewares decide it."""
+    settings = crawler.settings
+    by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
+    if by_default_headers:
+        return by_default_headers.decode("latin-1")
+    return str(getattr(crawler.spider, "user_agent", None) or settings["USER_AGENT"] or "")
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:
