@@ -1,0 +1,91 @@
+"""What two response headers say about time: how long an answer is fresh, and when to ask again.
+
+Header values are hostile: whatever the bytes, nothing here raises, and work and numbers are bounded.
+Sources: Google's page "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control), 5.1 (Age);
+RFC 9110 10.2.3 (Retry-After).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_HEADER_BYTES = 4096  # what lies behind is not read
+_DATE_BYTES = 64
+_FOREVER = 2**31  # RFC 9111 1.2.2: a number too large to hold counts as this
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"?'
+_DIRECTIVE = re.compile(  # a stray quoted string is stepped over; no alternative ever gives characters back
+    rf"{_QUOTED} | ([^\s,=\"]+) \s* (?: = \s* ({_QUOTED} | [^\s,\"]*) )?", re.VERBOSE | re.DOTALL
+)
+_SECONDS = re.compile(r"-?[0-9]+")
+
+
+def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
+    """Say for how many seconds an answer is fresh by its headers; None: they do not say.
+
+    `cache_control` takes every Cache-Control field line, `age` the Age header: time spent in caches on the way counts.
+    `no-store` and `no-cache` give 0.0, also beside a `max-age`; `no-cache="field"` speaks of that field only. Of
+    several `max-age` the first counts (RFC 9111 4.2.1); one that is no number says nothing, a negative one is 0.0.
+    `s-maxage` is for shared caches.
+    """
+    lifetime: float | None = None
+    for name, value in _directives(cache_control):
+        if name == "no-store" or (name == "no-cache" and value is None):
+            return 0.0
+        if name == "max-age" and lifetime is None and value is not None:
+            lifetime = _seconds(value)
+    if lifetime is None:
+        return None
+    return max(0.0, lifetime - (_seconds(_text(age)) or 0.0))
+
+
+def retry_after(value: bytes | None, now: float) -> float | None:
+    """Say in how many seconds from `now` (seconds since the epoch) a server wants to be asked again; None: unsaid.
+
+    Takes seconds or an HTTP date; a date gone by is 0.0. Anything else says nothing.
+    """
+    text = _text(value)
+    if (seconds := _seconds(text)) is not None:
+        return seconds
+    moment = _date(text)
+    return None if moment is None else min(max(0.0, moment - now), float(_FOREVER))
+
+
+def _directives(lines: Iterable[bytes]) -> Iterator[tuple[str, str | None]]:
+    """Yield name (lower case) and value (unquoted) of each directive, in order."""
+    text = b",".join(lines)[:_HEADER_BYTES].decode("latin-1")
+    for name, value in (found.groups() for found in _DIRECTIVE.finditer(text)):
+        if name is not None:
+            yield name.lower(), None if value is None else value.strip('"')
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"")[:_HEADER_BYTES].decode("latin-1").strip()
+
+
+def _seconds(text: str) -> float | None:
+    """Read a whole number of seconds, held between 0 and `_FOREVER`."""
+    text = text.strip()
+    if not _SECONDS.fullmatch(text):
+        return None
+    if text.startswith("-"):
+        return 0.0
+    digits = text.lstrip("0")
+    return float(_FOREVER if len(digits) > len(str(_FOREVER)) else min(int(digits or "0"), _FOREVER))
+
+
+def _date(text: str) -> float | None:
+    """Read an HTTP date (RFC 9110 5.6.7, all three forms) as seconds since the epoch."""
+    try:
+        moment: datetime = parsedate_to_datetime(text[:_DATE_BYTES])
+        if moment.tzinfo is None:  # asctime has no zone; HTTP dates are always GMT
+            moment = moment.replace(tzinfo=timezone.utc)
+        return moment.timestamp()
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return None
