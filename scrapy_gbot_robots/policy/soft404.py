@@ -1,0 +1,173 @@
+"""Whether the body of a 5xx says that the page was not found: then the site means 404.
+
+Held conservatively: only the title, the first heading or, of plain text, the first line is heard, and it must say
+"not found" by itself or of a page. Bodies are hostile: a bounded part is looked at, in one pass, in whatever charset.
+Source: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found".
+"""
+
+# ruff: noqa: RUF001 - the phrases are meant to be in their languages' letters
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BODY_BYTES = 16 * 1024
+_SAYING_CHARS = 300  # of a title, a heading or a line
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_LEGACY_CHARSETS = (  # each tried where a body is not UTF-8: no phrase appears in the wrong one by chance
+    "cp1252", "cp1250", "iso-8859-2", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258", "cp874",
+    "cp932", "euc_jp", "gb18030", "big5", "cp949",
+)  # fmt: skip
+
+
+class _Words(NamedTuple):
+    """How a language says it: a verdict standing alone, or a thing and a verdict within one clause. Stems will do."""
+
+    things: tuple[str, ...]
+    verdicts: tuple[str, ...]
+
+
+# Compared after `_folded`, as parts of words: "seite" is heard in "Webseite". A blank stands for the edge of a word.
+_LANGUAGES: dict[str, _Words] = {
+    "en": _Words(
+        ("page", " url ", "robots.txt"),
+        (
+            "not found", "cannot be found", "can't be found", "could not be found", "couldn't be found", "wasn't found",
+            "not been found", "cannot find", "can't find", "could not find", "couldn't find", "does not exist",
+            "doesn't exist", "no longer exists",
+        ),
+    ),
+    "de": _Words(("seite",), ("nicht gefunden", "nicht zu finden", "existiert nicht", "nicht vorhanden")),
+    "fr": _Words(("page",), ("introuvable", "non trouvé", "pas été trouvé", "n'existe pas", "n'existe plus")),
+    "es": _Words(("página",), ("no encontrad", "no se encontró", "no se ha encontrado", "no existe")),
+    "pt": _Words(("página",), ("não encontrad", "não foi encontrad", "não existe")),
+    "it": _Words(("pagina",), ("non trovat", "non è stata trovata", "non esiste", "impossibile trovare")),
+    "ca": _Words(("pàgina",), ("no trobad", "no s'ha trobat", "no existeix")),
+    "ro": _Words(("pagin",), ("nu a fost găsit", "negăsit", "nu există")),
+    "nl": _Words(("pagina",), ("niet gevonden", "niet worden gevonden", "bestaat niet")),
+    "da": _Words(("side",), ("ikke fundet", "blev ikke fundet", "findes ikke")),
+    "no": _Words(("side",), ("ikke funnet", "ble ikke funnet", "finnes ikke")),
+    "sv": _Words(("sida",), ("hittades inte", "hittades ej", "kunde inte hittas", "finns inte")),
+    "fi": _Words(("sivu",), ("ei löydy", "ei löytynyt")),
+    "pl": _Words(("stron",), ("nie znalezion", "nie odnalezion", "nie została znaleziona", "nie istnieje")),
+    "cs": _Words(("stránk",), ("nenalezen", "nebyla nalezena", "neexistuje")),
+    "sk": _Words(("stránk",), ("nenájden", "nebola nájdená", "nenašla", "neexistuje")),
+    "hu": _Words(("oldal",), ("nem található", "nem létezik")),
+    "tr": _Words(("sayfa",), ("bulunamadı", "bulunmamaktadır", "mevcut değil")),
+    "ru": _Words(("страниц",), ("не найден", "не существует")),
+    "uk": _Words(("сторінк",), ("не знайден", "не існує")),
+    "bg": _Words(("страниц",), ("не е намерен", "не съществува")),
+    "el": _Words(("σελίδα",), ("δεν βρέθηκε", "δεν υπάρχει")),
+    "id": _Words(("halaman",), ("tidak ditemukan", "tidak dapat ditemukan", "tidak ada")),
+    "ms": _Words(("halaman",), ("tidak dijumpai", "tidak ditemui")),
+    "vi": _Words(("trang",), ("không tìm thấy", "không tồn tại")),
+    "th": _Words(("หน้า", "เพจ"), ("ไม่พบ",)),
+    "ar": _Words(("صفحة",), ("غير موجود", "لم يتم العثور")),
+    "fa": _Words(("صفحه",), ("یافت نشد", "پیدا نشد")),
+    "he": _Words(("דף", "עמוד"), ("לא נמצא",)),
+    "hi": _Words(("पृष्ठ", "पेज"), ("नहीं मिल",)),
+    "ja": _Words(("ページ",), ("見つかりません", "存在しません")),
+    "zh-Hans": _Words(("页",), ("找不到", "未找到", "没有找到", "无法找到", "不存在")),
+    "zh-Hant": _Words(("頁",), ("找不到", "未找到", "沒有找到", "無法找到", "不存在")),
+    "ko": _Words(("페이지",), ("찾을 수 없", "존재하지 않")),
+}  # fmt: skip
+_WHOLE_CLAUSES = (
+    "file not found", "file or directory not found", "document not found", "object not found",
+    "resource not found", "the resource cannot be found", "the requested resource was not found",
+    "the requested resource could not be found",
+)  # fmt: skip
+_ERROR_WORDS = (
+    "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
+    "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
+)
+_PARTS_OF_A_SERVER = ("database", "template", "backend", "upstream", "module", "plugin", "class ")  # missing: an outage
+_ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
+
+_OPENING = re.compile(r"<(!--|[a-z][a-z0-9]*)")
+_INNER_TAG = re.compile(r"<[^<>]*>")
+_CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
+_UNSEEN = {"!--": "-->", **{name: f"</{name}" for name in ("script", "style", "noscript", "template", "svg")}}
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'", "\N{SOFT HYPHEN}": None})
+
+
+def says_not_found(body: bytes) -> bool:
+    """Tell whether an error page says, in its title, first heading or first line, that the page was not found."""
+    return any(_is_not_found(saying) for text in _readings(body[:_BODY_BYTES]) for saying in _sayings(text))
+
+
+def _readings(head: bytes) -> Iterator[str]:
+    """Decode what may be cut within a character: by its byte order mark, as UTF-8, or in every legacy charset."""
+    for mark, charset in _BOMS:
+        if head.startswith(mark):
+            yield head[len(mark) :].decode(charset, "replace")
+            return
+    try:
+        yield codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        yield from (head.decode(charset, "replace") for charset in _LEGACY_CHARSETS)
+
+
+def _sayings(text: str) -> Iterator[str]:
+    """Yield the title and the first heading of a page, or the first line of a plain text."""
+    page = text.lower()
+    heard: set[str] = set()
+    tag = _OPENING.search(page)
+    if tag is None and not page.lstrip().startswith(("<", "{", "[")):
+        yield page.strip()[:_SAYING_CHARS].partition("\n")[0]
+    while tag is not None:
+        name = "heading" if tag[1] in _HEADINGS else tag[1]
+        start, end = tag.end(), tag.end()
+        if name in _UNSEEN:
+            end = page.find(_UNSEEN[name], start)
+        elif name in {"title", "heading"} - heard:
+            heard.add(name)
+            start, end = page.find(">", start) + 1, page.find(f"</{tag[1]}", start)
+            if 0 < start <= end:
+                yield _INNER_TAG.sub(" ", page[start:end])[:_SAYING_CHARS]
+        tag = _OPENING.search(page, end) if end >= 0 else None
+
+
+def _is_not_found(saying: str) -> bool:
+    clauses = (" ".join(clause.split()) for clause in _CLAUSE_END.split(_folded(unescape(saying))))
+    return any(_clause_is_not_found(clause) for clause in clauses if clause)
+
+
+def _clause_is_not_found(clause: str) -> bool:
+    """Judge one clause: "404", "error 404 not found" and "the page you want was not found" say so."""
+    if "404" in clause.split() and not (set(clause.split()) - _ERROR):
+        return True
+    gist = " ".join(word for word in clause.split() if word not in _ERROR)
+    if gist in _WHOLE or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts):
+        return True
+    edged = f" {gist} "
+    return not any(part in edged for part in _PARTS_OF_A_SERVER) and any(
+        any(thing in edged for thing in words.things) and any(verdict in edged for verdict in words.verdicts)
+        for words in _FOLDED
+    )
+
+
+def _is_inflected(gist: str, verdict: str) -> bool:
+    ending = gist[len(verdict) :]
+    return gist.startswith(verdict) and len(ending) <= _ENDING_CHARS and " " not in ending
+
+
+def _folded(text: str) -> str:
+    """Fold case, width, accents and apostrophes, so that a phrase is one phrase however it is typed."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn")
+    return unicodedata.normalize("NFC", plain.casefold().translate(_LETTERS))
+
+
+_FOLDED = tuple(
+    _Words(tuple(map(_folded, each.things)), tuple(map(_folded, each.verdicts))) for each in _LANGUAGES.values()
+)
+_WHOLE = frozenset(_WHOLE_CLAUSES)
+_ERROR = frozenset(_folded(_ERROR_WORDS).split())
