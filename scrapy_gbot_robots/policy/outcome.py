@@ -1,0 +1,108 @@
+"""What one attempt to fetch a robots.txt came to: Fetched, Unavailable or Unreachable.
+
+A pure reading of status codes and failures, as two tables; what follows from an outcome over time is told by `ladder`.
+Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from .soft404 import says_not_found
+
+_DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A robots.txt was served: its rules decide (RFC 9309 2.3.1.1)."""
+
+    status: int
+    url: str  # that served it, redirects followed
+    body: bytes  # content-decoded
+    cut: bool = False  # more was served than is read
+    max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """There is no robots.txt, and that is certain: nothing is restricted (RFC 9309 2.3.1.3)."""
+
+    status: int  # as served: also of a redirect that was not followed and of a 5xx that means 404
+    url: str  # that said so
+    why: str
+    max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """No definite answer: for the time being everything is restricted (RFC 9309 2.3.1.4)."""
+
+    why: str
+    status: int | None = None  # None: no answer at all
+    retry_after: float | None = None  # seconds the server wants to be left alone; None: it does not say
+
+
+Outcome: TypeAlias = Fetched | Unavailable | Unreachable
+
+
+class Failure(Enum):
+    """Ways in which a fetch ends without a whole answer. Each is Unreachable: incomplete data is no short file."""
+
+    DNS = "the host name does not resolve"
+    REFUSED = "connection refused"
+    RESET = "connection lost"
+    TIMEOUT = "no answer in time"
+    TRUNCATED = "the body ended early"
+    CHUNKING = "broken chunked encoding"
+    TLS = "TLS failed"
+    BAD_CONTENT = "the body cannot be decompressed"
+    INVALID = "not an HTTP answer"
+    NO_HANDLER = "no download handler for this scheme"
+    CANCELLED = "the fetch was cancelled"
+    OTHER = "the fetch failed"
+
+
+# Status codes in the order they are looked up: the first row holding the status decides, none means Unreachable.
+# So 1xx, 304 (nothing was asked conditionally) and codes from 600 on count as server errors.
+_STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
+    (range(200, 300), Fetched),
+    (range(304, 305), Unreachable),
+    (range(300, 400), Unavailable),  # a redirect that was not followed ends as a 404
+    (range(429, 430), Unreachable),
+    (range(400, 500), Unavailable),
+)
+_SERVER_ERRORS = range(500, 600)
+
+
+def outcome_of(
+    status: int,
+    url: str,
+    body: bytes,
+    *,
+    cut: bool = False,
+    max_age: float | None = None,
+    retry_after: float | None = None,
+    soft_404: bool = True,
+) -> Outcome:
+    """Say what a whole HTTP (or FTP) answer came to; redirects that can be followed are followed before this.
+
+    `body` is content-decoded and may be cut short at a size limit (`cut`); `max_age` and `retry_after` are seconds, as
+    `headers` reads them. With `soft_404` a 5xx whose title or first heading says "not found" is a 404.
+    """
+    meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
+    if meaning is Fetched:
+        return Fetched(status, url, body, cut, max_age)
+    if meaning is Unavailable:
+        return Unavailable(status, url, f"HTTP {status}", max_age)
+    if soft_404 and status in _SERVER_ERRORS and says_not_found(body):
+        return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
+    return Unreachable(f"HTTP {status}", status, retry_after)
+
+
+def failed(failure: Failure, detail: str = "") -> Unreachable:
+    """Say what a fetch that ended in `failure` came to; `detail` is the error's own message, for people."""
+    detail = " ".join(detail[:_DETAIL_CHARS].split())
+    return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)

@@ -1,0 +1,67 @@
+"""Where a redirected robots.txt is asked next, or that its trail ends: then it is as a 404.
+
+Only HTTP redirects are followed, across hosts too; never a meta refresh or a script. What is found counts for the
+origin first asked, and rules are not consulted on the way: there are none yet.
+Sources: Google's page, "Handling of errors and HTTP status codes", 3xx; RFC 9309 2.3.1.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from .outcome import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SCHEMES = frozenset({"http", "https"})
+_URL_CHARS = 8192  # a longer Location leads nowhere
+
+
+def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int) -> str | Unavailable:
+    """Say which URL to ask after a redirect, or how the trail ends.
+
+    `status` is one of `REDIRECTS`, `location` its header, `asked` the URLs asked so far, the redirecting one last.
+    User-info and fragment are taken off. The trail ends, as a 404, at hop `max_redirects` + 1, in a loop, and at a
+    Location that is missing, unfit, or of a scheme other than http and https.
+    """
+    here = asked[-1]
+    target = _target(location, here)
+    if target is None:
+        return Unavailable(status, here, f"HTTP {status} without a Location that can be followed, as 404")
+    if target in {_target(url, here) for url in asked}:
+        return Unavailable(status, here, f"HTTP {status} redirects in a loop, as 404")
+    if len(asked) > max_redirects:
+        return Unavailable(status, here, f"HTTP {status} after {max_redirects} redirects, as 404")
+    return target
+
+
+def _target(location: bytes | str | None, here: str) -> str | None:
+    """Resolve a Location against the URL it came from; None if it is no URL to follow."""
+    reference = _text(location or b"").strip()
+    if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
+        return None
+    try:
+        return _bare(urljoin(here, reference))
+    except ValueError:  # brackets that hold no IPv6 address, a port out of range, and the like
+        return None
+
+
+def _text(location: bytes | str) -> str:
+    if isinstance(location, str):
+        return location
+    try:
+        return location.decode()
+    except UnicodeDecodeError:
+        return location.decode("latin-1")
+
+
+def _bare(url: str) -> str:
+    """Take user-info and fragment off an absolute http or https URL; raise ValueError for any other."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or any(char.isspace() for char in host):
+        raise ValueError(f"not a URL to follow: {url!r}")
+    return parts._replace(netloc=host.lower(), path=parts.path or "/", fragment="").geturl()
