@@ -1,0 +1,177 @@
+"""What an origin's entry means now, and when to ask again: full allow, full disallow, or the rules.
+
+Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is good for a day or as its
+headers say; without one a ladder decides, by the time since the first failure.
+Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and 2.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from .entry import Copy, Entry, Kind, Outage
+from .outcome import Fetched, Outcome, Unreachable
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+_SKEW = 5 * MINUTE  # clocks of processes that share a storage may differ by this much
+_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it runs out
+_OFTEN = frozenset({429, 503})  # statuses of a server that is there, only busy: asked again fairly often
+
+
+class Answer(Enum):
+    """What a rung of a ladder answers while a robots.txt is unreachable."""
+
+    DISALLOW = "full disallow"
+    ALLOW = "full allow"
+    COPY = "the last good copy, else full allow"
+    ALLOW_IF_SITE_AVAILABLE = "full allow if the site is available, else full disallow"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """An answer that holds until an outage is `until` seconds old."""
+
+    until: float
+    answer: Answer
+
+
+_THIRTY_DAYS = (Rung(30 * DAY, Answer.DISALLOW), Rung(math.inf, Answer.COPY))
+LADDERS: dict[str, tuple[Rung, ...]] = {
+    "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
+    "google-2026": (  # Google's page of 2026
+        Rung(12 * HOUR, Answer.DISALLOW),
+        Rung(12 * HOUR + 30 * DAY, Answer.COPY),
+        Rung(math.inf, Answer.ALLOW_IF_SITE_AVAILABLE),
+    ),
+    "rfc9309": _THIRTY_DAYS,  # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
+    "allow": (Rung(math.inf, Answer.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The parameters, all times in seconds. Raises ValueError for a ladder that is not in `LADDERS`."""
+
+    unreachable: str = "google"  # a key of `LADDERS`
+    max_age_secs: float = DAY  # no answer is used for longer; only above a day may max-age lengthen
+    min_age_secs: float = MINUTE  # a shorter max-age counts as this, so that no header makes each request ask
+    soft_404: bool = True  # for `outcome_of`
+    first_retry_secs: float = 1.0  # doubled with every further failure, up to the next two
+    busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
+    slow_retry_secs: float = HOUR  # longest wait after any other failure
+    retry_after_secs: float = DAY  # longest wait that a Retry-After header can ask for
+
+    def __post_init__(self) -> None:
+        if self.unreachable not in LADDERS:
+            raise ValueError(f"unreachable must be one of {', '.join(LADDERS)}, got {self.unreachable!r}")
+
+
+class State(Enum):
+    """The three possible outcomes of Google's page."""
+
+    FULL_ALLOW = "full allow"
+    FULL_DISALLOW = "full disallow"
+    RULES = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What holds for an origin now. From `refresh_at` on ask anew in the background, from `ask_at` on before going on.
+
+    `temporary` says that it holds only because robots.txt is unreachable; `copy` is the definite answer it rests on.
+    """
+
+    state: State
+    why: str
+    temporary: bool
+    refresh_at: float
+    ask_at: float
+    copy: Copy | None = None
+
+
+def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
+    """Fold the outcome of a fetch that ended at `now` into what was known; a definite answer ends an outage."""
+    if isinstance(outcome, Unreachable):
+        return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now, policy))
+    lifetime = DAY if outcome.max_age is None else max(outcome.max_age, policy.min_age_secs)
+    fresh_until = now + min(lifetime, policy.max_age_secs)
+    if isinstance(outcome, Fetched):
+        rules, why = outcome.body, f"HTTP {outcome.status}"
+        return Entry(Copy(Kind.RULES, outcome.status, outcome.url, rules, outcome.cut, why, now, fresh_until))
+    return Entry(Copy(Kind.NONE, outcome.status, outcome.url, b"", False, outcome.why, now, fresh_until))
+
+
+def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: Policy) -> Outage:
+    failures = 1 + (outage.failures if outage else 0)
+    wait = _wait(outcome, failures, policy)
+    return Outage(min(outage.since, now) if outage else now, failures, outcome.status, outcome.why, now + wait)
+
+
+def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
+    """Say for how long to leave a server alone after so many failures on end."""
+    if outcome.retry_after is not None:
+        return min(max(outcome.retry_after, policy.first_retry_secs), policy.retry_after_secs)
+    longest = policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs
+    return min(policy.first_retry_secs * 2.0 ** min(failures - 1, 32), longest)
+
+
+def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
+    """Say what an entry means at `now`.
+
+    `site_available`: another URL of the origin answered, without a server or network error, since the outage began.
+    Nothing known is full disallow until robots.txt was asked. An early refresh that fails takes nothing from an answer
+    that is still fresh.
+    """
+    copy, outage = (entry.copy, entry.outage) if entry else (None, None)
+    fresh_until = _fresh_until(copy, now, policy) if copy else now
+    if outage and fresh_until <= now:
+        return _on_ladder(outage, copy, now, policy, site_available=site_available)
+    if copy is None:
+        return Decision(State.FULL_DISALLOW, "robots.txt not asked yet", True, now, now)
+    lifetime = max(0.0, fresh_until - copy.fetched_at)
+    refresh_at = fresh_until - min(_REFRESH_SHARE * lifetime, _REFRESH_MOST)
+    if outage:
+        refresh_at = min(max(refresh_at, _retry_at(outage, now, policy)), fresh_until)
+    return _definite(copy, copy.why, refresh_at, fresh_until)
+
+
+def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
+    """Say until when a copy is fresh by the policy of this run; one from the future is not: a clock was wrong."""
+    if copy.fetched_at > now + _SKEW:
+        return now
+    return min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
+
+
+def _retry_at(outage: Outage, now: float, policy: Policy) -> float:
+    """Say when to ask again; at once where the wait is longer than any can be: a clock was wrong."""
+    longest = max(policy.busy_retry_secs, policy.slow_retry_secs, policy.retry_after_secs)
+    return outage.retry_at if outage.retry_at <= now + longest + _SKEW else now
+
+
+def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, temporary: bool = False) -> Decision:
+    state = State.RULES if copy.kind is Kind.RULES else State.FULL_ALLOW
+    return Decision(state, why, temporary, refresh_at, ask_at, copy)
+
+
+def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *, site_available: bool) -> Decision:
+    """Climb to the rung for the outage's age. Where requests may go on, they do not wait for each further attempt."""
+    age = max(0.0, now - outage.since)
+    answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
+    why = f"robots.txt unreachable for {_span(age)}: {outage.why}"
+    retry_at = _retry_at(outage, now, policy)
+    if answer is Answer.COPY and copy:
+        return _definite(copy, f"{why}; the last copy holds", retry_at, retry_at + HOUR, temporary=True)
+    if answer is Answer.DISALLOW or (answer is Answer.ALLOW_IF_SITE_AVAILABLE and not site_available):
+        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
+    return Decision(State.FULL_ALLOW, why, True, retry_at, retry_at + HOUR)
+
+
+def _span(seconds: float) -> str:
+    """Put a length of time into words: its largest unit will do."""
+    size, unit = next(
+        ((size, unit) for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")) if seconds >= size), (1, "s")
+    )
+    return f"{seconds // size:.0f} {unit}"
