@@ -1,0 +1,94 @@
+"""Entries in this process's memory, least recently used out first, bounded in number and in bytes.
+
+For runs that are to leave no trace, and to fall back on when another storage fails.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..policy.entry import Entry
+
+_OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
+
+
+class MemoryStorage:
+    """A `Storage` that forgets. Holds at most `max_entries` entries and about `max_bytes` bytes of them."""
+
+    def __init__(self, max_entries: int = 10_000, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._bytes = 0
+        self._leases: dict[str, tuple[str, float]] = {}  # origin -> token, end on the monotonic clock
+        self._lock = Lock()
+
+    def get(self, origin: str) -> Entry | None:
+        """Return what is kept, which thereby is the last to go."""
+        with self._lock:
+            entry = self._entries.get(origin)
+            if entry is not None:
+                self._entries.move_to_end(origin)
+            return entry
+
+    def put(self, origin: str, entry: Entry) -> None:
+        """Keep an entry; one that alone is larger than the bound is not kept."""
+        with self._lock:
+            self._drop(origin)
+            self._entries[origin] = entry
+            self._bytes += _size(entry)
+            while self._bytes > self._max_bytes or len(self._entries) > self._max_entries:
+                self._drop(next(iter(self._entries)))
+
+    def delete(self, origin: str) -> bool:
+        """Forget an origin; tell whether it was there."""
+        with self._lock:
+            return self._drop(origin)
+
+    def origins(self, prefix: str = "") -> Iterator[str]:
+        """Yield the origins kept at the time of the call."""
+        with self._lock:
+            kept = tuple(self._entries)
+        return (origin for origin in kept if origin.startswith(prefix))
+
+    def lease(self, origin: str, secs: float) -> str | None:
+        """Take the lease if it is free or has run out."""
+        now = time.monotonic()
+        with self._lock:
+            if origin in self._leases and self._leases[origin][1] > now:
+                return None
+            if len(self._leases) >= self._max_entries:  # holders that died leave theirs behind
+                self._leases = {each: held for each, held in self._leases.items() if held[1] > now}
+            token = secrets.token_hex(8)
+            self._leases[origin] = token, now + secs
+            return token
+
+    def release(self, origin: str, token: str) -> None:
+        """End the lease if it is the token's."""
+        with self._lock:
+            if origin in self._leases and self._leases[origin][0] == token:
+                del self._leases[origin]
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+            self._leases.clear()
+            self._bytes = 0
+
+    def _drop(self, origin: str) -> bool:
+        entry = self._entries.pop(origin, None)
+        if entry is not None:
+            self._bytes -= _size(entry)
+        return entry is not None
+
+
+def _size(entry: Entry) -> int:
+    return _OVERHEAD + (len(entry.copy.body) if entry.copy else 0)
