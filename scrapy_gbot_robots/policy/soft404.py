@@ -80,7 +80,7 @@ _LANGUAGES: dict[str, _Words] = {
     "ko": _Words(("페이지",), ("찾을 수 없", "존재하지 않")),
 }  # fmt: skip
 _WHOLE_CLAUSES = (
-    "404", "file not found", "file or directory not found", "document not found", "object not found",
+    "file not found", "file or directory not found", "document not found", "object not found",
     "resource not found", "the resource cannot be found", "the requested resource was not found",
     "the requested resource could not be found",
 )  # fmt: skip
