@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,20 @@ logger = logging.getLogger(__name__)
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest."""
+    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest.
+
+    Attributes:
+        fetcher_cls: makes the robots.txt requests; a subclass may name its own, as for a browser's download handler.
+    """
+
+    fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of(crawler.settings)
-        self._holds = Holds(crawler)
         store = Store(driver_for(self._settings, crawler), crawler.stats)
-        self._lookup = Lookup(crawler, self._settings, store, Fetcher(crawler, self._settings))
+        self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
+        self._holds = Holds(crawler, self._lookup.abandon)
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
@@ -83,6 +90,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if answer.allowed(request.url, agent):
             return None
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
+
+    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
+        if self._settings.unreachable == "google-2026" and response.status < 500 and response.status != 429:
+            with suppress(ValueError):
+                if Origin.of_robots_txt(request.url) is None:
+                    self._lookup.site_answered(Origin.of(request.url))
+        return response
 
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
