@@ -81,6 +81,7 @@ OTHER_SAYINGS = [
     pytest.param("Host not found", id="host"),
     pytest.param("Application not found", id="application"),
     pytest.param("The template of this page could not be found", id="template"),
+    pytest.param("We cannot find the server of this page", id="server-of-page"),
     pytest.param("Class 'Page' not found", id="class"),
     pytest.param("Page: database not found", id="two-clauses"),
     pytest.param("Page not responding", id="not-responding"),
