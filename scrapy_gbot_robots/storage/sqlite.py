@@ -1,7 +1,7 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-A kill at any time leaves the file whole (WAL). What is in the way is never deleted: a file that is broken, or of
-another version of this module, is set aside under another name; one that belongs to another program is refused.
+Each call is one statement, and a transaction of its own; opening the file, and what to do about a broken one, is told
+by `sqlite_file`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .base import DAY, KEEP_SECS, MAX_BODY, StorageError
+from . import sqlite_file
+from .base import KEEP_DAYS, MAX_BODY, StorageError
 from .codec import decode, encode, longest
 
 if TYPE_CHECKING:
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..policy.entry import Entry
-
-_APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
-_SCHEMA_VERSION = 1
-_SCHEMA = (
-    # `used` is a day since the epoch: an entry that is read all day long is written to once
-    "CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)",
-    "CREATE INDEX entries_used ON entries (used)",
-    "CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL)",
-    f"PRAGMA application_id = {_APPLICATION_ID}",
-    f"PRAGMA user_version = {_SCHEMA_VERSION}",
-)
 
 _GET = "SELECT used, value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
 _TOUCH = "UPDATE entries SET used = ? WHERE origin = ?"
@@ -51,14 +41,9 @@ _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 _SWEEP_LEASES = "DELETE FROM leases WHERE rowid IN (SELECT rowid FROM leases WHERE until < ? LIMIT ?)"
 
-_BUSY_SECS = 5.0  # to wait for another process's write
 _PAGE = 1000  # origins listed at a time
 _SWEEP_ROWS = 500  # at most, so that no call takes long
 _SWEEP_SECS, _SWEEP_SECS_WHILE_MORE = 3600.0, 60.0
-
-
-class _UnfitError(sqlite3.DatabaseError):
-    """The file is whole, and ours, but not of this version."""
 
 
 class _Done(NamedTuple):
@@ -95,7 +80,7 @@ class SqliteStorage:
     def get(self, origin: str) -> Entry | None:
         """Return what is kept, and note once a day that it is in use."""
         today = self._today()
-        found = self._run(_GET, origin, today - KEEP_SECS // DAY, longest(self._max_body)).rows
+        found = self._run(_GET, origin, today - KEEP_DAYS, longest(self._max_body)).rows
         if not found:
             return None
         used, value = found[0]
@@ -117,7 +102,7 @@ class SqliteStorage:
 
     def origins(self, prefix: str = "") -> Iterator[str]:
         """Yield the origins in order, reading on as it goes: writers do not wait for it."""
-        oldest, start = self._today() - KEEP_SECS // DAY, prefix
+        oldest, start = self._today() - KEEP_DAYS, prefix
         while page := self._run(_ORIGINS, start, oldest, _PAGE).rows:
             for (origin,) in page:
                 if not origin.startswith(prefix):
@@ -141,14 +126,14 @@ class SqliteStorage:
             self._disconnect()
 
     def sweep(self) -> int:
-        """Delete some entries that were not used for `KEEP_SECS`, and leases that ran out; return how many entries."""
-        swept = self._run(_SWEEP, self._today() - KEEP_SECS // DAY, _SWEEP_ROWS).changed
+        """Delete some entries that were not used for `KEEP_DAYS`, and leases that ran out; return how many entries."""
+        swept = self._run(_SWEEP, self._today() - KEEP_DAYS, _SWEEP_ROWS).changed
         self._run(_SWEEP_LEASES, self._clock(), _SWEEP_ROWS)
         self._next_sweep = self._clock() + (_SWEEP_SECS if swept < _SWEEP_ROWS else _SWEEP_SECS_WHILE_MORE)
         return swept
 
     def _today(self) -> int:
-        return int(self._clock() // DAY)
+        return int(self._clock() // 86400)
 
     def _run(self, statement: str, *values: object) -> _Done:
         """Run one statement, in a transaction of its own; where the file is found broken, once more on a new one."""
@@ -159,7 +144,9 @@ class SqliteStorage:
                 except sqlite3.OperationalError:  # locked, full, read-only: the file is sound
                     raise
                 except sqlite3.DatabaseError:
-                    self._renew()
+                    self._disconnect()
+                    if told := sqlite_file.set_aside_if_unfit(self._path, self._clock()):
+                        self._tell(told)
                     return _execute(self._current(), statement, *values)
             except (sqlite3.Error, OSError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
@@ -168,11 +155,11 @@ class SqliteStorage:
         """Return a connection to the file that is there now: another process may have set aside the one we had."""
         if self._closed:
             raise StorageError(f"{self._path} is closed")
-        while self._connection is None or self._file != _identity(self._path):
+        while self._connection is None or self._file != sqlite_file.identity(self._path):
             self._disconnect()
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = _identity(self._path)
-            self._connection = _connect(self._path)
+            self._file = sqlite_file.identity(self._path)
+            self._connection = sqlite_file.connect(self._path)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -180,108 +167,7 @@ class SqliteStorage:
             self._connection.close()
             self._connection = None
 
-    def _renew(self) -> None:
-        """Set an unfit file aside, unless another process has done so since."""
-        self._disconnect()
-        with _alone(self._path):
-            if (reason := _unfit(self._path)) is None:
-                return
-            aside = _set_aside(self._path, f"{reason}-{self._clock():.0f}")
-        self._tell(f"{self._path} cannot be read ({reason.replace('-', ' ')}): set aside as {aside.name}, begun anew")
-
 
 def _execute(connection: sqlite3.Connection, statement: str, *values: object) -> _Done:
     with closing(connection.execute(statement, values)) as cursor:
         return _Done(cursor.fetchall(), cursor.rowcount)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the file, or begin it. Raises _UnfitError, StorageError for another program's, and sqlite3's own errors."""
-    connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("BEGIN")  # a look at one moment: another process may be about to begin the file
-        _is_begun(connection, path)  # before anything is written to what may be another program's
-        connection.execute("COMMIT")
-        _use_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
-        connection.execute("BEGIN IMMEDIATE")  # fails where the file cannot be written
-        if not _is_begun(connection, path):
-            for statement in _SCHEMA:
-                connection.execute(statement)
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell a file with our tables from an empty one; raise for any other."""
-    ((application_id,),), ((version,),) = (
-        _execute(connection, f"PRAGMA {name}").rows for name in ("application_id", "user_version")
-    )
-    tables = {name for (name,) in _execute(connection, "SELECT name FROM sqlite_master WHERE type = 'table'").rows}
-    if application_id == _APPLICATION_ID:
-        if version != _SCHEMA_VERSION or not tables >= {"entries", "leases"}:
-            raise _UnfitError(f"schema version {version}, expected {_SCHEMA_VERSION}")
-        return True
-    if application_id or version or tables:
-        raise StorageError(f"{path} is another program's database: name another file")
-    return False
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging. SQLite itself does not wait here for other processes that are doing the same."""
-    deadline = time.monotonic() + _BUSY_SECS
-    while not _tried_wal(connection, last=time.monotonic() > deadline):
-        time.sleep(0.01)
-
-
-def _tried_wal(connection: sqlite3.Connection, *, last: bool) -> bool:
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if last or "locked" not in str(error):
-            raise
-        return False
-    return True
-
-
-def _unfit(path: Path) -> str | None:
-    """Look a file through, from end to end; say in a word or two why it cannot be used, None where it can."""
-    try:
-        with closing(_connect(path)) as connection:
-            return None if _execute(connection, "PRAGMA integrity_check(1)").rows == [("ok",)] else "corrupt"
-    except _UnfitError:
-        return "other-version"
-    except sqlite3.OperationalError:
-        raise
-    except sqlite3.DatabaseError:
-        return "corrupt"
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, by SQLite's own lock on an empty file beside: a kill releases it."""
-    with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
-        lock.execute("BEGIN EXCLUSIVE")
-        yield
-
-
-def _set_aside(path: Path, suffix: str) -> Path:
-    """Rename a file and what SQLite keeps beside it, the file itself last; return its new path."""
-    aside = Path(f"{path}.{suffix}")
-    while aside.exists():
-        aside = Path(f"{aside}x")
-    for part in ("-wal", "-shm", ""):
-        with suppress(FileNotFoundError):
-            Path(f"{path}{part}").rename(f"{aside}{part}")
-    return aside

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Thread, Timer
@@ -17,13 +18,15 @@ from threading import Thread, Timer
 import pytest
 
 from scrapy_gbot_robots.policy.entry import Entry
-from scrapy_gbot_robots.storage import sqlite as module
-from scrapy_gbot_robots.storage.base import DAY, StorageError
+from scrapy_gbot_robots.storage import sqlite, sqlite_file
+from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from .entries import GONE, ORIGIN, RULES, rules
 from .worker import ROOT
+
+DAY = 86400
 
 
 class Clock:
@@ -135,7 +138,7 @@ def test_use_is_written_once_a_day(path: Path) -> None:
 
 
 def test_sweep_takes_some_of_the_unused_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SWEEP_ROWS", 4)
+    monkeypatch.setattr(sqlite, "_SWEEP_ROWS", 4)
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage:
         for number in range(6):
@@ -268,18 +271,24 @@ def test_deleted_file_is_begun_anew(path: Path) -> None:
 def test_file_set_aside_by_another_process_is_left(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
         storage.put(ORIGIN, Entry(RULES))
-        module._set_aside(path, "corrupt-by-another")
+        sqlite_file._set_aside(path, "corrupt-by-another")
         with closing(SqliteStorage(path)) as other:
             other.put("https://new.example:443", Entry(RULES))
             assert list(storage.origins()) == ["https://new.example:443"]
 
 
-def test_file_that_another_process_has_renewed_is_not_set_aside_again(path: Path) -> None:
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        storage._renew()
-        assert storage.get(ORIGIN) == Entry(RULES)
-    assert aside(path) == []
+def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
+    path.write_bytes(b"broken " * 1000)
+    told: list[str] = []
+    with ThreadPoolExecutor() as threads:
+        with sqlite_file._alone(path):
+            opening = threads.submit(SqliteStorage, path, tell=told.append)
+            time.sleep(0.2)  # it has found the file broken, and waits for its turn
+            sqlite_file._set_aside(path, "corrupt-by-another")
+        with closing(opening.result()) as storage:
+            storage.put(ORIGIN, Entry(RULES))
+    assert aside(path) == ["robots.sqlite.corrupt-by-another"]
+    assert told == []
 
 
 # Disks and directories that fail
@@ -361,7 +370,7 @@ def test_full_disk_is_a_storage_error_and_passes(path: Path) -> None:
 
 
 def test_writer_that_does_not_let_go_is_a_storage_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BUSY_SECS", 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
         storage.put(ORIGIN, Entry(None, GONE))
@@ -393,7 +402,7 @@ def test_writer_that_lets_go_in_time_is_waited_for(path: Path) -> None:
 def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
     path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_BUSY_SECS", 5.0 if released else 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 5.0 if released else 0.1)
     with closing(sqlite3.connect(path, check_same_thread=False)) as reader:
         reader.execute("PRAGMA user_version = 0")
         reader.execute("BEGIN")
@@ -407,16 +416,16 @@ def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
 
 
 def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BUSY_SECS", 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
     path.write_bytes(b"broken " * 1000)
-    with module._alone(path), pytest.raises(StorageError, match="database is locked"):
+    with sqlite_file._alone(path), pytest.raises(StorageError, match="database is locked"):
         SqliteStorage(path)
     assert path.read_bytes() == b"broken " * 1000
 
 
 def test_broken_file_that_another_process_is_writing_to_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = filled(path)
-    monkeypatch.setattr(module, "_BUSY_SECS", 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
     with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as writer:
         with path.open("r+b") as file:
             file.seek(8192)
