@@ -179,12 +179,18 @@ def test_busy_server_is_asked_fairly_often(status: int) -> None:
     [
         pytest.param(120.0, 120.0, id="honoured"),
         pytest.param(7200.0, 7200.0, id="beyond-back-off"),
-        pytest.param(0.0, 1.0, id="floor"),
+        pytest.param(0.0, 1.0, id="at-once"),
         pytest.param(2.0**31, DAY, id="cap"),
     ],
 )
 def test_retry_after_is_honoured_within_bounds(asked: float, kept: float) -> None:
     assert waits(Unreachable("HTTP 503", 503, asked)) == [kept]
+
+
+def test_retry_after_that_asks_for_haste_is_not_obeyed_for_ever() -> None:
+    hasty = Unreachable("HTTP 503", 503, 0.0)
+    assert waits(*[hasty] * 5) == [1, 2, 4, 8, 16]
+    assert waits(*[hasty] * 100)[-1] == MINUTE
 
 
 def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
@@ -211,7 +217,7 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
 
 def test_decision_says_that_a_copy_holds() -> None:
     decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + 31 * DAY, GOOGLE)
-    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last copy holds"
+    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last answer holds"
 
 
 # Freshness

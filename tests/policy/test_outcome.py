@@ -56,6 +56,11 @@ def test_every_status_code_has_an_outcome(status: int, body: bytes) -> None:
     assert isinstance(outcome_of(status, URL, body), Fetched) == (200 <= status < 300)
 
 
+def test_status_code_of_many_digits_is_not_carried_on() -> None:
+    outcome = outcome_of(2**64, URL, BODY)
+    assert outcome == Unreachable("not an HTTP answer (a status code of more than three digits)")
+
+
 def test_fetched_carries_what_was_served() -> None:
     assert outcome_of(200, URL, BODY, cut=True, max_age=60.0) == Fetched(200, URL, BODY, cut=True, max_age=60.0)
 
