@@ -161,7 +161,11 @@ SCENARIOS = [
     Scenario("S2.20-reset-in-the-body", DISALLOW, raw(head("Content-Length: 999"), RULES, 0.1, reset=True)),
     Scenario("S2.20-not-http", DISALLOW, raw(b"220 mail.example.com ESMTP\r\n", RULES)),
     Scenario("S2.20-no-answer-in-time", DISALLOW, raw(4.0)),
-    Scenario("S2.20-body-that-trickles", DISALLOW, raw(head("Content-Length: 999"), *([b"#", 0.2] * 20))),
+    Scenario(
+        "S2.20-body-that-trickles",
+        DISALLOW,
+        raw(head("Content-Length: 999"), *[part for _ in range(20) for part in (b"#", 0.2)]),
+    ),
     Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
     Scenario("S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)),
     Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),

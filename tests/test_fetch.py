@@ -76,7 +76,7 @@ else:  # before Scrapy 2.15
         def download_request(self, request: Request, spider: Any) -> Deferred[Response]:  # type: ignore[override]
             if request.url.endswith("/robots.txt"):
                 return Deferred()
-            return super().download_request(request, spider)
+            return super().download_request(request, spider)  # type: ignore[call-arg, return-value]
 
 
 REDIRECTED = (redirect("/1"), hops(1))
