@@ -202,7 +202,13 @@ class Lookup:
     def _warn(self, answer: Answer) -> None:
         held = self._held.get(answer.origin)
         if held is None or not held.temporary:
-            logger.warning("%s is unreachable: %s", answer.origin.robots_url, answer.why)
+            logger.warning(
+                "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
+                answer.origin.robots_url,
+                answer.why,
+                self._settings.unreachable,
+                answer.state.value,
+            )
 
     async def _tell(self, origin: Origin, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         send = self._crawler.signals.send_catch_log_async

@@ -28,6 +28,7 @@ from .exceptions import ForbiddenByRobotsTxt
 from .fetch import Fetcher
 from .holds import Holds
 from .lookup import Lookup
+from .policy.outcome import Unreachable, outcome_of
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
 from .signals import request_forbidden
@@ -93,20 +94,23 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
-        if self._settings.unreachable == "google-2026" and response.status < 500 and response.status != 429:
+        if self._settings.unreachable == "google-2026" and not _is_own_trouble(response):
             with suppress(ValueError):
-                if Origin.of_robots_txt(request.url) is None:
-                    self._lookup.site_answered(Origin.of(request.url))
+                self._lookup.site_answered(Origin.of(request.url))
         return response
 
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
+        held = False
         while True:
             answer = await self._lookup.ask(origin, agent, request)
             ends = answer.temporary_since + self._settings.unreachable_wait_secs
             now = time.time()
             if not answer.bars_for_now or now >= ends:
                 return answer
+            if not held:
+                held = True
+                self.crawler.stats.inc_value("gbot_robots/held")
             await pause(max(0.0, min(ends, answer.ask_at) - now))
 
     def _user_agent(self, request: Request) -> str:
@@ -131,6 +135,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             extra={"spider": self.crawler.spider},
         )
         self.crawler.stats.inc_value("robotstxt/forbidden")
+        if answer is not None and answer.bars_for_now:
+            self.crawler.stats.inc_value("gbot_robots/given_up")
         error = ForbiddenByRobotsTxt(verdict, *((answer.origin, answer.state) if answer is not None else ()))
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
@@ -148,6 +154,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     async def _spider_closed(self) -> None:
         await self._lookup.close()
+
+
+def _is_own_trouble(response: Response) -> bool:
+    """Whether a response is a server error, or that of a robots.txt, so that it does not show that a site is up."""
+    is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
+    return is_error or Origin.of_robots_txt(response.url) is not None
 
 
 @lru_cache(maxsize=256)

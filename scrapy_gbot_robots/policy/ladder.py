@@ -163,7 +163,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *,
     """Climb to the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
     age = max(0.0, now - outage.since)
     answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
-    why = f"robots.txt unreachable for {_span(age)}: {outage.why}"
+    why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
     stands_until = retry_at + policy.patience_secs
     if answer is Answer.COPY and copy:
@@ -174,8 +174,8 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *,
 
 
 def _span(seconds: float) -> str:
-    """Put a length of time into words: its largest unit will do."""
-    size, unit = next(
-        ((size, unit) for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")) if seconds >= size), (1, "s")
-    )
-    return f"{seconds // size:.0f} {unit}"
+    """Put a length of time into words: its largest unit will do, and less than a minute needs none."""
+    for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
+        if seconds >= size:
+            return f" for {seconds // size:.0f} {unit}"
+    return ""
