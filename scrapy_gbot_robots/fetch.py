@@ -20,7 +20,9 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError
 
+from .concurrency import Places
 from .decode import ACCEPTED, DecodeError, decoded
+from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from .settings import GbotSettings
 
 PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
+
+MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
 
 _EXCHANGE = "gbot_robots_exchange"  # request.meta key
 
@@ -47,6 +51,8 @@ _OWN_META = {
     "download_fail_on_dataloss": True,
     "download_maxsize": 0,  # the body is cut at our own limit, not thrown away at Scrapy's
     "download_warnsize": 0,
+    "ftp_password": "guest",
+    "ftp_user": "anonymous",  # whatever FTP_USER says: no credentials (Google's page, "File location")
     "handle_httpstatus_all": True,
 }
 
@@ -112,6 +118,7 @@ class Fetcher:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._places = Places(MOST_UNDER_WAY)
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._bytes_received, signals.bytes_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -145,7 +152,8 @@ class Fetcher:
         while True:
             asked_at = time.monotonic()
             exchange = Exchange()
-            answer = await self._ask(self._own_request(asked[-1], request, exchange, left), exchange)
+            async with self._places:
+                answer = await self._ask(self._own_request(asked[-1], request, exchange, left), exchange)
             if isinstance(answer, Exception):
                 return self._failed(answer)
             if answer.status in REDIRECTS:
@@ -174,7 +182,8 @@ class Fetcher:
         download = deferred_from_coro(engine.download_async(own))
         watch = _Watch(self._crawler, own, download)
         try:
-            response = await maybe_deferred_to_future(download)
+            with uncounted(self._crawler):
+                response = await maybe_deferred_to_future(download)
         except (asyncio.CancelledError, CancelledError):
             if watch.gave_up:
                 return TimeoutError("the download handler let the time-out pass")
