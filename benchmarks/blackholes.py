@@ -45,10 +45,8 @@ async def measure(label: str, urls: list[str], settings: dict[str, Any], *, addo
     spider = crawler.spider
     assert isinstance(spider, Clocked)
     secs = spider.last - began
-    print(
-        f"{label:32} {spider.pages:5} pages, the last after {secs:6.2f} s, closed after {time.monotonic() - began:6.2f} s",
-        flush=True,
-    )
+    closed = time.monotonic() - began
+    print(f"{label:32} {spider.pages:5} pages, the last after {secs:6.2f} s, closed after {closed:6.2f} s", flush=True)
     return secs
 
 
