@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .core.agents import Crawler as Agent
     from .core.urls import Origin
     from .fetch import Fetcher
-    from .policy.entry import Entry
+    from .policy.entry import Copy, Entry
     from .policy.ladder import Decision
     from .policy.outcome import Outcome
     from .settings import GbotSettings
@@ -98,6 +98,11 @@ class Lookup:
                 raise Closing
             if flight.answer.knows(agent):
                 return flight.answer
+
+    async def copy(self, origin: Origin) -> Copy | None:
+        """The last definite answer of `origin` as the storage has it; None if it is not, or no longer, there."""
+        entry = await self._store.get(str(origin))
+        return None if entry is None else entry.copy
 
     def site_answered(self, origin: Origin) -> None:
         """Note that a page of `origin` was served: if its robots.txt is unreachable, it is not for want of a server."""
@@ -189,7 +194,7 @@ class Lookup:
             answer.learn(agent, robotstxt.rules_for(agent), len(copy.body))
         if answer.temporary:
             self._warn(answer)
-        else:
+        if decision.copy is not None:
             await self._tell(origin, robotstxt, answer, request)
         return answer
 

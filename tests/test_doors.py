@@ -22,7 +22,7 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "concurrency", "decode", "holds", "fetch", "store", "robotparser", "answer",
+    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser", "answer",
     "lookup", "sitemaps", "middleware", "addon",
 ]  # fmt: skip
 
