@@ -22,8 +22,8 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser", "answer",
-    "lookup", "sitemaps", "middleware", "addon",
+    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser",
+    "answer", "lookup", "sitemap_xml", "sitemap_formats", "sitemap_reader", "lastmod", "sitemaps", "middleware", "addon",
 ]  # fmt: skip
 
 
