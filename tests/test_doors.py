@@ -23,7 +23,8 @@ ROOMS = {
 # The Scrapy side, from the ground up: a module imports only what stands before it.
 ORDER = [
     "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser",
-    "answer", "lookup", "sitemap_xml", "sitemap_formats", "sitemap_reader", "lastmod", "sitemaps", "middleware", "addon",
+    "answer", "lookup", "sitemap_xml", "sitemap_formats", "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed",
+    "sitemaps", "sitemap_middleware", "middleware", "addon",
 ]  # fmt: skip
 
 
