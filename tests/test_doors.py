@@ -24,7 +24,7 @@ ROOMS = {
 ORDER = [
     "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser",
     "answer", "lookup", "sitemap_xml", "sitemap_formats", "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed",
-    "sitemaps", "sitemap_middleware", "middleware", "addon",
+    "sitemaps", "sitemap_middleware", "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders",
 ]  # fmt: skip
 
 
