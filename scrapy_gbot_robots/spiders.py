@@ -7,7 +7,6 @@ by `sitemap_intake`. `host_list` reads what the user names, `progress` says how 
 from __future__ import annotations
 
 from contextlib import suppress
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,9 +178,6 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, origin: str, otherwise: str = ""
     ) -> AsyncIterator[Request]:
-        if response.status == HTTPStatus.BAD_REQUEST and otherwise:  # what a server says that is asked without TLS
-            yield self._robots_request(host, Origin.of(otherwise), is_probe=True)
-            return
         outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
         if isinstance(outcome, Unreachable):
             self._report("unreachable", host, outcome.why)

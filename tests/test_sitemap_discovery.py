@@ -19,6 +19,7 @@ from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
 
 from .crawls import crawl, in_reactor, stats
+from .redis_server import redis_server
 from .sitemap_web import Links, Remembers, Sitemaps, Web, index, urlset, xml
 from .web import Reply, Site
 
@@ -136,9 +137,13 @@ async def test_sitemaps_are_fed_from_where_they_may_live(hosts: str, fed: int) -
 
 @in_reactor
 async def test_host_that_only_has_sitemaps_of_others_is_not_opened() -> None:
+    class Slowly(Sitemaps):
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            await pause(0.1)
+
     with Web() as web:
         cdn = web.sites["cdn"]
-        crawler = await crawl(Sitemaps, start_urls=[web.sites["shop"].url()])
+        crawler = await crawl(Slowly, start_urls=[web.sites["shop"].url()])
         assert set(parsed(crawler)) == {
             web.sites["shop"].url("/e"),
             web.sites["shop"].url("/h"),
@@ -322,6 +327,26 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> N
         again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
         assert (again.url, again.callback, again.meta) == (request.url, request.callback, request.meta)
         assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
+
+
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@in_reactor
+async def test_fleet_on_scrapy_redis_asks_for_each_sitemap_once() -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    with redis_server() as redis, Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        listing(site)
+        other.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}".encode()
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": redis.url,
+        }
+        one = await crawl(Sitemaps, settings, start_urls=[site.url()])
+        another = await crawl(Sitemaps, settings, start_urls=[other.url()])
+        assert set(parsed(one)) == {site.url("/page")}
+        assert sitemap_stats(another) == {"found": 1, "duplicate": 1}
+        assert site.paths() == ["/robots.txt", "/s.xml", "/page"]
 
 
 @in_reactor
