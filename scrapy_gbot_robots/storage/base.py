@@ -46,7 +46,7 @@ class Storage(Protocol):
         """
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease that `token` was given for end in `secs` seconds from now; any other, or none, stays as it is."""
+        """Let the lease of `token` end in `secs` seconds from now; any other, or none, stays as it is."""
 
     def release(self, origin: str, token: str) -> None:
         """End the lease that `token` was given for; any other, or none, stays as it is."""
