@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sqlite3
@@ -12,9 +13,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
+from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots import store as store_module
 from scrapy_gbot_robots.concurrency import pause
@@ -31,8 +34,6 @@ from .storage.test_redis import free_port
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
-
-    import pytest
 
     from scrapy_gbot_robots.storage.base import Storage
 
@@ -185,9 +186,27 @@ async def test_lease_that_comes_after_its_seeker_was_cancelled_is_given_back(cap
             seeking.cancel()
             await pause(pauses)
         await pause(0.3)
+        assert store.said == []
         token = slow.memory.lease(ORIGIN, 60)
         assert token
         slow.memory.release(ORIGIN, token)
+
+
+@pytest.mark.parametrize("cancelled", [asyncio.CancelledError, CancelledError], ids=["asyncio", "twisted"])
+@as_scrapy_runs_it
+async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
+    cancelled: type[BaseException], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancel(*_: object) -> None:
+        raise cancelled
+
+    async with opened(MemoryStorage, caplog) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(store_module, "run_in_thread", cancel)
+            with pytest.raises(cancelled):
+                await store.get(ORIGIN)
+        assert await store.get(ORIGIN) is None
+        assert store.said == []
 
 
 # Storages in trouble
