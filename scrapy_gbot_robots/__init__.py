@@ -16,6 +16,7 @@ _HOME = {
     "GbotRobotParser": "robotparser",
     "GbotRobotsTxtMiddleware": "middleware",
     "Origin": "core.urls",
+    "RobotsSitemapSpider": "spiders",
     "RobotsTxt": "core.robots",
     "Rule": "core.rules",
     "Rules": "core.rules",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
     from .robotparser import GbotRobotParser as GbotRobotParser
     from .sitemaps import SitemapDiscovery as SitemapDiscovery
+    from .spiders import RobotsSitemapSpider as RobotsSitemapSpider
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@ from scrapy.utils.misc import load_object
 from .middleware import GbotRobotsTxtMiddleware
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
+from .sitemap_middleware import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from .sitemaps import SitemapDiscovery
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as Scrapy 2.14's defaults have it
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
+
+COMPONENTS = (  # of sitemap discovery
+    ("EXTENSIONS", SitemapDiscovery, 0),
+    ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts
+    ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
+)
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +41,8 @@ class Addon:
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", SitemapDiscovery, 0)
+        for name, component, position in COMPONENTS:
+            settings.setdefault_in_component_priority_dict(name, component, position)
         if not settings.getbool("ROBOTSTXT_OBEY"):
             logger.warning(
                 "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"

@@ -81,7 +81,8 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
         raise EOFError
 
 
-def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Undo gzip piece by piece; raises EOFError at an early end and zlib.error at what is not gzip."""
     return _unzipped(pieces, _GZIP)
 
 
@@ -112,6 +113,6 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
 _DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
     "br": _unbrotlied,
     "deflate": _inflated,
-    "gzip": _gunzipped,
-    "x-gzip": _gunzipped,
+    "gzip": gunzipped,
+    "x-gzip": gunzipped,
 }

@@ -26,3 +26,17 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         self.verdict = verdict
         self.origin = origin
         self.state = state
+
+
+class UnreachableRobotsTxt(IgnoreRequest):
+    """A request for a robots.txt that no server answers; an errback finds it as `failure.value`.
+
+    Attributes:
+        origin: whose robots.txt.
+        why: what happened instead of an answer.
+    """
+
+    def __init__(self, origin: Origin, why: str) -> None:
+        super().__init__(f"{origin.robots_url}: {why}")
+        self.origin = origin
+        self.why = why

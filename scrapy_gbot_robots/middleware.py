@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.http import Headers
+from scrapy.http import Headers, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
@@ -24,10 +24,12 @@ from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
 from .core.rules import Verdict
 from .core.urls import Origin
-from .exceptions import ForbiddenByRobotsTxt
+from .exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from .fetch import Fetcher
 from .holds import Holds
 from .lookup import Lookup
+from .meta import ANSWERED, PROBE
+from .policy.ladder import State
 from .policy.outcome import Unreachable, outcome_of
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
@@ -70,8 +72,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
         """Let `request` go on (None), or give it back to the scheduler of a crawl that is closing (a Request).
 
+        A request for a robots.txt is never disallowed (RFC 9309 2.2.2) and, where that is known, answered (a Response).
+
         Raises:
             ForbiddenByRobotsTxt: it may not be fetched.
+            UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
         """
         if request.meta.get("dont_obey_robotstxt") or not request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT):
             return None
@@ -79,8 +84,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             origin = Origin.of(request.url)
         except ValueError as error:
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
-        if Origin.of_robots_txt(request.url) is not None:
-            return None  # a robots.txt itself is never disallowed (RFC 9309 2.2.2)
+        asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
+        if asks_for_robots_txt and request.method != "GET":
+            return None
         agent = _agent(self._user_agent(request))
         answer = self._lookup.known(origin, agent, request)
         if answer is None or answer.bars_for_now:
@@ -88,6 +94,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 answer = await self._holds.wait(self._settled(origin, agent, request))
             except Closing:
                 return self._given_back(request, origin)
+        if asks_for_robots_txt:
+            return await self._known_robots_txt(request, answer)
         if answer.allowed(request.url, agent):
             return None
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
@@ -107,12 +115,28 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             answer = await self._lookup.ask(origin, agent, request)
             ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
             now = time.time()
-            if not answer.bars_for_now or now >= ends:
+            if not answer.bars_for_now or now >= ends or (answer.status is None and request.meta.get(PROBE)):
                 return answer
             if not held:
                 held = True
                 self.crawler.stats.inc_value("gbot_robots/held")
             await pause(max(0.0, min(ends, answer.ask_at) - now))
+
+    async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
+        """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.
+
+        Raises:
+            UnreachableRobotsTxt: there was no answer that could be repeated.
+        """
+        copy = await self._lookup.copy(answer.origin) if answer.state is not State.FULL_DISALLOW else None
+        if copy is None and answer.state is State.RULES:
+            return None
+        status, body = (answer.status, b"") if copy is None else (copy.status, copy.body)
+        if status is None:
+            raise UnreachableRobotsTxt(answer.origin, answer.why)
+        request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        return TextResponse(request.url, status, headers, body, flags=[ANSWERED], request=request)
 
     def _user_agent(self, request: Request) -> str:
         """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""

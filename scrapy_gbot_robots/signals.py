@@ -7,7 +7,14 @@ crawl ask, or None.
 
 `request_forbidden(request, error)` is sent when a request is kept back: `error` is the `ForbiddenByRobotsTxt` that its
 errback gets, with the verdict.
+
+`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt lists, before it is fed to the
+spider. `sitemap` is a `FoundSitemap` (its URL, the URL of the robots.txt, the line), `request` is the Request about to
+be scheduled, or None if sitemaps are only collected. A handler that returns a Request has that one scheduled instead;
+one that returns False or raises IgnoreRequest vetoes it. Handlers may be coroutine functions. A spider with a method
+`sitemap_found(sitemap, request)` is asked in the same way.
 """
 
 request_forbidden = object()
 robotstxt_known = object()
+sitemap_found = object()

@@ -1,50 +1,74 @@
 """Sitemap lines become crawled pages: what each robots.txt lists is collected and fed to a running SitemapSpider.
 
-Listens to `robotstxt_known` and knows nothing of the middleware that sends it. Source: Google's page, "sitemap".
+Listens to `robotstxt_known` and knows nothing of the middleware that sends it. Which lines are good is told by
+`sitemap_urls`, how they are scheduled by `sitemap_feed`. Source: Google's page, "sitemap".
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy import Request, signals
-from scrapy.exceptions import NotConfigured
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.spiders import SitemapSpider
-from scrapy.spiders.sitemap import regex
 
+from .concurrency import Background, run_in_thread
+from .core.urls import Origin
+from .meta import SITEMAP
 from .settings import GbotSettings
 from .signals import robotstxt_known
+from .sitemap_feed import SitemapFeed, SitemapStats, followed_schemes
+from .sitemap_urls import Choosing
 
 if TYPE_CHECKING:
-    import re
+    from collections.abc import Iterator, Mapping
 
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from typing_extensions import Self
 
     from .core.robots import RobotsTxt
-    from .core.urls import Origin
+    from .sitemap_urls import Choice, FoundSitemap
 
-META_KEY = "gbot_robots_sitemap"  # request.meta: the robots.txt that listed the sitemap, and the line
+_MOST_CHARS = 16 * 2**20  # of URLs in `found`
+_MOST_GUESTS = 1_000
 
 logger = logging.getLogger(__name__)
+
+
+class _Listing(NamedTuple):
+    """What the robots.txt of one origin has led to."""
+
+    sitemaps: tuple[FoundSitemap, ...]
+    chars: int
 
 
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether what is found is fed, only collected, or nothing is done.
 
+    It feeds spiders that are SitemapSpiders and do not say `feeds_itself`; for others it collects. An origin that the
+    crawl meets only because a sitemap of another one lives there is a guest: its own sitemaps are not fed, unless the
+    crawl gets a page from it. An origin outside the spider's `allowed_domains` is not fed from either.
+
     Attributes:
-        found: sitemap URLs by the URL of the robots.txt that listed them.
+        feeds: whether what is found is fed to the spider; known once that is open.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._follow: list[re.Pattern[str]] = []
-        self._feed = False
-        self._seen: set[str] = set()
-        self.found: dict[str, list[str]] = {}
+        self._feed = SitemapFeed(crawler)
+        self._stats = SitemapStats(crawler)
+        self._listings: OrderedDict[Origin, _Listing] = OrderedDict()
+        self._chars = 0
+        self._guests: OrderedDict[Origin, tuple[FoundSitemap, ...]] = OrderedDict()
+        self._busy = 0
+        self._background = Background()
+        self.feeds = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -57,40 +81,147 @@ class SitemapDiscovery:
         if settings.sitemaps == "off":
             raise NotConfigured
         discovery = cls(crawler, settings)
-        crawler.signals.connect(discovery._spider_opened, signals.spider_opened)
-        crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
+        for handler, signal in (
+            (discovery._spider_opened, signals.spider_opened),
+            (discovery._spider_idle, signals.spider_idle),
+            (discovery._spider_closed, signals.spider_closed),
+            (discovery._response_received, signals.response_received),
+            (discovery._robotstxt_known, robotstxt_known),
+        ):
+            crawler.signals.connect(handler, signal)
         return discovery
 
+    @property
+    def found(self) -> Mapping[str, list[str]]:
+        """URLs of sitemaps by the URL of the robots.txt that lists them.
+
+        Of the origins met last, as many as `GBOT_ROBOTS_CACHE_SIZE`, those that list any.
+        """
+        return {
+            origin.robots_url: [sitemap.url for sitemap in listing.sitemaps]
+            for origin, listing in self._listings.items()
+            if listing.sitemaps
+        }
+
+    async def feed_from(self, origin: Origin, robotstxt: RobotsTxt, meta: Mapping[str, Any]) -> Choice:
+        """Feed the spider, a SitemapSpider, what the robots.txt of `origin` lists, by requests that have `meta` too.
+
+        Returns:
+            What was made of the sitemap lines.
+        """
+        choice, news = await self._collected(origin, robotstxt)
+        await self._feed.feed(news, meta)
+        return choice
+
     def _spider_opened(self, spider: Spider) -> None:
-        self._feed = self._settings.sitemaps == "feed" and isinstance(spider, SitemapSpider)
-        if isinstance(spider, SitemapSpider):
-            self._follow = [regex(pattern) for pattern in spider.sitemap_follow]
+        self.feeds = (
+            self._settings.sitemaps == "feed"
+            and isinstance(spider, SitemapSpider)
+            and not getattr(spider, "feeds_itself", False)
+        )
 
-    def _robotstxt_known(self, origin: Origin, robotstxt: RobotsTxt) -> None:
-        stats = self._crawler.stats
-        for number, line in enumerate(entry for entry in robotstxt.sitemap_lines if entry.url is not None):
-            assert line.url is not None  # noqa: S101  for the type checker
-            if line.url in self._seen:
-                continue
-            self._seen.add(line.url)
-            stats.inc_value("gbot_robots/sitemaps/found")
-            self.found.setdefault(origin.robots_url, []).append(line.url)
-            if number >= self._settings.sitemaps_max:
-                stats.inc_value("gbot_robots/sitemaps/capped")
-            elif self._feed and any(pattern.search(line.url) for pattern in self._follow):
-                self._schedule(line.url, {"robotstxt": origin.robots_url, "line": line.line})
-
-    def _schedule(self, url: str, source: dict[str, str | int]) -> None:
-        """Feed a sitemap to the spider as if the spider itself had listed it."""
-        engine, spider = self._crawler.engine, self._crawler.spider
-        assert engine is not None  # noqa: S101
-        assert isinstance(spider, SitemapSpider)  # noqa: S101
-        meta = {"is_start_request": True, META_KEY: source}
-        try:
-            request = Request(url, callback=spider._parse_sitemap, meta=meta)  # noqa: SLF001  Scrapy has no other name for it
-        except ValueError as error:
-            self._crawler.stats.inc_value("gbot_robots/sitemaps/refused")
-            logger.debug("Sitemap refused: %s (%s)", error, source)
+    async def _robotstxt_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
+        spider = self._crawler.spider
+        if getattr(spider, "feeds_itself", False):
             return
-        self._crawler.stats.inc_value("gbot_robots/sitemaps/fed")
-        engine.crawl(request)
+        with self._at_work():
+            _, news = await self._collected(origin, robotstxt)
+            if not self.feeds:
+                for sitemap in news:
+                    await self._feed.show(sitemap, None)
+                return
+            is_guest = origin in self._guests if request is None else _is_guest(origin, request)
+            news = (*self._guests.pop(origin, ()), *news)
+            if is_guest:
+                self._guests[origin] = news
+                if len(self._guests) > _MOST_GUESTS:
+                    self._guests.popitem(last=False)
+            elif _is_on_site(origin, spider):
+                await self._feed.feed(news)
+
+    async def _collected(self, origin: Origin, robotstxt: RobotsTxt) -> tuple[Choice, tuple[FoundSitemap, ...]]:
+        """Read the sitemap lines of a robots.txt, off the reactor; return also what it did not list the last time."""
+        choosing = Choosing(
+            followed_schemes(self._crawler.settings), self._settings.sitemaps_hosts, self._settings.sitemaps_max
+        )
+        choice = await run_in_thread(lambda: choosing.choose(origin, robotstxt.sitemap_lines))
+        before = self._listings.pop(origin, None)
+        known = {sitemap.url for sitemap in before.sitemaps} if before else set()
+        news = tuple(sitemap for sitemap in choice.sitemaps if sitemap.url not in known)
+        self._keep(origin, choice.sitemaps, before)
+        if before is None:
+            self._count_lines(origin, choice)
+        else:
+            self._stats.count("found", len(news))
+        return choice, news
+
+    def _keep(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], before: _Listing | None) -> None:
+        listing = _Listing(sitemaps, sum(len(sitemap.url) for sitemap in sitemaps))
+        self._listings[origin] = listing
+        self._chars += listing.chars - (before.chars if before else 0)
+        while len(self._listings) > self._settings.cache_size or self._chars > _MOST_CHARS:
+            _, gone = self._listings.popitem(last=False)
+            self._chars -= gone.chars
+
+    def _count_lines(self, origin: Origin, choice: Choice) -> None:
+        self._stats.count("found", choice.found)
+        self._stats.count("duplicate", choice.duplicate)
+        self._stats.count("capped", choice.capped)
+        for reason, count in choice.refused.items():
+            self._stats.refused(reason, count)
+        if choice.refused:
+            logger.info(
+                "%s: %d sitemap lines are not used: %s",
+                origin.robots_url,
+                choice.refused.total(),
+                "; ".join(choice.why),
+            )
+        if choice.capped:
+            logger.info(
+                "%s lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = %d: %d are left out",
+                origin.robots_url,
+                self._settings.sitemaps_max,
+                choice.capped,
+            )
+
+    def _response_received(self, response: Response, request: Request) -> None:
+        """See whether a guest has become a host: the crawl got from it what is no sitemap of another's."""
+        if not self._guests or SITEMAP in request.meta or request.meta.get("dont_obey_robotstxt"):
+            return
+        try:
+            news = self._guests.pop(Origin.of(request.url), ())
+        except ValueError:
+            return
+        if news:
+            self._background.start(self._feed_later(news))
+
+    async def _feed_later(self, news: tuple[FoundSitemap, ...]) -> None:
+        with self._at_work():
+            await self._feed.feed(news)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """The crawl does not close before what was found is scheduled."""
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+
+    def _spider_idle(self) -> None:
+        if self._busy:
+            raise DontCloseSpider
+
+    def _spider_closed(self) -> None:
+        self._background.cancel()
+
+
+def _is_guest(origin: Origin, request: Request) -> bool:
+    """Whether the crawl meets `origin` with `request` only because a sitemap listed elsewhere lives there."""
+    source = request.meta.get(SITEMAP)
+    return source is not None and source.get("robotstxt") != origin.robots_url
+
+
+def _is_on_site(origin: Origin, spider: Spider | None) -> bool:
+    domains = [domain.lower() for domain in getattr(spider, "allowed_domains", None) or () if domain]
+    return not domains or any(origin.host == domain or origin.host.endswith(f".{domain}") for domain in domains)

@@ -22,8 +22,9 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "concurrency", "decode", "holds", "fetch", "store", "robotparser", "answer",
-    "lookup", "sitemaps", "middleware", "addon",
+    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "holds", "fetch", "store", "robotparser",
+    "answer", "lookup", "sitemap_xml", "sitemap_formats", "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed",
+    "sitemaps", "sitemap_middleware", "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders",
 ]  # fmt: skip
 
 

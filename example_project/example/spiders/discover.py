@@ -1,10 +1,15 @@
-"""`scrapy crawl discover -a hosts=example.org,example.net`: crawl what the sitemaps in these hosts' robots.txt list."""
+"""`scrapy crawl discover -a hosts=example.org,example.net`: crawl what the sitemaps in these hosts' robots.txt list.
+
+Also `-a hosts_file=hosts.txt` (a host on each line), `-a guess=1` (try /sitemap.xml where none is listed),
+`-a since=2026-01-01` (only what was changed since) and `-a scope=any` (follow sitemaps to other hosts).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy.spiders import SitemapSpider
+from scrapy_gbot_robots import RobotsSitemapSpider
+from scrapy_gbot_robots.meta import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,17 +17,14 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-class DiscoverSpider(SitemapSpider):
-    """Yields the URL and the title of each page that a sitemap lists."""
+class DiscoverSpider(RobotsSitemapSpider):
+    """Yields the URL and the title of each page that a sitemap lists, and when it was last changed."""
 
     name = "discover"
 
-    def __init__(self, hosts: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        names = [host.strip() for host in hosts.split(",") if host.strip()]
-        if not names:
-            raise ValueError("Say which hosts: scrapy crawl discover -a hosts=example.org,example.net")
-        self.sitemap_urls = [f"{host if '://' in host else f'https://{host}'}/robots.txt" for host in names]
-
     def parse(self, response: Response) -> Iterator[dict[str, str | None]]:
-        yield {"url": response.url, "title": response.css("title::text").get()}
+        yield {
+            "url": response.url,
+            "title": response.css("title::text").get(),
+            "lastmod": response.meta[LISTED]["lastmod"],
+        }

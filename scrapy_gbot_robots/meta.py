@@ -1,0 +1,20 @@
+"""What the plugin writes into request.meta and response.flags for others to read. All plain.
+
+`SITEMAP` stands in a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL of
+the robots.txt that listed it and `line` the line, from 1 (0: none did, the URL was guessed); if a sitemap index listed
+it, `index` is the URL of that index and `level` how many indexes are above it.
+
+`LISTED` stands in a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the URL of
+the file, and `lastmod`, the text that stands there as the date of the last change ("" if there is none).
+
+`PROBE` may be set to True in a request for a robots.txt: if the server does not answer at all, do not wait for it.
+
+`ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already.
+"""
+
+from __future__ import annotations
+
+ANSWERED = "gbot_robots"
+LISTED = "gbot_robots_listed"
+PROBE = "gbot_robots_probe"
+SITEMAP = "gbot_robots_sitemap"

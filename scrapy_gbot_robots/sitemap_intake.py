@@ -1,0 +1,149 @@
+"""From a sitemap file to requests for what it lists, while it is read: the first goes out before the last is found.
+
+What the file says is told by `sitemap_reader`, which URLs are followed by `sitemap_urls`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.spiders import SitemapSpider
+from scrapy.spiders.sitemap import iterloc
+
+from .concurrency import pause
+from .core.urls import Origin, shown
+from .lastmod import latest
+from .meta import LISTED, SITEMAP
+from .sitemap_feed import SitemapStats
+from .sitemap_reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+from .sitemap_urls import Choosing, Refused, source_below, usable_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from scrapy.http import Response
+
+    from .host_list import HostScope
+    from .sitemap_xml import Entry
+
+ROOM = 2 * MAX_BYTES  # a file that is too long is not thrown away: what is within the limit is used
+
+_TURN_SECS = 0.005  # for which a file is read before others have their turn
+_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # of a sitemap that no robots.txt lists
+
+logger = logging.getLogger(__name__)
+
+
+class SitemapIntake:
+    """Makes the requests that sitemap files of one spider lead to.
+
+    Attributes:
+        scope: the hosts that pages may be on; None for any.
+        request_meta: what is in the meta of each request for a sitemap file.
+        files: how many have been read.
+        pages: how many URLs of pages these list.
+    """
+
+    def __init__(self, spider: SitemapSpider, choosing: Choosing, since: datetime | None) -> None:
+        self._spider = spider
+        self._choosing = choosing
+        self._since = since
+        self._stats = SitemapStats(spider.crawler)
+        largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
+        self.request_meta = {
+            "allow_offsite": True,  # for the file; what it lists is subject to the spider's allowed_domains
+            "download_maxsize": min(largest or ROOM, ROOM),
+            "download_warnsize": 0,
+        }
+        self.scope: HostScope | None = None
+        self.files = 0
+        self.pages = 0
+
+    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
+        """The request for a sitemap file; `source` is its `meta.SITEMAP`, `kwargs` go to Request."""
+        callback = self._spider._parse_sitemap  # noqa: SLF001  as in Scrapy
+        return Request(url, callback=callback, meta={**self.request_meta, SITEMAP: dict(source)}, **kwargs)
+
+    async def requests(self, response: Response) -> AsyncIterator[Request]:
+        """Yield a request for each page or sitemap that the file lists, as it is read."""
+        reader = SitemapReader(response.body)
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        left_out: Counter[str] = Counter()
+        turn = time.monotonic()
+        for entry in self._filtered(reader):
+            if entry is not None:
+                for request in self._requests_of(entry, response.url, source, left_out, is_index=reader.is_index):
+                    yield request
+            if time.monotonic() - turn > _TURN_SECS:
+                await pause(0)
+                turn = time.monotonic()
+        self._finished(reader, response.url, source, left_out)
+
+    def _filtered(self, reader: SitemapReader) -> Iterable[Entry | None]:
+        if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
+            return reader
+        return self._spider.sitemap_filter(entry for entry in reader if entry is not None)
+
+    def _is_old(self, entry: Entry) -> bool:
+        changed = latest(entry.get("lastmod", "")) if self._since is not None else None
+        return changed is not None and self._since is not None and changed < self._since
+
+    def _requests_of(
+        self, entry: Entry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
+    ) -> Iterator[Request]:
+        if self._is_old(entry):
+            left_out["old"] += 1
+            return
+        for loc in iterloc([entry], self._spider.sitemap_alternate_links):
+            try:
+                url = usable_url(loc, self._choosing.schemes)
+                request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
+            except Refused as refusal:
+                left_out[refusal.reason] += 1
+                logger.debug("%s: %s", file_url, refusal)
+                continue
+            if request is None:
+                continue
+            if not is_index:
+                self.pages += 1
+                request.meta[LISTED] = {"sitemap": file_url, "lastmod": entry.get("lastmod", "")}
+            yield request
+
+    def _sitemap_below(self, url: str, loc: str, index_url: str, source: Mapping[str, Any]) -> Request | None:
+        if source["robotstxt"]:
+            self._choosing.check_host(url, Origin.of(source["robotstxt"]))
+        below = source_below(index_url, source)
+        follow = self._spider._follow  # noqa: SLF001  as in Scrapy
+        return self.request(url, below) if any(pattern.search(loc) for pattern in follow) else None
+
+    def _page(self, url: str, loc: str) -> Request | None:
+        if self.scope is not None and not self.scope.covers(Origin.of(url)):
+            raise Refused("host", f"not on a host that was given: {shown(url)}")
+        rules = self._spider._cbs  # noqa: SLF001  as in Scrapy
+        return next((Request(url, callback=callback) for pattern, callback in rules if pattern.search(loc)), None)
+
+    def _finished(self, reader: SitemapReader, url: str, source: Mapping[str, Any], left_out: Counter[str]) -> None:
+        self.files += 1
+        self._stats.count("read")
+        self._stats.count("entries", reader.entries)
+        left_out["broken"] = reader.broken
+        for reason, count in left_out.items():
+            self._stats.count(f"entries/{reason}", count)
+        if left_out["host"]:
+            logger.info("%s: %d entries are on hosts that were not given, and are left out", url, left_out["host"])
+        if reader.over_limit:
+            self._stats.count("over_limit")
+            logger.warning(
+                "%s has more than the %d entries or %d bytes that a sitemap may have; the rest of it is not read",
+                url,
+                MAX_ENTRIES,
+                MAX_BYTES,
+            )
+        if reader.trouble and not source.get("guessed"):
+            self._stats.count("failed")
+            logger.warning("%s: %d entries were read, then: %s", url, reader.entries, reader.trouble)

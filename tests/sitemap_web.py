@@ -1,0 +1,159 @@
+"""A loopback web of hosts whose robots.txt files and sitemaps have every oddity, and spiders that crawl it."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+from scrapy.spiders import CrawlSpider, SitemapSpider
+
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+
+def urlset(*locs: str, lastmod: str = "") -> bytes:
+    changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    entries = "".join(f"<url><loc>{loc}</loc>{changed}</url>\n" for loc in locs)
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
+
+
+def index(*locs: str, lastmod: str = "") -> bytes:
+    changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    entries = "".join(f"<sitemap><loc>{loc}</loc>{changed}</sitemap>" for loc in locs)
+    return f"<sitemapindex>{entries}</sitemapindex>".encode()
+
+
+def xml(body: bytes) -> Reply:
+    return Reply(200, body, {"Content-Type": "application/xml"})
+
+
+class Web:
+    """Seven hosts. What a crawl has to make of them is in `good`, `bad` and `pages`.
+
+    Attributes:
+        sites: by name. `news` lists nearly everything, `shop` shares a sitemap with it, `cdn` has sitemaps of others,
+            `guarded` forbids its own, `bare` has no robots.txt but a sitemap where people guess, `ill` answers 503,
+            `big` lists more than is fed.
+        good: sitemaps that are to be fetched, each once.
+        bad: URLs that are not to be asked for.
+        pages: that sitemaps list and robots.txt files allow.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        hosts = {"cdn": "127.0.0.2", "guarded": "127.0.0.3"}
+        names = ("news", "shop", "cdn", "guarded", "bare", "ill", "big")
+        self.sites = {name: Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1")) for name in names}
+        news, shop, cdn, guarded, bare, ill, big = self.sites.values()
+        lines = [
+            news.url("/plain.xml"),
+            news.url("/plain.xml"),  # twice
+            "/relative.xml",
+            "file:///etc/hostname",
+            "http://[",
+            news.url("/größe karte"),  # neither encoded nor called like a sitemap
+            cdn.url("/for-news.xml"),
+            shop.url("/shared.xml"),
+            guarded.url("/no/sitemap.xml"),
+            news.url("/index.xml"),
+            news.url("/gone.xml"),
+            "javascript:alert(1)",
+        ]
+        listed = "".join(f"Sitemap: {line}\n" for line in lines)
+        news.pages |= {
+            "/robots.txt": f"User-agent: *\nDisallow: /no\n{listed}".encode(),
+            "/plain.xml": xml(urlset(news.url("/a"), news.url("/no/b"))),
+            "/gr%C3%B6%C3%9Fe%20karte": gzip.compress(urlset(news.url("/c"), "file:///etc/hostname")),
+            "/index.xml": xml(index(news.url("/part.xml"), news.url("/index.xml"), "file:///etc/hostname")),
+            "/part.xml": xml(urlset(news.url("/d"))),
+            "/gone.xml": Reply(404),
+        }
+        shop.pages |= {
+            "/robots.txt": f"Sitemap: {shop.url('/shared.xml')}\nSitemap: {cdn.url('/for-shop.xml')}\n".encode(),
+            "/shared.xml": xml(urlset(shop.url("/e"), news.url("/f"))),
+        }
+        cdn.pages |= {
+            "/robots.txt": f"Sitemap: {cdn.url('/own.xml')}".encode(),
+            "/for-news.xml": xml(urlset(news.url("/g"), cdn.url("/not-asked-for"))),
+            "/for-shop.xml": xml(index(cdn.url("/for-shop-1.xml"))),
+            "/for-shop-1.xml": xml(urlset(shop.url("/h"))),
+        }
+        guarded.pages |= {"/robots.txt": b"User-agent: *\nDisallow: /no/"}
+        bare.pages |= {"/robots.txt": Reply(404), "/sitemap.xml": xml(urlset(bare.url("/i")))}
+        ill.pages |= {"/robots.txt": Reply(503)}
+        many = [big.url(f"/{number}.xml") for number in range(6)]
+        big.pages |= {"/robots.txt": "".join(f"Sitemap: {url}\n" for url in many).encode()}
+        big.pages |= {f"/{number}.xml": xml(urlset(big.url(f"/j{number}"))) for number in range(6)}
+        self.good = {
+            *(
+                news.url(path)
+                for path in ("/plain.xml", "/gr%C3%B6%C3%9Fe%20karte", "/index.xml", "/part.xml", "/gone.xml")
+            ),
+            *(cdn.url(path) for path in ("/for-news.xml", "/for-shop.xml", "/for-shop-1.xml")),
+            shop.url("/shared.xml"),
+            *many[:4],
+        }
+        self.bad = {news.url("/relative.xml"), guarded.url("/no/sitemap.xml"), cdn.url("/own.xml"), *many[4:]}
+        self.pages = {
+            *(news.url(path) for path in ("/a", "/c", "/d", "/f", "/g")),
+            *(shop.url(path) for path in ("/e", "/h")),
+            *(big.url(f"/j{number}") for number in range(4)),
+        }
+
+    def __enter__(self) -> Self:
+        for site in self.sites.values():
+            self._stack.enter_context(site)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def given(self) -> list[str]:
+        """URLs on the hosts that a crawl is given: all but those that are met on the way."""
+        return [self.sites[name].url() for name in ("news", "shop", "bare", "ill", "big")]
+
+    def asked(self) -> list[str]:
+        """All that the web was asked for, robots.txt files apart, in no order."""
+        return sorted(
+            site.url(path) for site in self.sites.values() for path in site.paths() if not path.endswith("/robots.txt")
+        )
+
+    def robots_txts_asked(self) -> dict[str, int]:
+        """How often each host was asked for its robots.txt."""
+        return {name: site.paths().count("/robots.txt") for name, site in self.sites.items()}
+
+
+class Remembers(Spider):
+    """Remembers what it parsed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parsed: dict[str, Response] = {}
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+        self.parsed[response.url] = response
+        return None
+
+
+class Sitemaps(Remembers, SitemapSpider):
+    name = "sitemaps"
+
+
+class Links(Remembers, CrawlSpider):
+    name = "links"
+
+    def parse_start_url(self, response: Response, **kwargs: Any) -> Iterable[Any]:
+        self.parsed[response.url] = response
+        return ()
