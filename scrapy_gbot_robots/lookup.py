@@ -17,7 +17,7 @@ from scrapy import signals
 from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
-from .policy.ladder import Policy, State, decide, renew
+from .policy.ladder import State, decide, renew
 from .robotparser import GbotRobotParser
 from .signals import robotstxt_known
 
@@ -60,9 +60,7 @@ class Lookup:
         self._settings = settings
         self._store = store
         self._fetcher = fetcher
-        self._policy = Policy(
-            unreachable=settings.unreachable, max_age_secs=settings.max_age_secs, soft_404=settings.soft_404
-        )
+        self._policy = settings.policy
         self._held: OrderedDict[Origin, Answer] = OrderedDict()
         self._held_bytes = 0
         self._flights: dict[Origin, _Flight] = {}

@@ -160,7 +160,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *,
     """Climb to the rung for the outage's age. Where requests may go on, they do not wait for each further attempt."""
     age = max(0.0, now - outage.since)
     answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
-    why = f"robots.txt unreachable for {_span(age)}: {outage.why}"
+    why = f"robots.txt unreachable for {span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
     if answer is Answer.COPY and copy:
         return _definite(copy, f"{why}; the last copy holds", retry_at, retry_at + HOUR, temporary=True)
@@ -169,7 +169,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *,
     return Decision(State.FULL_ALLOW, why, True, retry_at, retry_at + HOUR)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """Put a length of time into words: its largest unit will do."""
     size, unit = next(
         ((size, unit) for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")) if seconds >= size), (1, "s")
