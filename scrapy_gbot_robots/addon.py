@@ -16,6 +16,7 @@ from .sitemaps import SitemapDiscovery
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as Scrapy 2.14's defaults have it
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
 logger = logging.getLogger(__name__)
@@ -42,15 +43,17 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        configured = {load_object(name): at for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items()}
-        if GbotRobotsTxtMiddleware in configured:
+        configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
+        positions = {load_object(name): at for name, at in configured.items()}
+        if GbotRobotsTxtMiddleware in positions:
             return
-        position = configured.get(RobotsTxtMiddleware, POSITION)
+        position = positions.get(RobotsTxtMiddleware, POSITION)
         if position is None:
             logger.warning(
                 "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware: the scrapy-gbot-robots add-on does not "
                 "put its own in its place"
             )
             return
-        settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", RobotsTxtMiddleware, None)
-        settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", GbotRobotsTxtMiddleware, position)
+        others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
+        replaced = {**others, STOCK: None, GbotRobotsTxtMiddleware: position}
+        settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)

@@ -32,6 +32,7 @@ class Answer:
         status: status code behind it; None if there was no answer, or none yet.
         temporary: whether it stands in for an answer that could not be had.
         temporary_since: when this crawl first met with that; seconds since the epoch.
+        site_available: whether another page of the origin was served meanwhile.
         ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
         weight: roughly how many bytes of memory this takes.
     """
@@ -41,6 +42,7 @@ class Answer:
         "ask_at",
         "origin",
         "refresh_at",
+        "site_available",
         "state",
         "status",
         "temporary",
@@ -56,6 +58,7 @@ class Answer:
         self.status = status
         self.temporary = decision.temporary
         self.temporary_since = temporary_since
+        self.site_available = False
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at
         self.weight = _BYTES_EACH
@@ -64,8 +67,9 @@ class Answer:
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
         """The answer that follows from what is known of `origin`; `held` is the one that stood until `now`."""
-        since = held.temporary_since if held is not None and held.temporary else now
-        answer = cls(origin, decision, _status(entry), since)
+        still = held if held is not None and held.temporary and decision.temporary else None
+        answer = cls(origin, decision, _status(entry), still.temporary_since if still else now)
+        answer.site_available = still is not None and still.site_available
         if held is not None and (held.state, held.ask_at) == (answer.state, answer.ask_at):
             answer._rules.update(held._rules)  # noqa: SLF001  the same copy, asked for another agent
             answer.weight = held.weight

@@ -20,7 +20,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from .concurrency import Closing
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -34,8 +34,9 @@ _LOOK_SECS = 0.25
 class Holds:
     """The requests of one crawl that wait for a robots.txt."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, on_closing: Callable[[], None] = lambda: None) -> None:
         self._crawler = crawler
+        self._on_closing = on_closing
         self._aside = 0
         self._waiting: set[Deferred[Any]] = set()
         self.closing = False
@@ -96,6 +97,7 @@ class Holds:
         slot = getattr(self._crawler.engine, "_slot", None)
         if slot is not None and slot.closing is not None and not self.closing:
             self.closing = True
+            self._on_closing()
             for waiting in list(self._waiting):
                 waiting.cancel()
 

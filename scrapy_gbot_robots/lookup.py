@@ -18,6 +18,7 @@ from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
 from .policy.ladder import State, decide, renew
+from .policy.outcome import Fetched
 from .robotparser import GbotRobotParser
 from .signals import robotstxt_known
 
@@ -96,9 +97,19 @@ class Lookup:
             if flight.answer.knows(agent):
                 return flight.answer
 
+    def site_answered(self, origin: Origin) -> None:
+        """Note that a page of `origin` was served: if its robots.txt is unreachable, it is not for want of a server."""
+        held = self._held.get(origin)
+        if held is not None and held.temporary:
+            held.site_available = True
+
+    def abandon(self) -> None:
+        """Give up whatever is under way; who waits for it gets `Closing`."""
+        self._background.cancel()
+
     async def close(self) -> None:
         """Give up whatever is under way, and close the storage."""
-        self._background.cancel()
+        self.abandon()
         await self._store.close()
 
     def _take_off(self, origin: Origin, agent: Agent, request: Request | None) -> _Flight:
@@ -157,16 +168,21 @@ class Lookup:
         stats = self._crawler.stats
         stats.inc_value("robotstxt/request_count")
         stats.inc_value(f"gbot_robots/{type(outcome).__name__.lower()}")
+        if isinstance(outcome, Fetched) and outcome.cut:
+            stats.inc_value("gbot_robots/cut")
+            logger.info("%s is longer than %d bytes; the rest of it is ignored", outcome.url, self._settings.max_bytes)
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     async def _learn(self, origin: Origin, entry: Entry | None, agent: Agent, request: Request | None) -> Answer:
         """Turn what is known into an answer that knows the rules of `agent`, and tell the crawl."""
-        decision = decide(entry, time.time(), self._policy)
+        held = self._held.get(origin)
+        site_available = held is not None and held.site_available
+        decision = decide(entry, time.time(), self._policy, site_available=site_available)
         copy = decision.copy if decision.state is State.RULES else None
         robotstxt = await self._parse(copy.body if copy else b"")
-        answer = Answer.of(origin, entry, decision, self._held.get(origin), time.time())
+        answer = Answer.of(origin, entry, decision, held, time.time())
         if copy is not None:
             answer.learn(agent, robotstxt.rules_for(agent), len(copy.body))
         if answer.temporary:
@@ -184,7 +200,13 @@ class Lookup:
     def _warn(self, answer: Answer) -> None:
         held = self._held.get(answer.origin)
         if held is None or not held.temporary:
-            logger.warning("%s is unreachable: %s", answer.origin.robots_url, answer.why)
+            logger.warning(
+                "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
+                answer.origin.robots_url,
+                answer.why,
+                self._settings.unreachable,
+                answer.state.value,
+            )
 
     async def _tell(self, origin: Origin, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         send = self._crawler.signals.send_catch_log_async

@@ -1,7 +1,7 @@
 """The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
 
-It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`,
-`ROBOTSTXT_USER_AGENT`), request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/...`). What it adds is in `lookup` (one answer per origin)
+It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
+request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/`). What it adds is in `lookup` (one answer per origin)
 and in `holds` (waiting that costs nothing).
 """
 
@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.http import Headers
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import without_none_values
 
 from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
@@ -24,6 +28,7 @@ from .exceptions import ForbiddenByRobotsTxt
 from .fetch import Fetcher
 from .holds import Holds
 from .lookup import Lookup
+from .policy.outcome import Unreachable, outcome_of
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
 from .signals import request_forbidden
@@ -44,14 +49,21 @@ logger = logging.getLogger(__name__)
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest."""
+    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest.
+
+    Attributes:
+        fetcher_cls: makes the robots.txt requests; a subclass may name its own, as for a browser's download handler.
+    """
+
+    fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of(crawler.settings)
-        self._holds = Holds(crawler)
         store = Store(driver_for(self._settings, crawler), crawler.stats)
-        self._lookup = Lookup(crawler, self._settings, store, Fetcher(crawler, self._settings))
+        self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
+        self._holds = Holds(crawler, self._lookup.abandon)
+        self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
 
@@ -69,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
         if Origin.of_robots_txt(request.url) is not None:
             return None  # a robots.txt itself is never disallowed (RFC 9309 2.2.2)
-        agent = Agent.of(self._user_agent(request))
+        agent = _agent(self._user_agent(request))
         answer = self._lookup.known(origin, agent)
         if answer is None or answer.bars_for_now:
             try:
@@ -80,14 +92,25 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return None
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
 
+    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
+        if self._settings.unreachable == "google-2026" and not _is_own_trouble(response):
+            with suppress(ValueError):
+                self._lookup.site_answered(Origin.of(request.url))
+        return response
+
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
+        held = False
         while True:
             answer = await self._lookup.ask(origin, agent, request)
             ends = answer.temporary_since + self._settings.unreachable_wait_secs
             now = time.time()
             if not answer.bars_for_now or now >= ends:
                 return answer
+            if not held:
+                held = True
+                self.crawler.stats.inc_value("gbot_robots/held")
             await pause(max(0.0, min(ends, answer.ask_at) - now))
 
     def _user_agent(self, request: Request) -> str:
@@ -95,7 +118,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._robotstxt_useragent:
             return self._robotstxt_useragent
         sent = request.headers.get("User-Agent")
-        return sent.decode("latin-1") if sent else self._default_useragent
+        if sent:
+            return sent.decode("latin-1")
+        if self._sent_by_default is None:
+            self._sent_by_default = _default_user_agent(self.crawler)
+        return self._sent_by_default
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
         logger.debug(
@@ -108,6 +135,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             extra={"spider": self.crawler.spider},
         )
         self.crawler.stats.inc_value("robotstxt/forbidden")
+        if answer is not None and answer.bars_for_now:
+            self.crawler.stats.inc_value("gbot_robots/given_up")
         error = ForbiddenByRobotsTxt(verdict, *((answer.origin, answer.state) if answer is not None else ()))
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
@@ -125,6 +154,26 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     async def _spider_closed(self) -> None:
         await self._lookup.close()
+
+
+def _is_own_trouble(response: Response) -> bool:
+    """Whether a response is a server error, or that of a robots.txt, so that it does not show that a site is up."""
+    is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
+    return is_error or Origin.of_robots_txt(response.url) is not None
+
+
+@lru_cache(maxsize=256)
+def _agent(user_agent: str) -> Agent:
+    return Agent.of(user_agent)
+
+
+def _default_user_agent(crawler: Crawler) -> str:
+    """What a request without a User-Agent of its own is sent with, as Scrapy's later middlewares decide it."""
+    settings = crawler.settings
+    by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
+    if by_default_headers:
+        return by_default_headers.decode("latin-1")
+    return str(getattr(crawler.spider, "user_agent", None) or settings["USER_AGENT"] or "")
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

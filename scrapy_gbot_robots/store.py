@@ -46,11 +46,11 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
 
         path = settings.sqlite_path
         assert path is not None  # noqa: S101  for the type checker
-        return lambda: SqliteStorage(path)
+        return lambda: SqliteStorage(path, max_body=settings.max_bytes, tell=logger.warning)
     if settings.storage == "redis":
         from .storage.redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
 
-        return lambda: RedisStorage(settings.redis_url)
+        return lambda: RedisStorage(settings.redis_url, max_body=settings.max_bytes)
     storage_cls: Any = load_object(settings.storage)
     return lambda: build_from_crawler(storage_cls, crawler) if crawler is not None else storage_cls()
 

@@ -107,6 +107,9 @@ async def test_userinfo_host_case_and_port_do_not_open_a_second_door() -> None:
         pytest.param({}, {"User-Agent": "otherbot/2"}, {"/yes", "/no"}, id="the-requests-own-user-agent"),
         pytest.param({"ROBOTSTXT_USER_AGENT": "otherbot"}, {}, {"/yes", "/no"}, id="ROBOTSTXT_USER_AGENT-wins"),
         pytest.param({"USER_AGENT": "stranger"}, {}, set(), id="everybody-else"),
+        pytest.param(
+            {"DEFAULT_REQUEST_HEADERS": {"user-agent": "otherbot/2"}}, {}, {"/yes", "/no"}, id="DEFAULT_REQUEST_HEADERS"
+        ),
     ],
 )
 @in_reactor

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
-from ..policy.ladder import decide, span
+from ..policy.ladder import decide
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
 from ..store import driver_for
 from . import FINE, FOUND, CommandError
 from .source import checked, origin_of
+from .terminal import span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

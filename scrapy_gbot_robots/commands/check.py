@@ -17,11 +17,12 @@ from ..core.lint import is_binary
 from ..core.robots import RobotsTxt
 from ..core.rules import IGNORES_ROBOTS, Verdict
 from ..core.urls import Origin
-from ..policy.ladder import State, span
+from ..policy.ladder import State
 from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from . import who as agents
 from .excerpt import Mark, excerpt
 from .source import checked, origin_of, read
+from .terminal import span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

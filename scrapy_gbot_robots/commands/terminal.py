@@ -27,6 +27,7 @@ _STYLES = {
     "link": "cyan",
 }
 _GAP = "  "
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def printable(text: str) -> str:
@@ -41,6 +42,12 @@ def cells(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
+
+
+def span(secs: float) -> str:
+    """Put a length of time, in seconds, into words: its largest unit will do."""
+    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
+    return f"{secs // size:.0f} {unit}"
 
 
 class Terminal:

@@ -63,6 +63,7 @@ class Policy:
     busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
     slow_retry_secs: float = HOUR  # longest wait after any other failure
     retry_after_secs: float = DAY  # longest wait that a Retry-After header can ask for
+    patience_secs: float = HOUR  # past the time to ask again, for which an answer that lets requests go on stands
 
     def __post_init__(self) -> None:
         if self.unreachable not in LADDERS:
@@ -81,7 +82,7 @@ class State(Enum):
 class Decision:
     """What holds for an origin now. From `refresh_at` on ask anew in the background, from `ask_at` on before going on.
 
-    `temporary` says that it holds only because robots.txt is unreachable; `copy` is the definite answer it rests on.
+    `temporary`: it holds only because no definite answer came yet. `copy` is the definite answer that it rests on.
     """
 
     state: State
@@ -96,12 +97,14 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
     """Fold the outcome of a fetch that ended at `now` into what was known; a definite answer ends an outage."""
     if isinstance(outcome, Unreachable):
         return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now, policy))
+    kind, body, cut, why = (
+        (Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}")
+        if isinstance(outcome, Fetched)
+        else (Kind.NONE, b"", False, outcome.why)
+    )
     lifetime = DAY if outcome.max_age is None else max(outcome.max_age, policy.min_age_secs)
     fresh_until = now + min(lifetime, policy.max_age_secs)
-    if isinstance(outcome, Fetched):
-        rules, why = outcome.body, f"HTTP {outcome.status}"
-        return Entry(Copy(Kind.RULES, outcome.status, outcome.url, rules, outcome.cut, why, now, fresh_until))
-    return Entry(Copy(Kind.NONE, outcome.status, outcome.url, b"", False, outcome.why, now, fresh_until))
+    return Entry(Copy(kind, outcome.status, outcome.url, body, cut, why, now, fresh_until))
 
 
 def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: Policy) -> Outage:
@@ -112,10 +115,10 @@ def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: 
 
 def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
     """Say for how long to leave a server alone after so many failures on end."""
-    if outcome.retry_after is not None:
-        return min(max(outcome.retry_after, policy.first_retry_secs), policy.retry_after_secs)
-    longest = policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs
-    return min(policy.first_retry_secs * 2.0 ** min(failures - 1, 32), longest)
+    doubled = policy.first_retry_secs * 2.0 ** min(failures - 1, 32)
+    if outcome.retry_after is not None:  # also from a server that never says more than a second
+        return min(max(outcome.retry_after, min(doubled, MINUTE)), policy.retry_after_secs)
+    return min(doubled, policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs)
 
 
 def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
@@ -157,21 +160,22 @@ def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, tempora
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *, site_available: bool) -> Decision:
-    """Climb to the rung for the outage's age. Where requests may go on, they do not wait for each further attempt."""
+    """Climb to the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
     age = max(0.0, now - outage.since)
     answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
-    why = f"robots.txt unreachable for {span(age)}: {outage.why}"
+    why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
+    stands_until = retry_at + policy.patience_secs
     if answer is Answer.COPY and copy:
-        return _definite(copy, f"{why}; the last copy holds", retry_at, retry_at + HOUR, temporary=True)
+        return _definite(copy, f"{why}; the last answer holds", retry_at, stands_until, temporary=True)
     if answer is Answer.DISALLOW or (answer is Answer.ALLOW_IF_SITE_AVAILABLE and not site_available):
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
-    return Decision(State.FULL_ALLOW, why, True, retry_at, retry_at + HOUR)
+    return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
 
 
-def span(seconds: float) -> str:
-    """Put a length of time into words: its largest unit will do."""
-    size, unit = next(
-        ((size, unit) for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")) if seconds >= size), (1, "s")
-    )
-    return f"{seconds // size:.0f} {unit}"
+def _span(seconds: float) -> str:
+    """Put a length of time into words: its largest unit will do, and less than a minute needs none."""
+    for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
+        if seconds >= size:
+            return f" for {seconds // size:.0f} {unit}"
+    return ""

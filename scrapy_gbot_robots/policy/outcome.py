@@ -75,6 +75,7 @@ _STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
     (range(400, 500), Unavailable),
 )
 _SERVER_ERRORS = range(500, 600)
+_THREE_DIGITS = range(1000)  # a server can send any number
 
 
 def outcome_of(
@@ -92,6 +93,8 @@ def outcome_of(
     `body` is content-decoded and may be cut short at a size limit (`cut`); `max_age` and `retry_after` are seconds, as
     `headers` reads them. With `soft_404` a 5xx whose title or first heading says "not found" is a 404.
     """
+    if status not in _THREE_DIGITS:
+        return failed(Failure.INVALID, "a status code of more than three digits")
     meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
     if meaning is Fetched:
         return Fetched(status, url, body, cut, max_age)

@@ -80,7 +80,7 @@ _LANGUAGES: dict[str, _Words] = {
     "ko": _Words(("페이지",), ("찾을 수 없", "존재하지 않")),
 }  # fmt: skip
 _WHOLE_CLAUSES = (
-    "404", "file not found", "file or directory not found", "document not found", "object not found",
+    "file not found", "file or directory not found", "document not found", "object not found",
     "resource not found", "the resource cannot be found", "the requested resource was not found",
     "the requested resource could not be found",
 )  # fmt: skip
@@ -88,7 +88,7 @@ _ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
     "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
 )
-_PARTS_OF_A_SERVER = ("database", "template", "backend", "upstream", "module", "plugin", "class ")  # missing: an outage
+_PARTS_OF_A_SITE = ("server", "database", "template", "backend", "upstream", "module", "plugin", "class ")
 _ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
 
 _OPENING = re.compile(r"<(!--|[a-z][a-z0-9]*)")
@@ -148,8 +148,10 @@ def _clause_is_not_found(clause: str) -> bool:
     gist = " ".join(word for word in clause.split() if word not in _ERROR)
     if gist in _WHOLE or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts):
         return True
-    edged = f" {gist} "
-    return not any(part in edged for part in _PARTS_OF_A_SERVER) and any(
+    edged = f" {gist} ".removesuffix("on this server ")
+    return not any(
+        part in edged for part in _PARTS_OF_A_SITE
+    ) and any(  # where such a part is missing, the site is down
         any(thing in edged for thing in words.things) and any(verdict in edged for verdict in words.verdicts)
         for words in _FOLDED
     )

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
 
-DAY = 86400
-KEEP_SECS = 30 * DAY
+KEEP_DAYS = 30
+KEEP_SECS = KEEP_DAYS * 86400
 MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
 
 

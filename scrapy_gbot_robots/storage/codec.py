@@ -4,7 +4,7 @@ Anything that is not exactly what `encode` writes is a miss (None): no exception
 more memory than a body of the size asked for. Layout, big-endian:
 
     b"GRB" version   4 bytes   this module reads version 1
-    flags            1 byte    1: the payload is zlib-compressed
+    packing          1 byte    0: the payload as it is, 1: by zlib
     crc32            4 bytes   of all that follows
     size             4 bytes   of the payload, uncompressed
     payload                    copy, then outage, each as one byte (there or not), its numbers, its texts
@@ -25,7 +25,7 @@ from .base import MAX_BODY
 VERSION = b"GRB\x01"
 _HEAD = struct.Struct(">4sBLL")
 _SUM_FROM = struct.calcsize(">4sBL")
-_COMPRESSED = 1
+_PLAIN, _ZLIB = 0, 1
 
 _LENGTH = struct.Struct(">L")
 _COPY = struct.Struct(">B?idd")  # kind, cut, status, fetched_at, fresh_until
@@ -40,21 +40,21 @@ def encode(entry: Entry) -> bytes:
     """Write `entry`, compressed where that makes it smaller."""
     payload = _copy_bytes(entry.copy) + _outage_bytes(entry.outage)
     packed = zlib.compress(payload)
-    flags, data = (_COMPRESSED, packed) if len(packed) < len(payload) else (0, payload)
+    packing, data = (_ZLIB, packed) if len(packed) < len(payload) else (_PLAIN, payload)
     size = _LENGTH.pack(len(payload))
-    return _HEAD.pack(VERSION, flags, zlib.crc32(size + data), len(payload)) + data
+    return _HEAD.pack(VERSION, packing, zlib.crc32(size + data), len(payload)) + data
 
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     """Read what `encode` wrote; None for anything else, and where the body has more than `max_body` bytes."""
     try:
-        version, flags, checksum, size = _HEAD.unpack_from(data)
+        version, packing, checksum, size = _HEAD.unpack_from(data)
         if version != VERSION or zlib.crc32(data[_SUM_FROM:]) != checksum or size > max_body + _FACTS_BYTES:
             return None
         payload = data[_HEAD.size :]
-        if flags == _COMPRESSED:
+        if packing == _ZLIB:
             payload = zlib.decompressobj().decompress(payload, size + 1)
-        if len(payload) != size:
+        if packing not in {_PLAIN, _ZLIB} or len(payload) != size:
             return None
         entry = _Reader(payload).entry()
     except (struct.error, zlib.error, ValueError, IndexError):

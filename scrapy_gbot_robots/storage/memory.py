@@ -91,4 +91,4 @@ class MemoryStorage:
 
 
 def _size(entry: Entry) -> int:
-    return _OVERHEAD + (len(entry.copy.body) if entry.copy else 0)
+    return _OVERHEAD + (len(entry.copy.body) + len(entry.copy.url) if entry.copy else 0)

@@ -1,0 +1,135 @@
+"""The file behind the SQLite storage: begun, recognised, set aside.
+
+A kill at any time leaves it whole (WAL). What is in the way is never deleted: a file that is broken, or of another
+version of this module, is set aside under another name; one that belongs to another program is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .base import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
+_SCHEMA_VERSION = 1
+_SCHEMA = (
+    # `used` is a day since the epoch: an entry that is read all day long is written to once
+    "CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)",
+    "CREATE INDEX entries_used ON entries (used)",
+    "CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {_SCHEMA_VERSION}",
+)
+_BUSY_SECS = 5.0  # to wait for another process's write
+
+
+class UnfitError(sqlite3.DatabaseError):
+    """The file is whole, and ours, but not of this version."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, or begin it. Raises UnfitError, StorageError for another program's, and sqlite3's own errors."""
+    connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("BEGIN")  # a look at one moment: another process may be about to begin the file
+        _is_begun(connection, path)  # before anything is written to what may be another program's
+        connection.execute("COMMIT")
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
+        connection.execute("BEGIN IMMEDIATE")  # fails where the file cannot be written
+        if not _is_begun(connection, path):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
+    """Tell a file with our tables from an empty one; raise for any other."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if application_id == _APPLICATION_ID:
+        if version != _SCHEMA_VERSION or not tables >= {"entries", "leases"}:
+            raise UnfitError(f"schema version {version}, expected {_SCHEMA_VERSION}")
+        return True
+    if application_id or version or tables:
+        raise StorageError(f"{path} is another program's database: name another file")
+    return False
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging. SQLite itself does not wait here for other processes that are doing the same."""
+    deadline = time.monotonic() + _BUSY_SECS
+    while not _tried_wal(connection, last=time.monotonic() > deadline):
+        time.sleep(0.01)
+
+
+def _tried_wal(connection: sqlite3.Connection, *, last: bool) -> bool:
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if last or "locked" not in str(error):
+            raise
+        return False
+    return True
+
+
+def set_aside_if_unfit(path: Path, now: float) -> str | None:
+    """Set an unfit file aside, and say so in a sentence; None where it is fit: another process may have been here."""
+    with _alone(path):
+        if (reason := _unfit(path)) is None:
+            return None
+        aside = _set_aside(path, f"{reason}-{now:.0f}")
+    return f"{path} cannot be read ({reason.replace('-', ' ')}): set aside as {aside.name}, begun anew"
+
+
+def _unfit(path: Path) -> str | None:
+    """Look a file through, from end to end; say in a word or two why it cannot be used, None where it can."""
+    try:
+        with closing(connect(path)) as connection:
+            return None if connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",) else "corrupt"
+    except UnfitError:
+        return "other-version"
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return "corrupt"
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Say which file is there now; None: none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes out, by SQLite's own lock on an empty file beside: a kill releases it."""
+    with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _set_aside(path: Path, suffix: str) -> Path:
+    """Rename a file and what SQLite keeps beside it, the file itself last; return its new path."""
+    aside = Path(f"{path}.{suffix}")
+    while aside.exists():
+        aside = Path(f"{aside}x")
+    for part in ("-wal", "-shm", ""):
+        with suppress(FileNotFoundError):
+            Path(f"{path}{part}").rename(f"{aside}{part}")
+    return aside

@@ -1,0 +1,127 @@
+"""What two response headers say about time."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.policy.headers import max_age, retry_after
+
+NOW = 1_700_000_000.0
+FOREVER = 2.0**31
+
+
+@pytest.mark.parametrize(
+    ("lines", "seconds"),
+    [
+        pytest.param([b"max-age=60"], 60, id="S3.4-plain"),
+        pytest.param([b"Max-Age = 60"], 60, id="case-and-blanks"),
+        pytest.param([b'max-age="60"'], 60, id="quoted"),
+        pytest.param([b'max-age="60'], 60, id="quote-not-closed"),
+        pytest.param([b"public, max-age=60, must-revalidate"], 60, id="among-others"),
+        pytest.param([b"public", b"max-age=60"], 60, id="on-two-lines"),
+        pytest.param([b"max-age=60, max-age=30"], 60, id="first-of-two"),
+        pytest.param([b"max-age=soon, max-age=30"], 30, id="first-that-is-a-number"),
+        pytest.param([b"max-age=0"], 0, id="zero"),
+        pytest.param([b"max-age=-1"], 0, id="negative"),
+        pytest.param([b"max-age=007"], 7, id="leading-zeros"),
+        pytest.param([b"max-age=99999999999999999999"], FOREVER, id="huge"),
+        pytest.param([b"max-age=" + b"9" * 100_000], FOREVER, id="endless"),
+        pytest.param([b"no-store"], 0, id="no-store"),
+        pytest.param([b"no-cache"], 0, id="no-cache"),
+        pytest.param([b"max-age=60, NO-CACHE"], 0, id="no-cache-beats-max-age"),
+        pytest.param([b'no-cache="set-cookie, x", max-age=60'], 60, id="no-cache-of-a-field"),
+        pytest.param([b'ext="max-age=5, no-store", max-age=60'], 60, id="inside-quotes-is-no-directive"),
+        pytest.param([b'"max-age=5"'], None, id="stray-quoted-string"),
+        pytest.param([b"s-maxage=60"], None, id="s-maxage"),
+        pytest.param([b"max-age"], None, id="no-value"),
+        pytest.param([b"max-age="], None, id="empty-value"),
+        pytest.param([b"max-age=1.5"], None, id="fraction"),
+        pytest.param([b"max-age=1e9"], None, id="exponent"),
+        pytest.param(["max-age=٣".encode()], None, id="other-digits"),
+        pytest.param([b"public"], None, id="says-nothing"),
+        pytest.param([b",,;==,"], None, id="garbage"),
+        pytest.param([b""], None, id="empty"),
+        pytest.param([], None, id="absent"),
+    ],
+)
+def test_cache_control_is_read(lines: list[bytes], seconds: float | None) -> None:
+    assert max_age(lines) == seconds
+
+
+@pytest.mark.parametrize(
+    ("age", "seconds"),
+    [
+        pytest.param(b"10", 50, id="counts"),
+        pytest.param(b"100", 0, id="older-than-max-age"),
+        pytest.param(b"-5", 60, id="negative"),
+        pytest.param(b"old", 60, id="garbage"),
+        pytest.param(None, 60, id="absent"),
+    ],
+)
+def test_age_is_taken_off(age: bytes | None, seconds: float) -> None:
+    assert max_age([b"max-age=60"], age) == seconds
+
+
+def test_age_alone_says_nothing() -> None:
+    assert max_age([], b"10") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        pytest.param(b"120", 120, id="seconds"),
+        pytest.param(b" 120 ", 120, id="blanks"),
+        pytest.param(b"0", 0, id="zero"),
+        pytest.param(b"-1", 0, id="negative"),
+        pytest.param(b"9" * 100_000, FOREVER, id="endless"),
+        pytest.param(formatdate(NOW + 90, usegmt=True).encode(), 90, id="imf-date"),
+        pytest.param(time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(NOW + 90)).encode(), 90, id="rfc850-date"),
+        pytest.param(time.asctime(time.gmtime(NOW + 90)).encode(), 90, id="asctime-date"),
+        pytest.param(formatdate(NOW - 90, usegmt=True).encode(), 0, id="date-gone-by"),
+        pytest.param(b"Fri, 31 Dec 9999 23:59:59 GMT", FOREVER, id="date-far-away"),
+        pytest.param(b"Fri, 99 Dec 2024 99:99:99 GMT", None, id="no-such-date"),
+        pytest.param(b"Fri, 31 Dec 2024 23:59:59 +9999999999", None, id="no-such-zone"),
+        pytest.param(b"1.5", None, id="fraction"),
+        pytest.param(b"soon", None, id="garbage"),
+        pytest.param(b"\xff\x00", None, id="bytes"),
+        pytest.param(b"", None, id="empty"),
+        pytest.param(None, None, id="absent"),
+    ],
+)
+def test_retry_after_is_read(value: bytes | None, seconds: float | None) -> None:
+    assert retry_after(value, NOW) == seconds
+
+
+@given(st.lists(st.binary(max_size=50), max_size=4), st.one_of(st.none(), st.binary(max_size=20)))
+def test_no_cache_control_raises_or_is_negative(lines: list[bytes], age: bytes | None) -> None:
+    assert (max_age(lines, age) or 0.0) >= 0.0
+
+
+DATE_LIKE = st.text("0123456789:,+- GMTJanFriDec", max_size=40).map(str.encode)
+
+
+@given(st.one_of(st.binary(max_size=80), DATE_LIKE))
+def test_no_retry_after_raises_or_is_out_of_bounds(value: bytes) -> None:
+    assert 0.0 <= (retry_after(value, NOW) or 0.0) <= FOREVER
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(b'"' * 1_000_000, id="quotes"),
+        pytest.param(b'a="\\' * 300_000, id="backslashes"),
+        pytest.param(b"a " * 500_000, id="blanks"),
+        pytest.param(b"=" * 1_000_000, id="equals"),
+        pytest.param(b"a" + b" " * 1_000_000, id="one-long-blank"),
+    ],
+)
+def test_a_long_header_takes_no_time(hostile: bytes) -> None:
+    started = time.perf_counter()
+    assert max_age([hostile]) is None
+    assert retry_after(hostile, NOW) is None
+    assert time.perf_counter() - started < 1

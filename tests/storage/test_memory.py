@@ -1,0 +1,54 @@
+"""What only the storage in memory promises: it stays small."""
+
+from __future__ import annotations
+
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage.memory import MemoryStorage
+
+from .entries import GONE, RULES, rules
+
+
+def test_least_recently_used_goes_first() -> None:
+    storage = MemoryStorage(max_entries=3)
+    for origin in "abc":
+        storage.put(origin, Entry(RULES))
+    storage.get("a")
+    storage.put("d", Entry(RULES))
+    assert sorted(storage.origins()) == ["a", "c", "d"]
+
+
+def test_bytes_are_bounded() -> None:
+    storage = MemoryStorage(max_bytes=100_000)
+    for number in range(100):
+        storage.put(str(number), rules(b"x" * 20_000))
+    assert sorted(storage.origins()) == ["96", "97", "98", "99"]
+
+
+def test_bytes_are_counted_down_again() -> None:
+    storage = MemoryStorage(max_bytes=100_000)
+    for _ in range(100):
+        storage.put("a", rules(b"x" * 20_000))
+        storage.put("b", rules(b"x" * 20_000))
+        storage.delete("b")
+    storage.put("c", rules(b"x" * 20_000))
+    assert sorted(storage.origins()) == ["a", "c"]
+
+
+def test_entry_larger_than_the_bound_is_not_kept() -> None:
+    storage = MemoryStorage(max_bytes=100_000)
+    storage.put("a", rules(b"x" * 100_000))
+    assert storage.get("a") is None
+
+
+def test_leases_of_the_dead_do_not_pile_up() -> None:
+    storage = MemoryStorage(max_entries=10)
+    for number in range(1000):
+        storage.lease(str(number), 0.0)
+    assert len(storage._leases) <= 10
+
+
+def test_closed_storage_holds_nothing() -> None:
+    storage = MemoryStorage()
+    storage.put("a", Entry(None, GONE))
+    storage.close()
+    assert list(storage.origins()) == []

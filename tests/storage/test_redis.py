@@ -1,0 +1,250 @@
+"""What only the Redis storage promises: servers that are away, slow, full, or hold what others wrote."""
+
+# ruff: noqa: ANN401 - the types of redis-py leave open whether a client is synchronous
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+import tracemalloc
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
+from scrapy_gbot_robots.storage.codec import encode
+from tests.redis_server import redis_server
+
+from .entries import GONE, ORIGIN, RULES, rules
+
+redis = pytest.importorskip("redis", reason="the extra redis is not installed")
+
+from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: E402 - it needs the extra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ENTRY, LEASE = f"gbot_robots:entry:{ORIGIN}", f"gbot_robots:lease:{ORIGIN}"
+
+
+@pytest.fixture
+def client(redis_url: str) -> Iterator[Any]:
+    """Another program at the same Redis."""
+    with redis.Redis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def storage(redis_url: str) -> Iterator[RedisStorage]:
+    with closing(RedisStorage(redis_url, max_body=1000)) as storage:
+        yield storage
+
+
+def test_keys_say_whose_they_are(storage: RedisStorage, client: Any) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    storage.lease(ORIGIN, 60)
+    assert set(client.keys()) == {ENTRY.encode(), LEASE.encode()}
+
+
+def test_prefix_keeps_crawls_apart(storage: RedisStorage, redis_url: str) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    with closing(RedisStorage(redis_url, prefix="other:")) as other:
+        assert other.get(ORIGIN) is None
+        assert list(other.origins()) == []
+
+
+def test_entry_is_kept_for_thirty_days_past_its_use(storage: RedisStorage, client: Any) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    assert KEEP_SECS - 5 < client.ttl(ENTRY) <= KEEP_SECS
+    client.expire(ENTRY, 100)
+    storage.get(ORIGIN)
+    assert KEEP_SECS - 5 < client.ttl(ENTRY) <= KEEP_SECS
+
+
+def test_lease_is_bounded_by_the_server(storage: RedisStorage, client: Any) -> None:
+    storage.lease(ORIGIN, 2.5)
+    assert 2000 < client.pttl(LEASE) <= 2500
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"garbage", id="garbage"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"GRB\x02" + encode(Entry(RULES))[4:], id="next-version"),
+        pytest.param(encode(rules(b"x" * 1001)), id="body-over-the-limit"),
+        pytest.param(b"cos\nsystem\n(S'touch /tmp/owned'\ntR.", id="pickle"),
+    ],
+)
+def test_value_that_we_did_not_write_is_a_miss(storage: RedisStorage, client: Any, value: bytes) -> None:
+    client.set(ENTRY, value)
+    assert storage.get(ORIGIN) is None
+    storage.put(ORIGIN, Entry(RULES))
+    assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_value_of_another_type_is_a_miss(storage: RedisStorage, client: Any) -> None:
+    client.rpush(ENTRY, "a", "b")
+    assert storage.get(ORIGIN) is None
+    storage.put(ORIGIN, Entry(RULES))
+    assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_of_a_huge_value_no_more_is_read_than_an_entry_can_have(storage: RedisStorage, client: Any) -> None:
+    client.setrange(ENTRY, 50_000_000, b"x")
+    tracemalloc.start()
+    try:
+        assert storage.get(ORIGIN) is None
+        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("option", ["decode_responses=True", "socket_timeout=1"])
+def test_options_in_the_url_do_no_harm(redis_url: str, option: str) -> None:
+    with closing(RedisStorage(f"{redis_url}&{option}")) as storage:
+        storage.put(ORIGIN, rules(bytes(range(256))))
+        assert storage.get(ORIGIN) == rules(bytes(range(256)))
+        assert list(storage.origins()) == [ORIGIN]
+
+
+@pytest.mark.parametrize("url", ["", "localhost:6379", "http://localhost", "redis://localhost:port"])
+def test_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(StorageError, match="not a Redis URL: "):
+        RedisStorage(url)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def every_verb(storage: RedisStorage) -> list[str]:
+    """Names of the verbs that raise StorageError over one of redis-py's errors."""
+    verbs: dict[str, Callable[[], object]] = {
+        "get": lambda: storage.get(ORIGIN),
+        "put": lambda: storage.put(ORIGIN, Entry(None, GONE)),
+        "delete": lambda: storage.delete(ORIGIN),
+        "origins": lambda: list(storage.origins()),
+        "lease": lambda: storage.lease(ORIGIN, 1),
+        "release": lambda: storage.release(ORIGIN, "token"),
+    }
+    return [name for name, verb in verbs.items() if fails(verb)]
+
+
+def fails(verb: Callable[[], object]) -> bool:
+    try:
+        verb()
+    except StorageError as error:
+        return isinstance(error.__cause__, redis.exceptions.RedisError)
+    return False
+
+
+def fill(storage: RedisStorage) -> None:
+    """Put more than a small server can hold."""
+    for number in range(2000):
+        storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
+
+
+ALL = ["get", "put", "delete", "origins", "lease", "release"]
+
+
+def test_server_that_is_away_is_a_storage_error_and_may_come_later() -> None:
+    port = free_port()
+    with closing(RedisStorage(f"redis://user:secret@127.0.0.1:{port}/0")) as storage:
+        began = time.monotonic()
+        assert every_verb(storage) == ALL
+        assert time.monotonic() - began < 5
+        with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{port}: ") as caught:
+            storage.get(ORIGIN)
+        assert "secret" not in str(caught.value)
+    with closing(RedisStorage(f"redis://127.0.0.1:{port}/0")) as storage:
+        assert every_verb(storage) == ALL
+        with redis_server(port=port):
+            storage.put(ORIGIN, Entry(RULES))
+            assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_server_that_dies_and_comes_back_is_used_again() -> None:
+    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        server.kill()
+        assert every_verb(storage) == ALL
+        server.start()
+        assert storage.get(ORIGIN) is None
+        storage.put(ORIGIN, Entry(RULES))
+        assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_server_restarted_between_two_calls_is_not_noticed() -> None:
+    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        server.kill()
+        server.start()
+        storage.put(ORIGIN, Entry(RULES))
+
+
+def test_server_that_does_not_answer_is_given_up_in_time() -> None:
+    with redis_server() as server, closing(RedisStorage(server.url, timeout=0.1)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        server.pause()
+        began = time.monotonic()
+        assert every_verb(storage) == ALL
+        assert time.monotonic() - began < 5
+        server.resume()
+        assert storage.get(ORIGIN) is not None
+
+
+def test_server_out_of_memory_is_a_storage_error_that_can_still_be_read() -> None:
+    with (
+        redis_server("--maxmemory", "2mb", "--maxmemory-policy", "noeviction") as server,
+        closing(RedisStorage(server.url)) as storage,
+    ):
+        storage.put(ORIGIN, Entry(RULES))
+        with pytest.raises(StorageError, match="maxmemory"):
+            fill(storage)
+        assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_replica_can_be_read() -> None:
+    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("repl-diskless-sync-delay", 0)
+            client.replicaof("127.0.0.1", free_port())
+        assert storage.get(ORIGIN) == Entry(RULES)
+        with pytest.raises(StorageError, match="read only replica"):
+            storage.put(ORIGIN, Entry(None, GONE))
+
+
+def test_server_that_wants_a_password_is_a_storage_error() -> None:
+    with redis_server() as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("requirepass", "secret")
+        with closing(RedisStorage(server.url)) as storage:
+            assert every_verb(storage) == ALL
+
+
+def test_key_met_twice_in_a_scan_is_listed_once(storage: RedisStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage._redis, "scan_iter", lambda **_: iter([ENTRY.encode()] * 2))
+    assert list(storage.origins()) == [ORIGIN]
+
+
+def test_read_that_is_refused_is_a_storage_error() -> None:
+    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+        with redis.Redis.from_url(server.url) as client:
+            client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"])
+        with pytest.raises(StorageError, match="no permissions"):
+            storage.get(ORIGIN)
+
+
+def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
+    with pytest.raises(ImportError, match=r"needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"):
+        __import__("scrapy_gbot_robots.storage.redis")

@@ -1,0 +1,436 @@
+"""What only the SQLite storage promises: what is in its way, time, and disks that fail."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Thread, Timer
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage import sqlite, sqlite_file
+from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.codec import encode
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from .entries import GONE, ORIGIN, RULES, rules
+from .worker import ROOT
+
+DAY = 86400
+
+
+class Clock:
+    """Seconds since the epoch, by hand."""
+
+    def __init__(self) -> None:
+        self.now = 20_000.0 * DAY
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "robots.sqlite"
+
+
+def aside(path: Path) -> list[str]:
+    """Names of what was set aside, WAL and shared memory left out."""
+    return sorted(each.name for each in path.parent.glob("*-*") if not each.name.endswith(("-wal", "-shm")))
+
+
+def filled(path: Path, entries: int = 200) -> bytes:
+    """Begin a file of many pages; return its bytes."""
+    with closing(SqliteStorage(path)) as storage:
+        for number in range(entries):
+            storage.put(f"https://host{number}.example:443", rules(os.urandom(1000)))
+    return path.read_bytes()
+
+
+# A file that is kept
+
+
+def test_entries_are_there_in_the_next_run(path: Path) -> None:
+    for number in range(3):
+        with closing(SqliteStorage(path)) as storage:
+            assert len(list(storage.origins())) == number
+            storage.put(f"https://host{number}.example:443", Entry(RULES))
+
+
+def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path) -> None:
+    SqliteStorage(path).close()
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert database.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"GBRT", "big"),)
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_closed_storage_refuses(path: Path) -> None:
+    storage = SqliteStorage(path)
+    storage.close()
+    storage.close()
+    with pytest.raises(StorageError, match="is closed"):
+        storage.get(ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"garbage", id="garbage"),
+        pytest.param("text", id="text"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"x" * 2_000_000, id="huge"),
+        pytest.param(encode(rules(b"x" * 101)), id="body-over-the-limit"),
+    ],
+)
+def test_value_that_we_did_not_write_is_a_miss(path: Path, value: object) -> None:
+    with closing(SqliteStorage(path, max_body=100)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE entries SET value = ?", (value,))
+        assert storage.get(ORIGIN) is None
+
+
+# Time
+
+
+def test_entry_unused_for_thirty_days_is_gone(path: Path) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        clock.now += 31 * DAY
+        assert storage.get(ORIGIN) is None
+        assert list(storage.origins()) == []
+
+
+def test_entry_in_use_stays(path: Path) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        for _ in range(5):
+            clock.now += 29 * DAY
+            assert storage.get(ORIGIN) == Entry(RULES)
+        assert storage.sweep() == 0
+
+
+def test_use_is_written_once_a_day(path: Path) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
+        storage.put(ORIGIN, Entry(RULES))
+        versions = []
+        for hours in (0, 1, 12, 24, 25, 47, 48):
+            clock.now = 20_000.0 * DAY + hours * 3600
+            storage.get(ORIGIN)
+            versions.append(other.execute("PRAGMA data_version").fetchone()[0])
+        assert [later > earlier for earlier, later in itertools.pairwise(versions)] == [
+            False, False, True, False, False, True
+        ]  # fmt: skip
+
+
+def test_sweep_takes_some_of_the_unused_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_SWEEP_ROWS", 4)
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        for number in range(6):
+            storage.put(f"https://host{number}.example:443", Entry(RULES))
+        clock.now += 31 * DAY
+        storage.put(ORIGIN, Entry(RULES))  # which also sweeps
+        assert [storage.sweep(), storage.sweep()] == [2, 0]
+        assert list(storage.origins()) == [ORIGIN]
+
+
+def test_leases_that_ran_out_are_swept(path: Path) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.lease("https://dead.example:443", 10)
+        storage.lease("https://alive.example:443", 100)
+        clock.now += 50
+        storage.sweep()
+        with closing(sqlite3.connect(path)) as database:
+            assert database.execute("SELECT origin FROM leases").fetchall() == [("https://alive.example:443",)]
+
+
+def test_clock_set_back_does_not_hold_a_lease(path: Path) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        assert storage.lease(ORIGIN, 60)
+        clock.now -= DAY
+        assert storage.lease(ORIGIN, 60)
+        assert storage.lease(ORIGIN, 60) is None
+
+
+# What is in the way
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda _: b"not a database at all" * 1000, id="garbage"),
+        pytest.param(lambda whole: whole[:50], id="cut-in-the-header"),
+        pytest.param(lambda whole: whole[:5000], id="cut-in-the-second-page"),
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
+        pytest.param(lambda whole: whole[:16] + b"\xff" * 84 + whole[100:], id="header-overwritten"),
+        pytest.param(lambda whole: b"\0" * len(whole), id="zeros"),
+    ],
+)
+def test_broken_file_is_set_aside_and_a_new_one_begun(path: Path, damage: object) -> None:
+    assert callable(damage)
+    damaged = damage(filled(path))
+    path.write_bytes(damaged)
+    told: list[str] = []
+    with closing(SqliteStorage(path, tell=told.append)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        assert storage.get(ORIGIN) == Entry(RULES)
+    (name,) = aside(path)
+    assert name.startswith("robots.sqlite.corrupt-")
+    assert path.with_name(name).read_bytes() == damaged
+    assert told == [f"{path} cannot be read (corrupt): set aside as {name}, begun anew"]
+
+
+def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
+    whole = filled(path)
+    told: list[str] = []
+    with closing(SqliteStorage(path, tell=told.append)) as storage:
+        with path.open("r+b") as file:  # in place: it stays the same file
+            file.seek(8192)
+            file.write(os.urandom(len(whole) - 8192))
+        assert storage.get("https://host77.example:443") is None
+        storage.put(ORIGIN, Entry(RULES))
+        assert list(storage.origins()) == [ORIGIN]
+    assert len(told) == len(aside(path)) == 1
+
+
+def test_a_second_broken_file_is_kept_too(path: Path) -> None:
+    clock = Clock()
+    for damaged in (b"first " * 1000, b"second " * 1000):
+        path.write_bytes(damaged)
+        SqliteStorage(path, clock=clock).close()
+    assert {path.with_name(name).read_bytes() for name in aside(path)} == {b"first " * 1000, b"second " * 1000}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param("PRAGMA user_version = 2", id="newer"),
+        pytest.param("PRAGMA user_version = 0", id="older"),
+        pytest.param("DROP TABLE leases", id="table-gone"),
+    ],
+)
+def test_file_of_another_version_is_set_aside(path: Path, change: str) -> None:
+    filled(path, 1)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(change)
+    with closing(SqliteStorage(path)) as storage:
+        assert list(storage.origins()) == []
+    (name,) = aside(path)
+    assert name.startswith("robots.sqlite.other-version-")
+    with closing(sqlite3.connect(path.with_name(name))) as database:
+        assert database.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("CREATE TABLE mine (a)", id="tables"),
+        pytest.param("PRAGMA user_version = 7", id="version"),
+        pytest.param("PRAGMA application_id = 7", id="application"),
+    ],
+)
+def test_another_programs_database_is_left_alone(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(statement)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match=r"robots\.sqlite is another program's database: name another file"):
+        SqliteStorage(path)
+    assert path.read_bytes() == before
+    assert aside(path) == []
+
+
+def test_deleted_file_is_begun_anew(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage, closing(SqliteStorage(path)) as other:
+        storage.put(ORIGIN, Entry(RULES))
+        for each in path.parent.iterdir():
+            each.unlink()
+        assert storage.get(ORIGIN) is None
+        storage.put(ORIGIN, Entry(RULES))
+        assert other.get(ORIGIN) == Entry(RULES)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_file_set_aside_by_another_process_is_left(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        sqlite_file._set_aside(path, "corrupt-by-another")
+        with closing(SqliteStorage(path)) as other:
+            other.put("https://new.example:443", Entry(RULES))
+            assert list(storage.origins()) == ["https://new.example:443"]
+
+
+def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
+    path.write_bytes(b"broken " * 1000)
+    told: list[str] = []
+    with ThreadPoolExecutor() as threads:
+        with sqlite_file._alone(path):
+            opening = threads.submit(SqliteStorage, path, tell=told.append)
+            time.sleep(0.2)  # it has found the file broken, and waits for its turn
+            sqlite_file._set_aside(path, "corrupt-by-another")
+        with closing(opening.result()) as storage:
+            storage.put(ORIGIN, Entry(RULES))
+    assert aside(path) == ["robots.sqlite.corrupt-by-another"]
+    assert told == []
+
+
+# Disks and directories that fail
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("file/robots.sqlite", id="file-for-a-directory"),
+        pytest.param("/proc/gbot_robots/robots.sqlite", id="directory-that-cannot-be-made"),
+        pytest.param("directory", id="directory-for-a-file"),
+    ],
+)
+def test_path_that_cannot_be_opened_is_a_storage_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(StorageError, match=f"cannot use {tmp_path / place}: "):
+        SqliteStorage(tmp_path / place)
+
+
+AS_NOBODY = """
+import os, sys
+from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+if os.getuid() == 0:
+    os.setuid(65534)
+try:
+    SqliteStorage(sys.argv[1])
+except StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("begun", [pytest.param(False, id="empty"), pytest.param(True, id="with-a-file")])
+def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
+    with tempfile.TemporaryDirectory() as directory:  # others can enter this one, as they cannot enter tmp_path
+        path = Path(directory) / "robots.sqlite"
+        if begun:
+            filled(path, 1)
+            path.chmod(0o444)
+        Path(directory).chmod(0o555)
+        command = [sys.executable, "-c", AS_NOBODY, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        Path(directory).chmod(stat.S_IRWXU)
+    assert done.stdout.startswith(f"cannot use {path}: ")
+
+
+ON_A_FULL_DISK = """
+import os, resource, signal, sys
+from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+from tests.storage.entries import ORIGIN, rules
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+storage = SqliteStorage(sys.argv[1])
+storage.put(ORIGIN, rules(b"small"))
+free = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, free[1]))
+try:
+    for number in range(100):
+        storage.put(str(number), rules(os.urandom(20_000)))
+except StorageError as error:
+    print(type(error.__cause__).__name__)
+print(storage.get(ORIGIN) == rules(b"small"))
+resource.setrlimit(resource.RLIMIT_FSIZE, free)
+storage.put("later", rules(b"small"))
+print(storage.get("later") == rules(b"small"))
+storage.close()
+"""
+
+
+def test_full_disk_is_a_storage_error_and_passes(path: Path) -> None:
+    command = [sys.executable, "-c", ON_A_FULL_DISK, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.stdout.split(), done.stderr) == (["OperationalError", "True", "True"], "")
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_writer_that_does_not_let_go_is_a_storage_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
+        storage.put(ORIGIN, Entry(None, GONE))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="database is locked"):
+            storage.put(ORIGIN, Entry(RULES))
+        clock.now += DAY
+        assert storage.get(ORIGIN) == Entry(None, GONE)  # its use cannot be noted, and is not missed
+        other.execute("ROLLBACK")
+        storage.put(ORIGIN, Entry(RULES))
+
+
+def test_writer_that_lets_go_in_time_is_waited_for(path: Path) -> None:
+    with (
+        closing(SqliteStorage(path)) as storage,
+        closing(sqlite3.connect(path, check_same_thread=False)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        writer = Thread(target=storage.put, args=(ORIGIN, Entry(RULES)))
+        writer.start()
+        time.sleep(0.1)
+        assert writer.is_alive()
+        other.execute("ROLLBACK")
+        writer.join()
+        assert storage.get(ORIGIN) == Entry(RULES)
+
+
+@pytest.mark.parametrize("released", [pytest.param(True, id="lets-go"), pytest.param(False, id="does-not")])
+def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
+    path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 5.0 if released else 0.1)
+    with closing(sqlite3.connect(path, check_same_thread=False)) as reader:
+        reader.execute("PRAGMA user_version = 0")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM sqlite_master").fetchall()
+        if released:
+            Timer(0.1, reader.rollback).start()
+            SqliteStorage(path).close()
+        else:
+            with pytest.raises(StorageError, match="database is locked"):
+                SqliteStorage(path)
+
+
+def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
+    path.write_bytes(b"broken " * 1000)
+    with sqlite_file._alone(path), pytest.raises(StorageError, match="database is locked"):
+        SqliteStorage(path)
+    assert path.read_bytes() == b"broken " * 1000
+
+
+def test_broken_file_that_another_process_is_writing_to_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = filled(path)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
+    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as writer:
+        with path.open("r+b") as file:
+            file.seek(8192)
+            file.write(os.urandom(len(whole) - 8192))
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="database is locked"):
+            storage.get("https://host77.example:443")
+    assert aside(path) == []

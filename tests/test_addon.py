@@ -1,0 +1,129 @@
+"""The add-on: one line of settings switches everything on, and what the user set wins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.spiders import SitemapSpider
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
+
+from .crawls import Pages, crawl, in_reactor, pages
+from .web import Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+
+
+def switched_on(**settings: Any) -> Crawler:
+    return get_crawler(Pages, {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, **settings})
+
+
+def middlewares(crawler: Crawler) -> list[type]:
+    """Robots.txt middlewares in the order that a crawl has them."""
+    from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
+
+    manager = DownloaderMiddlewareManager.from_crawler(crawler)
+    return [type(mw) for mw in manager.middlewares if isinstance(mw, RobotsTxtMiddleware)]
+
+
+def test_one_line_switches_everything_on() -> None:
+    crawler = switched_on()
+    assert crawler.settings.getbool("ROBOTSTXT_OBEY")
+    assert crawler.settings["ROBOTSTXT_PARSER"] is GbotRobotParser
+    assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
+    assert crawler.extensions is not None
+    assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
+
+
+@pytest.mark.parametrize(
+    ("configured", "expected"),
+    [
+        pytest.param(
+            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90, STOCK: None}, [GbotRobotsTxtMiddleware], id="ours"
+        ),
+        pytest.param({STOCK: 90}, [GbotRobotsTxtMiddleware], id="stock-at-another-place"),
+        pytest.param({STOCK: None}, [], id="stock-disabled"),
+    ],
+)
+def test_middleware_settings_of_the_user_are_respected(configured: dict[str, Any], expected: list[type]) -> None:
+    assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
+
+
+def test_disabled_middleware_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    switched_on(DOWNLOADER_MIDDLEWARES={STOCK: None})
+    assert "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text
+
+
+def test_obey_false_is_respected_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    crawler = switched_on(ROBOTSTXT_OBEY=False)
+    assert not crawler.settings.getbool("ROBOTSTXT_OBEY")
+    assert middlewares(crawler) == []
+    assert "ROBOTSTXT_OBEY is False" in caplog.text
+
+
+def test_extension_of_the_user_keeps_its_place() -> None:
+    crawler = switched_on(EXTENSIONS={"scrapy_gbot_robots.SitemapDiscovery": None})
+    assert crawler.extensions is not None
+    assert not [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
+
+
+def test_wrong_setting_comes_up_at_start() -> None:
+    with pytest.raises(ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"):
+        switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
+
+
+def test_add_on_may_be_given_as_a_class() -> None:
+    crawler = get_crawler(Pages, {"ADDONS": {Addon: 500}})
+    assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
+
+
+@in_reactor
+async def test_spider_that_does_not_obey_crawls_freely() -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"ROBOTSTXT_OBEY": False}, urls=[site.url("/x")])
+        assert set(pages(crawler).crawled) == {site.url("/x")}
+        assert site.paths() == ["/x"]
+
+
+class Front(SitemapSpider):
+    """Starts at a front page and lists no sitemap."""
+
+    name = "front"
+
+    def __init__(self, url: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url = url
+        self.listed: list[str] = []
+
+    async def start(self) -> AsyncIterator[Request]:
+        from scrapy import Request
+
+        yield Request(self.url, self.parse_front)
+
+    def parse_front(self, response: Response) -> None:
+        """The front page itself is of no interest."""
+
+    def parse(self, response: Response) -> None:
+        self.listed.append(response.url)
+
+
+@in_reactor
+async def test_sitemaps_of_a_robots_txt_feed_the_running_sitemap_spider() -> None:
+    with Site({"/": b"front", "/a": b"page a", "/b": b"page b"}) as site:
+        urls = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/a", "/b"))
+        site.pages["/robots.txt"] = f"sitemap: {site.url('/map.xml')}\nuser-agent: *\ndisallow: /b"
+        site.pages["/map.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+        crawler = await crawl(Front, url=site.url())
+        assert isinstance(crawler.spider, Front)
+        assert crawler.spider.listed == [site.url("/a")]
+        assert sorted(site.paths()) == ["/", "/a", "/map.xml", "/robots.txt"]

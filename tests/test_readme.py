@@ -1,0 +1,42 @@
+"""The README: what it shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+from .test_example import scrapy
+
+README = Path(__file__).parent.parent / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_readme_stays_under_a_hundred_lines() -> None:
+    assert len(TEXT.splitlines()) < 100
+
+
+def test_readme_session_runs_as_printed() -> None:
+    result = doctest.testfile(str(README), module_relative=False)
+    assert result.attempted > 3
+    assert result.failed == 0
+
+
+def test_readme_shows_what_the_demo_prints() -> None:
+    shown = re.search(r"```text\n(As examplebot.*?)```", TEXT, re.DOTALL)
+    assert shown is not None
+    printed = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", scrapy("crawl", "demo").stdout)
+    expected = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", shown[1])
+    assert printed == expected
+
+
+def test_each_command_stands_alone_under_its_heading() -> None:
+    for heading in ("Try it", "Test it"):
+        block = re.search(rf"## {heading}\n.*?```\w*\n(.*?)```", TEXT, re.DOTALL)
+        assert block is not None
+        assert len(block[1].splitlines()) == 1
+
+
+def test_links_lead_to_files_that_exist() -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", TEXT):
+        assert (README.parent / target).exists(), target
