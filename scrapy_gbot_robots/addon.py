@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
 from .middleware import GbotRobotsTxtMiddleware
+from .report import RobotsReport
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
 from .sitemaps import SitemapDiscovery
@@ -23,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Switches the middleware, the parser and sitemap discovery on."""
+    """Switches the middleware, the parser, sitemap discovery and the report on."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` at add-on priority, which is below the project's, the spider's and the command line's.
@@ -35,6 +36,7 @@ class Addon:
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         settings.setdefault_in_component_priority_dict("EXTENSIONS", SitemapDiscovery, 0)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsReport, 0)
         if not settings.getbool("ROBOTSTXT_OBEY"):
             logger.warning(
                 "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"

@@ -20,7 +20,7 @@ from .core.robots import RobotsTxt
 from .policy.ladder import State, decide, renew
 from .policy.outcome import Fetched
 from .robotparser import GbotRobotParser
-from .signals import robotstxt_known
+from .signals import robotstxt_known, robotstxt_unreachable
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -207,6 +207,7 @@ class Lookup:
                 self._settings.unreachable,
                 answer.state.value,
             )
+            self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
 
     async def _tell(self, origin: Origin, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         send = self._crawler.signals.send_catch_log_async

@@ -6,6 +6,7 @@ Sub-commands of their own right act on one storage, opened and closed here; entr
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
+from ..core.lines import split_lines
 from ..policy.ladder import decide
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..policy.entry import Entry
-    from ..policy.ladder import Decision
     from ..settings import GbotSettings
     from ..storage.base import Storage
     from .terminal import Terminal
@@ -89,46 +90,69 @@ def _list(options: Namespace, storage: Storage, gbot: GbotSettings, out: Termina
         facts = _facts(origin, entry, gbot)
         if options.json:
             out.write(json.dumps(facts) + "\n")
-            continue
-        age = "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
-        fresh = span(facts["fresh_secs"]) if facts["fresh_secs"] > 0 else "stale"
-        out.say(f"{facts['state']:<13}  {facts['status'] or '':>6}  {age:>10}  {fresh:>9}  {origin}")
+        else:
+            status = "" if facts["status"] is None else facts["status"]
+            out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
     return FINE
 
 
 def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
+    """Say what an entry means now; times are in seconds."""
     now = time.time()
-    decision: Decision = decide(entry, now, gbot.policy)
-    known = entry.outage or entry.copy
+    decision = decide(entry, now, gbot.policy)
+    copy, outage = entry.copy, entry.outage
+    known = outage or copy
     return {
         "origin": origin,
         "state": decision.state.value,
-        "temporary": decision.temporary,
         "why": decision.why,
         "status": known.status if known else None,
-        "age_secs": max(0.0, now - entry.copy.fetched_at) if entry.copy else None,
+        "served_by": copy.url if copy else None,
+        "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
         "fresh_secs": max(0.0, decision.ask_at - now),
-        "served_by": entry.copy.url if entry.copy else None,
-        "bytes": len(entry.copy.body) if entry.copy else 0,
-        "cut": entry.copy.cut if entry.copy else False,
-        "failures": entry.outage.failures if entry.outage else 0,
+        "failures": outage.failures if outage else 0,
+        "bytes": len(copy.body) if copy else 0,
     }
+
+
+def _age(facts: dict[str, Any]) -> str:
+    return "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
+
+
+def _fresh(facts: dict[str, Any]) -> str:
+    return span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
 
 
 def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:
     entry = storage.get(origin)
     if entry is None:
-        err.say((f"{origin}: not in the cache", "warning"))
-        return FOUND
+        return _unknown(origin, err)
+    facts = _facts(origin, entry, gbot)
+    told = {
+        "state": f"{facts['state']}: {facts['why']}",
+        "served by": facts["served_by"],
+        "fetched": _age(facts),
+        "fresh for": _fresh(facts),
+        "failures": f"{facts['failures']} on end" if facts["failures"] else None,
+        "size": f"{facts['bytes']:,} bytes{', the rest was cut off' if entry.copy and entry.copy.cut else ''}",
+    }
     out.say((origin, "strong"))
-    for name, value in _facts(origin, entry, gbot).items():
-        ...
+    for name, value in told.items():
+        if value:
+            out.say(("  = ", "faint"), (name, "strong"), f": {value}")
+    lines = split_lines(entry.copy.body) if entry.copy and entry.copy.body else []
+    for number, line in enumerate(lines, 1):
+        out.say((f"{number:>{len(str(len(lines)))}} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return FINE
 
 
 def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:  # noqa: ARG001
     if not storage.delete(origin):
-        err.say((f"{origin}: not in the cache", "warning"))
-        return FOUND
+        return _unknown(origin, err)
     out.say(f"{origin}: forgotten")
     return FINE
+
+
+def _unknown(origin: str, err: Terminal) -> int:
+    err.say((f"{origin}: not in the cache", "warning"))
+    return FOUND

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from inspect import isclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scrapy import Request, Spider, signals
@@ -104,11 +105,11 @@ class Known:
 class Visit:
     """What the work of a sub-command has at hand while the crawl runs."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
         self._store = Store(driver_for(self.settings, crawler), crawler.stats)
-        self._fetcher = Fetcher(crawler, self.settings)
+        self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._store, self._fetcher)
         self._hops: list[tuple[int, str]] = []
         crawler.signals.connect(self._headers_received, signals.headers_received)
@@ -186,6 +187,7 @@ class _Errand(Generic[_T]):
     """The work that a crawl is for, and what came of it."""
 
     work: Callable[[Visit], Awaitable[_T]]
+    fetcher_cls: type[Fetcher]
     results: list[_T] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -205,7 +207,7 @@ class _ErrandSpider(Spider):
         self._errand = errand
 
     async def start(self) -> AsyncIterator[Any]:
-        visit = Visit(self.crawler)
+        visit = Visit(self.crawler, self._errand.fetcher_cls)
         try:
             self._errand.results.append(await self._errand.work(visit))
         except Exception as error:  # noqa: BLE001  told to who waits for the result
@@ -224,12 +226,13 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
         KeyboardInterrupt: Ctrl-C.
         Exception: whatever `work` raises.
     """
-    errand = _Errand(work)
     lookup_logger.setLevel(logging.ERROR)  # what it warns of, the sub-command says in its own words
     try:
+        settings, fetcher_cls = _for_a_visit(settings)
         process = _process(settings)
     except Exception as error:
         raise CommandError(f"the project's settings do not work: {error}") from error
+    errand = _Errand(work, fetcher_cls)
     crawling: Any = process.crawl(_ErrandSpider, errand=errand)
     if isinstance(crawling, Deferred):
         crawling.addErrback(lambda failure: errand.cannot_start(failure.value))
@@ -244,11 +247,19 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
 
 
 def _process(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
+    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy; CrawlerProcess runs any reactor
+        return CrawlerProcess(settings)
+    return AsyncCrawlerProcess(settings)
+
+
+def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
+    """Return a project's settings without what a visit must not do, and what the project fetches robots.txt files with."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
     settings.set("ADDONS", addons, "cmdline")
-    settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", GbotRobotsTxtMiddleware, None)
-    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy; CrawlerProcess runs any reactor
-        return CrawlerProcess(settings)
-    return AsyncCrawlerProcess(settings)
+    configured = {name: load_object(name) for name in settings.getdict("DOWNLOADER_MIDDLEWARES")}
+    ours = {name: cls for name, cls in configured.items() if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware)}
+    others = {name: at for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items() if name not in ours}
+    settings.set("DOWNLOADER_MIDDLEWARES", others, "cmdline")
+    return settings, next((cls.fetcher_cls for cls in ours.values()), Fetcher)
