@@ -75,7 +75,7 @@ class RobotsCommand(ScrapyCommand):
             assert self.settings is not None  # noqa: S101  for the type checker
             self.settings.set("LOG_LEVEL", "WARNING", "cmdline")  # the project's own is one for crawls
 
-    def run(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002  Scrapy's signature
+    def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command; `exitcode` tells how it ended. Raises nothing that a user can cause."""
         from .terminal import standard  # noqa: PLC0415  see the module's law
 

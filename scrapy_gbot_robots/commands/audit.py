@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
-from ..core.urls import Origin
+from ..core.urls import Origin, shown
 from ..tally import Tally
 from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from . import who as agents
@@ -35,6 +35,7 @@ HELP = "Give the verdict on each URL of a list, however long it is"
 
 _ABSOLUTE = ("http://", "https://")  # begins what needs no closer look
 _TOP = 20  # rules in the summary
+_EXAMPLE = 100  # characters of a line that is no URL
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -77,18 +78,19 @@ class Audit:
             raise CommandError(f"{self._path}: no line of it is a URL: {self.first_invalid}")
 
     def _is_url(self, line: str) -> bool:
+        if len(line) > MAX_URL:
+            self._leave_out(f"longer than {MAX_URL} bytes: {line}")
+            return False
         try:
-            if len(line) > MAX_URL:
-                raise ValueError(f"longer than {MAX_URL} bytes: {line[:80]}...")
             Origin.of(line)
         except ValueError as error:
-            self._leave_out(error)
+            self._leave_out(str(error))
             return False
         return True
 
-    def _leave_out(self, error: ValueError) -> None:
+    def _leave_out(self, why: str) -> None:
         self.invalid += 1
-        self.first_invalid = self.first_invalid or str(error)
+        self.first_invalid = self.first_invalid or shown(why, _EXAMPLE)
 
     def origin_of(self, url: str) -> Origin | None:
         """Return the origin of a URL that a batch held; None, and the URL is no longer counted, if it has none."""
@@ -96,7 +98,7 @@ class Audit:
             return Origin.of(url)
         except ValueError as error:
             self.urls -= 1
-            self._leave_out(error)
+            self._leave_out(str(error))
             return None
 
     def take(self, found: Collection[Found]) -> None:
@@ -170,7 +172,9 @@ def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[
 
     if options.diff:
         old, new = options.diff
-        pairs = [(who.name, *both) for who, both in zip(whos, zip(rules_of(old), rules_of(new), strict=True), strict=True)]
+        pairs = [
+            (who.name, *both) for who, both in zip(whos, zip(rules_of(old), rules_of(new), strict=True), strict=True)
+        ]
         return lambda urls: list(_changes(urls, pairs, new))
     if options.robots:
         where = options.robots

@@ -64,14 +64,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[Storage]:
     """Open the storage of the settings. Raises CommandError if that is none, or it is in trouble."""
     try:
-        opens = driver_for(gbot, Crawler(Spider, settings))
-        if opens is MemoryStorage:
-            raise CommandError("nothing is kept between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project")
-        storage = opens()
-    except CommandError:
-        raise
+        storage = driver_for(gbot, Crawler(Spider, settings))()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
+    if isinstance(storage, MemoryStorage):
+        raise CommandError("nothing is kept between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project")
     try:
         yield storage
     except StorageError as error:
@@ -146,7 +143,7 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err:
     return FINE
 
 
-def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:  # noqa: ARG001
+def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:
     if not storage.delete(origin):
         return _unknown(origin, err)
     out.say(f"{origin}: forgotten")

@@ -40,10 +40,14 @@ HELP = "Say whether URLs may be fetched, and why"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("urls", nargs="+", metavar="URL", help="absolute URL; with --file also a path that begins with /")
+    parser.add_argument(
+        "urls", nargs="+", metavar="URL", help="absolute URL; with --file also a path that begins with /"
+    )
     agents.add_argument(parser)
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched')
+    source.add_argument(
+        "--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched'
+    )
     source.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the cache holds")
     parser.add_argument("--json", action="store_true", help="one JSON object a URL, one a line")
 
@@ -85,7 +89,9 @@ class Check:
         if self.verdict.group is None:
             if self.who.crawler.ignores_robots:
                 return f"none: {IGNORES_ROBOTS}"
-            return f"none: {none}" + (", and there is none for *" if self.who.crawler.heeds_global else ", and it ignores *")
+            return f"none: {none}" + (
+                ", and there is none for *" if self.who.crawler.heeds_global else ", and it ignores *"
+            )
         where = f'"{self.verdict.group}" (line {self.group_line})'
         if self.verdict.group == grammar.GLOBAL:
             return f"{where}: {none}"
@@ -98,10 +104,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Check the URLs; return the exit status: the worst of all."""
     (who,) = agents.named(options.agents, settings, err)
     gbot = checked(settings)
-    if options.file is not None:
-        checks = _by_file(options, who, gbot, err)
-    else:
-        checks = _by_origin(options, who, settings)
+    checks = _by_origin(options, who, settings) if options.file is None else _by_file(options, who, gbot, err)
     for number, check in enumerate(checks):
         if options.json:
             out.write(json.dumps(_as_json(check)) + "\n")
@@ -132,7 +135,9 @@ def _by_origin(options: Namespace, who: Who, settings: Settings) -> list[Check]:
     origins = [_absolute(url) for url in options.urls]
 
     async def work(visit: Visit) -> list[Check]:
-        found = {origin: await visit.known(origin, who.crawler, fresh=options.fresh) for origin in dict.fromkeys(origins)}
+        found = {
+            origin: await visit.known(origin, who.crawler, fresh=options.fresh) for origin in dict.fromkeys(origins)
+        }
         return [_of(url, who, found[origin], visit.settings) for url, origin in zip(options.urls, origins, strict=True)]
 
     return during_a_visit(settings, work)

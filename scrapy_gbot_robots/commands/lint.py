@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..core import lint as core
 from ..core import remarks as kinds
+from ..core.agents import Crawler
 from ..core.lines import split_lines
 from ..policy.entry import Kind
+from ..user_agent import of_project
 from . import FINE, FOUND, CommandError
-from . import who as agents
 from .excerpt import Mark, excerpt
 from .source import checked, is_url, origin_of, read
 
@@ -46,7 +47,9 @@ _PART = {
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
-        "source", metavar="FILE|URL", help='a file, "-" for standard input, or any URL of the site whose robots.txt to fetch'
+        "source",
+        metavar="FILE|URL",
+        help='a file, "-" for standard input, or any URL of the site whose robots.txt to fetch',
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a remark, one a line")
 
@@ -80,7 +83,7 @@ def _fetched(url: str, settings: Settings) -> tuple[str, bytes, bool]:
     origin = origin_of(url)
 
     async def work(visit: Visit) -> tuple[str, bytes, bool]:
-        known = await visit.known(origin, agents.of_project(settings).crawler, fresh=True)
+        known = await visit.known(origin, Crawler.of(of_project(settings).text), fresh=True)
         copy = known.entry.copy
         if known.decision.temporary or copy is None or copy.kind is Kind.NONE:
             raise CommandError(f"{origin.robots_url}: there is nothing to read: {known.decision.why}")

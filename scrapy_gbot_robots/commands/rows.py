@@ -22,7 +22,7 @@ _MADE = 4096  # verdicts whose part of a row is kept
 
 
 class Finding(NamedTuple):
-    """What is said of a URL: for which crawler, by which robots.txt; `before` is the verdict of an older one, if any."""
+    """What is said of a URL, for a crawler and by a robots.txt; `before` is the verdict of an older one, if any."""
 
     crawler: str
     verdict: Verdict
@@ -83,7 +83,7 @@ class Table:
     def __init__(self) -> None:
         self._lead: Callable[[Finding], str] = lru_cache(_MADE)(_lead)
 
-    def head(self, example: Finding) -> str:  # noqa: ARG002
+    def head(self, example: Finding) -> str:
         """Return the titles."""
         return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
 
@@ -102,7 +102,7 @@ class JsonLines:
     def __init__(self) -> None:
         self._tail: Callable[[Finding], str] = lru_cache(_MADE)(lambda finding: json.dumps(finding.fields())[1:])
 
-    def head(self, example: Finding) -> str:  # noqa: ARG002
+    def head(self, example: Finding) -> str:
         """Return nothing: each line is complete."""
         return ""
 
@@ -124,7 +124,9 @@ class Csv:
     def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
         """Return the rows."""
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([(printable(url), *self._tail(finding)) for url, finding in found])
+        csv.writer(text, lineterminator="\n").writerows(
+            [(printable(url), *self._tail(finding)) for url, finding in found]
+        )
         return text.getvalue()
 
 

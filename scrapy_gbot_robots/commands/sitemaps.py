@@ -82,7 +82,7 @@ async def _listed(line: SitemapLine, visit: Visit, agent: Agent) -> Listed:
             return Listed(line.line, line.url, f"{statuses}{answer.verdict(asked[-1], agent)}")
         try:
             status, location = await visit.status(asked[-1])
-        except Exception as error:  # noqa: BLE001  whatever a download handler raises is what became of the sitemap
+        except Exception as error:  # whatever a download handler raises is what became of the sitemap
             return Listed(line.line, line.url, f"{statuses}no answer: {shown(str(error) or type(error).__name__)}")
         if status not in REDIRECTS:
             return Listed(line.line, line.url, f"{statuses}{status}", status)

@@ -85,7 +85,7 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
         with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb", buffering=0) as file:
             rest = b""
             while block := _block(file):
-                text, newline, rest = (rest + block).rpartition(b"\n")
+                text, _, rest = (rest + block).rpartition(b"\n")
                 rest = rest[: MAX_URL + 1]
                 yield _lines(text), len(block)
             yield _lines(rest), 0

@@ -65,7 +65,7 @@ class Terminal:
         if self._rich is None:
             self._stream.write("".join(printable(text) for text, _ in texts) + "\n")
             return
-        from rich.text import Text  # noqa: PLC0415  an extra
+        from rich.text import Text  # noqa: PLC0415
 
         line = Text.assemble(*((printable(text), _STYLES.get(style, "")) for text, style in texts))
         self._rich.print(line, soft_wrap=True)

@@ -1,7 +1,7 @@
 """A crawl without pages, for sub-commands that must know what robots.txt files say.
 
-What is asked for goes through the project's own engine, downloader middlewares, storage and policy, by the same `Lookup`
-and `Fetcher` that a crawl uses: status codes, redirects and outages mean here what they mean there. What else a project
+What is asked for goes through the project's own engine, downloader middlewares, storage and policy, by the `Lookup` and
+the `Fetcher` that a crawl uses: status codes, redirects and outages mean here what they mean there. What else a project
 does in a crawl (pipelines, feeds, extensions, its scheduler) stays out.
 """
 
@@ -145,24 +145,30 @@ class Visit:
         return found | {key: answer for key, answer in zip(keys, known, strict=True) if answer is not None}
 
     async def together(self, works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-        """Do works at the same time, and return their results in order. Of those that fail, the first one's error."""
-        results: list[_T | BaseException] = []
+        """Do works at the same time, and return their results in order. If some fail, raise the first one's error."""
+        errors: list[Exception] = []
 
-        async def finished(work: Coroutine[Any, Any, _T]) -> _T | BaseException:
+        async def finished(work: Coroutine[Any, Any, _T]) -> list[_T]:
             try:
-                return await work
-            except Exception as error:  # noqa: BLE001  raised below; meanwhile the others go on
-                return error
+                return [await work]
+            except Exception as error:
+                errors.append(error)
+                return []
 
+        results: list[_T] = []
         for each in [deferred_from_coro(finished(work)) for work in works]:
-            results.append(await maybe_deferred_to_future(each))  # noqa: PERF401  a comprehension may not await these
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        return results  # type: ignore[return-value]  just made sure of
+            done = await maybe_deferred_to_future(each)
+            results += done
+        if errors:
+            raise errors[0]
+        return results
 
     async def status(self, url: str) -> tuple[int, bytes | None]:
-        """Ask for `url`, following no redirect: the status, and the Location. Raises what the download handler raises."""
+        """Ask for `url`, following no redirect: its status, and its Location.
+
+        Raises:
+            Exception: whatever the download handler raises.
+        """
         engine = self.crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: the crawl is running
         request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(_STATUS_ONLY))
@@ -210,7 +216,7 @@ class _ErrandSpider(Spider):
         visit = Visit(self.crawler, self._errand.fetcher_cls)
         try:
             self._errand.results.append(await self._errand.work(visit))
-        except Exception as error:  # noqa: BLE001  told to who waits for the result
+        except Exception as error:  # told to who waits for the result
             self._errand.error = error
         finally:  # also when Ctrl-C cancels this
             await visit.close()
@@ -253,7 +259,7 @@ def _process(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
 
 
 def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return a project's settings without what a visit must not do, and what the project fetches robots.txt files with."""
+    """Return a project's settings without what a visit must not do, and the class it fetches robots.txt files with."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.agents import GOOGLE_NAMES, Crawler
+from ..user_agent import of_project
 from . import CommandError
 from .terminal import printable
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from .terminal import Terminal
 
-_SETTINGS = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")  # the first that is set counts, as in a crawl
 _MAX_NAME = 60  # characters of a name that may be misspelt
 
 
@@ -44,7 +44,7 @@ class Who(NamedTuple):
         if self.crawler.ignores_robots:
             return "no robots.txt"
         chain = [*self.crawler.tokens, "*"] if self.crawler.heeds_global else list(self.crawler.tokens)
-        heeded = f'the group of {", else of ".join(chain)}'
+        heeded = f"the group of {', else of '.join(chain)}"
         return heeded if self.crawler.heeds_global else f"{heeded}; it ignores *"
 
 
@@ -64,6 +64,7 @@ def named(text: str | None, settings: BaseSettings, err: Terminal, *, several: b
 
     Args:
         text: the value of `--as`.
+        settings: the project's.
         err: gets a hint where a name looks like one of Google's and is none.
         several: whether commas separate names.
 
@@ -71,7 +72,8 @@ def named(text: str | None, settings: BaseSettings, err: Terminal, *, several: b
         CommandError: there is no product token in a name.
     """
     if text is None:
-        return [of_project(settings)]
+        sent = of_project(settings)
+        return [Who(Crawler.of(sent.text), sent.source, sent.text)]
     found = []
     for name in text.split(",") if several else [text]:
         crawler = Crawler.of(name.strip())
@@ -80,15 +82,6 @@ def named(text: str | None, settings: BaseSettings, err: Terminal, *, several: b
         _hint(crawler.name, err)
         found.append(Who(crawler, "--as", name.strip()))
     return list({who.crawler: who for who in found}.values())
-
-
-def of_project(settings: BaseSettings) -> Who:
-    """Return the crawler that a crawl of the project would be."""
-    for source in _SETTINGS:
-        if settings.get(source):
-            text = str(settings[source])
-            return Who(Crawler.of(text), source, text)
-    return Who(Crawler.of(""), _SETTINGS[-1], "")
 
 
 def _hint(name: str, err: Terminal) -> None:

@@ -1,4 +1,4 @@
-"""What the author of a robots.txt should hear: all remarks, and what only the whole file shows, the greatest harm first.
+"""What the author of a robots.txt should hear: all remarks and what only the whole file shows, the worst first.
 
 Boundary: nothing here changes a verdict. The remarks of single lines come from remarks.py; this module adds what takes
 more than one line to see (a rule that another always outweighs) or more than the grammar to guess (a misspelt field).
@@ -172,7 +172,9 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     for group in groups:
         if not group.rules:
             for agent, line in group.agents.items():
-                yield _finding(line, NO_RULES, f'no rules follow: "{agent}" may fetch everything' if agent else "no rules")
+                yield _finding(
+                    line, NO_RULES, f'no rules follow: "{agent}" may fetch everything' if agent else "no rules"
+                )
     budget = _Budget(_MOST_WORK)
     for numbers, agents in _merged(groups).items():
         budget.spend(sum(len(groups[number].rules) for number in numbers))
@@ -254,7 +256,7 @@ def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[b
 
 
 def _covers(pattern: str, other: str) -> bool:
-    """Return whether `pattern` matches all that `other` matches: it does if it matches `other` with "*" as a character."""
+    """Return whether `pattern` matches all that `other` matches: if it does with "*" in `other` as a character."""
     anchored = other.endswith("$")
     text = (other[:-1] if anchored else other + "*").replace("*", _ANYTHING)
     return matches(pattern, text)

@@ -119,7 +119,9 @@ class RobotsReport:
         """Say in a few lines what robots.txt did to the crawl."""
         states = self._by_state()
         by_state = ", ".join(f"{states[state]:,} {state.value}" for state in State if states[state])
-        lines = [f"robots.txt: {_many(states.total(), 'origin')} ({by_state}), {_many(self._blocked, 'request')} blocked"]
+        lines = [
+            f"robots.txt: {_many(states.total(), 'origin')} ({by_state}), {_many(self._blocked, 'request')} blocked"
+        ]
         rules = self._rules.top(_IN_SUMMARY)
         lines += [f'  {count:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})' for rule, count in rules]
         if len(self._rules) > len(rules):

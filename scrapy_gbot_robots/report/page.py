@@ -118,7 +118,9 @@ def _bars(rules: Sequence[RuleRow]) -> str:
 
 
 def _rule(rule: RuleRow) -> str:
-    return _row([(rule.blocked, f"{rule.blocked:,}"), rule.text, rule.group, rule.robots_txt, (rule.line, str(rule.line))])
+    return _row(
+        [(rule.blocked, f"{rule.blocked:,}"), rule.text, rule.group, rule.robots_txt, (rule.line, str(rule.line))]
+    )
 
 
 def _origin(origin: OriginRow) -> str:
