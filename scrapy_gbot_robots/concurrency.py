@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredSemaphore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -33,7 +33,7 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         return result
 
 
-__all__ = ["Background", "Closing", "Turnstile", "pause", "run_in_thread"]
+__all__ = ["Background", "Closing", "Places", "Turnstile", "pause", "run_in_thread"]
 
 
 class Closing(Exception):  # noqa: N818  not an error
@@ -79,6 +79,19 @@ class Turnstile:
         for turn in list(self._waiting):
             if not turn.called:
                 turn.callback(None)
+
+
+class Places:
+    """At most so many coroutines at a time are inside `async with`; the others wait their turn."""
+
+    def __init__(self, number: int) -> None:
+        self._free = DeferredSemaphore(number)
+
+    async def __aenter__(self) -> None:
+        await maybe_deferred_to_future(self._free.acquire())
+
+    async def __aexit__(self, *error: object) -> None:
+        self._free.release()
 
 
 class Background:

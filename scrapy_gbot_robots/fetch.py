@@ -20,7 +20,9 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError
 
+from .concurrency import Places
 from .decode import ACCEPTED, DecodeError, decoded
+from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from .settings import GbotSettings
 
 PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
+
+MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
 
 _EXCHANGE = "gbot_robots_exchange"  # request.meta key
 
@@ -47,6 +51,8 @@ _OWN_META = {
     "download_fail_on_dataloss": True,
     "download_maxsize": 0,  # the body is cut at our own limit, not thrown away at Scrapy's
     "download_warnsize": 0,
+    "ftp_password": "guest",
+    "ftp_user": "anonymous",  # whatever FTP_USER says: no credentials (Google's page, "File location")
     "handle_httpstatus_all": True,
 }
 
@@ -97,11 +103,12 @@ logger = logging.getLogger(__name__)
 class Exchange:
     """One request for a robots.txt on its way, and what the download handler made of it."""
 
-    __slots__ = ("content_encoding", "headers_at", "received", "response")
+    __slots__ = ("content_encoding", "headers_at", "received", "response", "secs")
 
     def __init__(self) -> None:
         self.received = 0  # bytes
         self.headers_at: float | None = None  # on the monotonic clock
+        self.secs: float | None = None  # that the server took; not those spent in the downloader's queue
         self.content_encoding = ""
         self.response: Response | None = None
 
@@ -112,6 +119,7 @@ class Fetcher:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._places = Places(MOST_UNDER_WAY)
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._bytes_received, signals.bytes_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -145,15 +153,19 @@ class Fetcher:
         while True:
             asked_at = time.monotonic()
             exchange = Exchange()
-            answer = await self._ask(self._own_request(asked[-1], request, exchange, left), exchange)
+            own = self._own_request(asked[-1], request, exchange, left)
+            async with self._places:
+                answer = await self._ask(own, exchange)
             if isinstance(answer, Exception):
                 return self._failed(answer)
             if answer.status in REDIRECTS:
                 hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
                 if isinstance(hop, Unavailable):
                     return hop
+                if not _is_url_for_scrapy(hop):
+                    return Unavailable(answer.status, asked[-1], "unfit Location")
                 asked.append(hop)
-                left -= self._time_taken(exchange, answer, asked_at)
+                left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
                 if left > 0:
                     continue
                 return failed(Failure.TIMEOUT, "redirects")
@@ -174,7 +186,8 @@ class Fetcher:
         download = deferred_from_coro(engine.download_async(own))
         watch = _Watch(self._crawler, own, download)
         try:
-            response = await maybe_deferred_to_future(download)
+            with uncounted(self._crawler):
+                response = await maybe_deferred_to_future(download)
         except (asyncio.CancelledError, CancelledError):
             if watch.gave_up:
                 return TimeoutError("the download handler let the time-out pass")
@@ -183,11 +196,13 @@ class Fetcher:
             return exchange.response or error
         finally:
             watch.end()
+            own.meta.pop(_EXCHANGE, None)  # so that nothing keeps the body alive
         return exchange.response or response
 
     def _headers_received(self, request: Request) -> None:
         if exchange := _exchange(request):
             exchange.headers_at = time.monotonic()
+            exchange.received = 0  # another middleware may have sent the request anew
 
     def _bytes_received(self, data: bytes, request: Request) -> None:
         if exchange := _exchange(request):
@@ -201,15 +216,9 @@ class Fetcher:
             exchange.content_encoding = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1")
             response.headers.pop("Content-Encoding", None)
             exchange.response = response
-
-    @staticmethod
-    def _time_taken(exchange: Exchange, response: Response, asked_at: float) -> float:
-        """Seconds the server took. Time spent in the downloader's queue, as by DOWNLOAD_DELAY, is not the server's."""
-        now = time.monotonic()
-        latency = response.request.meta.get("download_latency") if response.request else None
-        if latency is None or exchange.headers_at is None:
-            return now - asked_at
-        return float(latency) + now - exchange.headers_at
+            latency = request.meta.get("download_latency")
+            if latency is not None and exchange.headers_at is not None:
+                exchange.secs = float(latency) + time.monotonic() - exchange.headers_at
 
     def _outcome(self, response: Response, url: str, exchange: Exchange) -> Outcome:
         if "dataloss" in response.flags:
@@ -260,6 +269,15 @@ class _Watch:
 
     def end(self) -> None:
         self._timer.cancel()
+
+
+def _is_url_for_scrapy(url: str) -> bool:
+    """Whether Scrapy makes a request of `url`; it is pickier than we are."""
+    try:
+        Request(url)
+    except ValueError:
+        return False
+    return True
 
 
 def _exchange(request: Request) -> Exchange | None:

@@ -1,18 +1,17 @@
 """Requests that wait for a robots.txt: outside the downloader, bounded in number, and not lost when the crawl closes.
 
-A waiting request takes none of `CONCURRENT_REQUESTS`, so an origin that does not answer costs the others nothing. The
-crawl stays open while requests wait. When it begins to close, the waiting ends at once: `Closing` is raised, and the
-middleware gives the request back to the scheduler, which keeps it if there is a JOBDIR.
+A waiting request takes none of `CONCURRENT_REQUESTS`, so an origin that does not answer costs the others nothing. When
+the crawl begins to close, the waiting ends at once: `Closing` is raised, and the middleware gives the request back to
+the scheduler, which keeps it if there is a JOBDIR.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred
@@ -21,8 +20,8 @@ from .concurrency import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
+    from contextlib import AbstractContextManager
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
 _T = TypeVar("_T")
@@ -31,22 +30,37 @@ MOST_ASIDE = 1000  # requests; those beyond it wait inside the downloader, which
 _LOOK_SECS = 0.25
 
 
+@contextmanager
+def uncounted(crawler: Crawler) -> Iterator[None]:
+    """Let the downloader take one request more than CONCURRENT_REQUESTS, for one that it holds and that only waits."""
+    engine = crawler.engine
+    if engine is None or engine.downloader.total_concurrency <= 0:  # no limit
+        yield
+        return
+    engine.downloader.total_concurrency += 1
+    slot = getattr(engine, "_slot", None)
+    if slot is not None:
+        slot.nextcall.schedule()  # fill the place now, and not only at the engine's next heartbeat, seconds later
+    try:
+        yield
+    finally:
+        engine.downloader.total_concurrency -= 1
+
+
 class Holds:
     """The requests of one crawl that wait for a robots.txt."""
 
     def __init__(self, crawler: Crawler, on_closing: Callable[[], None] = lambda: None) -> None:
         self._crawler = crawler
         self._on_closing = on_closing
-        self._aside = 0
         self._waiting: set[Deferred[Any]] = set()
         self.closing = False
         self._looking = create_looping_call(self._look)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
-    async def wait(self, request: Request, wanted: Coroutine[Any, Any, _T]) -> _T:
-        """Await `wanted` with `request` set aside.
+    async def wait(self, wanted: Coroutine[Any, Any, _T]) -> _T:
+        """Await `wanted` for a request that is set aside meanwhile.
 
         Raises:
             Closing: the crawl began to close first.
@@ -54,7 +68,7 @@ class Holds:
         if self.closing:
             wanted.close()
             raise Closing
-        with self._set_aside(request):
+        with self._set_aside():
             waiting: Deferred[_T] = deferred_from_coro(wanted)
             self._waiting.add(waiting)
             try:
@@ -66,28 +80,8 @@ class Holds:
             finally:
                 self._waiting.discard(waiting)
 
-    @contextmanager
-    def _set_aside(self, request: Request) -> Iterator[None]:
-        """Take the request out of what the downloader counts against CONCURRENT_REQUESTS, as long as there is room."""
-        engine = self._crawler.engine
-        active = engine.downloader.active if engine is not None else set()
-        if request not in active or self._aside >= MOST_ASIDE:
-            yield
-            return
-        active.discard(request)
-        self._aside += 1
-        self._call_for_more()
-        try:
-            yield
-        finally:
-            self._aside -= 1
-            active.add(request)
-
-    def _call_for_more(self) -> None:
-        """Let the engine fill the place that became free now, and not only at its next heartbeat, seconds later."""
-        slot = getattr(self._crawler.engine, "_slot", None)
-        if slot is not None:
-            slot.nextcall.schedule()
+    def _set_aside(self) -> AbstractContextManager[None]:
+        return uncounted(self._crawler) if len(self._waiting) < MOST_ASIDE else nullcontext()
 
     def _spider_opened(self) -> None:
         self._looking.start(_LOOK_SECS, now=False)
@@ -100,10 +94,6 @@ class Holds:
             self._on_closing()
             for waiting in list(self._waiting):
                 waiting.cancel()
-
-    def _spider_idle(self) -> None:
-        if self._aside:
-            raise DontCloseSpider
 
     def _spider_closed(self) -> None:
         if self._looking.running:

@@ -85,7 +85,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         answer = self._lookup.known(origin, agent)
         if answer is None or answer.bars_for_now:
             try:
-                answer = await self._holds.wait(request, self._settled(origin, agent, request))
+                answer = await self._holds.wait(self._settled(origin, agent, request))
             except Closing:
                 return self._given_back(request, origin)
         if answer.allowed(request.url, agent):

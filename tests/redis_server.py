@@ -41,7 +41,7 @@ class RedisServer:
 
     def start(self) -> None:
         """Start, and wait until it answers; raise where it does not."""
-        import redis  # noqa: PLC0415 - only where there is a server to ask
+        import redis
 
         where = ["--port", str(self._port)]
         where += ["--bind", "127.0.0.1"] if self._port else ["--unixsocket", f"{self._directory.name}/redis.sock"]

@@ -22,8 +22,8 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "concurrency", "decode", "fetch", "store", "robotparser", "answer", "lookup",
-    "holds", "sitemaps", "middleware", "addon",
+    "settings", "signals", "exceptions", "concurrency", "decode", "holds", "fetch", "store", "robotparser", "answer",
+    "lookup", "sitemaps", "middleware", "addon",
 ]  # fmt: skip
 
 

@@ -9,7 +9,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    import pytest
     from scrapy.http import Response
 
 

@@ -147,13 +147,43 @@ async def test_other_schemes_are_not_subject_to_robots_txt() -> None:
     assert [response.body for response in pages(crawler).crawled.values()] == [b"hello"]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("http://127.0.0.1:0/x", id="port-0"),
+        pytest.param("http:///x", id="no-host"),
+        pytest.param("http://:80/x", id="port-only"),
+        pytest.param("http://user:pass@/x", id="user-info-only"),
+        pytest.param("http://a%20b/x", id="space-in-the-host"),
+        pytest.param("http://.../x", id="dots-only"),
+        pytest.param("ftp:///x", id="ftp-without-host"),
+    ],
+)
 @in_reactor
-async def test_origin_that_cannot_be_asked_is_refused() -> None:
-    crawler = await crawl(Pages, urls=["http://127.0.0.1:0/x"])
-    refusal = pages(crawler).refused["http://127.0.0.1:0/x"]
+async def test_url_without_an_origin_is_refused(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    crawler = await crawl(Pages, urls=[url])
+    (refusal,) = pages(crawler).refused.values()
     assert isinstance(refusal, ForbiddenByRobotsTxt)
     assert refusal.origin is None
     assert stats(crawler)["robotstxt/forbidden"] == 1
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param("LOCALHOST", id="upper-case"),
+        pytest.param("user:pass@localhost", id="user-info"),
+        pytest.param("a@b@localhost", id="user-info-with-an-at-sign"),
+        pytest.param("%6Cocalhost", id="percent-encoded"),
+        pytest.param("ｌocalhost", id="full-width-letter"),
+    ],
+)
+@in_reactor
+async def test_odd_spelling_of_a_host_meets_the_same_rules(host: str) -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        await crawl(Pages, urls=[f"http://localhost:{site.port}/yes", f"http://{host}:{site.port}/no"])
+        assert site.paths() == ["/robots.txt", "/yes"]
 
 
 @in_reactor

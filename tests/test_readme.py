@@ -35,8 +35,3 @@ def test_each_command_stands_alone_under_its_heading() -> None:
         block = re.search(rf"## {heading}\n.*?```\w*\n(.*?)```", TEXT, re.DOTALL)
         assert block is not None
         assert len(block[1].splitlines()) == 1
-
-
-def test_links_lead_to_files_that_exist() -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", TEXT):
-        assert (README.parent / target).exists(), target

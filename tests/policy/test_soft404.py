@@ -1,7 +1,5 @@
 """Which error pages say that the page was not found (S2.19)."""
 
-# ruff: noqa: RUF001 - the phrases are meant to be in their languages' letters
-
 from __future__ import annotations
 
 import time

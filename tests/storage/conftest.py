@@ -21,7 +21,7 @@ def shared_redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def redis_url(shared_redis: RedisServer) -> str:
     """URL of an empty Redis."""
-    import redis  # noqa: PLC0415 - only where there is a server to ask
+    import redis
 
     with redis.Redis.from_url(shared_redis.url) as client:
         client.flushall()

@@ -30,7 +30,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Stora
         return lambda: memory
     if request.param == "sqlite":
         return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
-    from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: PLC0415 - it needs the extra
+    from scrapy_gbot_robots.storage.redis import RedisStorage
 
     url = request.getfixturevalue("redis_url")
     return lambda: RedisStorage(url)

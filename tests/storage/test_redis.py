@@ -1,7 +1,5 @@
 """What only the Redis storage promises: servers that are away, slow, full, or hold what others wrote."""
 
-# ruff: noqa: ANN401 - the types of redis-py leave open whether a client is synchronous
-
 from __future__ import annotations
 
 import os

@@ -35,7 +35,7 @@ def opened(where: str) -> Storage:
     driver, _, place = where.partition(":")
     if driver == "sqlite":
         return SqliteStorage(place, tell=lambda sentence: print(sentence, file=sys.stderr))
-    from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: PLC0415 - it needs the extra
+    from scrapy_gbot_robots.storage.redis import RedisStorage
 
     return RedisStorage(place)
 

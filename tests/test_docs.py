@@ -1,0 +1,42 @@
+"""The documentation: sessions run as printed, settings are all there, links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from scrapy_gbot_robots import settings
+
+HOME = Path(__file__).parent.parent
+PAGES = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sessions_run_as_printed(page: Path) -> None:
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_that_exist(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_snippets_are_python(page: Path) -> None:
+    for snippet in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        assert ast.parse(snippet).body
+
+
+def test_every_setting_is_documented() -> None:
+    source = Path(settings.__file__).read_text(encoding="utf-8")
+    read = set(re.findall(r'(?:read|choice|flag|count|seconds)\("([A-Z_0-9]+)"', source))
+    documented = set(
+        re.findall(r"^\| `GBOT_ROBOTS_([A-Z_0-9]+)`", (HOME / "docs/settings.md").read_text(), re.MULTILINE)
+    )
+    assert len(read) > 10
+    assert documented == read

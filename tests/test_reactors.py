@@ -1,0 +1,68 @@
+"""The same crawl under each way in which Scrapy can run: as a process of its own, for a process has one reactor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.settings import default_settings
+
+from .scenarios import RULES
+from .web import Reply, Site, redirect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPIDER = """
+from scrapy import Request, Spider
+
+class Everything(Spider):
+    name = "everything"
+    custom_settings = {
+        "ADDONS": {"scrapy_gbot_robots.Addon": 500},
+        "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2,
+        "GBOT_ROBOTS_TIMEOUT_SECS": 5,
+    }
+
+    async def start(self):
+        for site in self.sites.split(","):
+            for number in range(4):
+                yield Request(f"{site}/free/{number}")
+                yield Request(f"{site}/page/{number}")
+
+    def parse(self, response):
+        print("CRAWLED", response.url, flush=True)
+"""
+
+MODES = {
+    "asyncio": {"TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"},
+    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+    "reactorless": {"TWISTED_REACTOR_ENABLED": "False"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
+    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
+        return  # this Scrapy always has a reactor: there is nothing to run
+    (tmp_path / "everything.py").write_text(SPIDER)
+    settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
+    with (
+        Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
+        Site({"/robots.txt": redirect("/r"), "/r": RULES, "*": b"ok"}) as moved,
+        Site({"/robots.txt": Reply(404, RULES), "*": b"ok"}) as absent,
+        Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill,
+    ):
+        sites = (slow, moved, absent, ill)
+        command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *settings]
+        command += ["-a", "sites=" + ",".join(site.url("") for site in sites)]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}
+        expected |= {absent.url(f"/page/{n}") for n in range(4)}
+        assert set(run.stdout.split()[1::2]) == expected, run.stderr
+        assert "Traceback" not in run.stderr
+        assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
+        assert (tmp_path / "robots.sqlite").exists()
