@@ -133,15 +133,15 @@ class Audit:
             err.say((f"could not be had: {robots_txt} ({urls:,} URLs){others}", "bad"))
         top = self.findings.top(most)
         if top:
-            err.table(["URLS", "VERDICT", "CRAWLER", "RULE", "ROBOTS.TXT"], [_row(*each) for each in top])
+            width = len(f"{top[0][1]:,}")
+            rows = [
+                (f"{urls:,}".rjust(width), each.word, each.crawler, each.why, each.robots_txt) for each, urls in top
+            ]
+            err.table(["URLS", "VERDICT", "CRAWLER", "RULE", "ROBOTS.TXT"], rows)
         if len(self.findings) > len(top):
             err.say(f"... and {len(self.findings) - len(top):,} other rules")
         if not self.findings.exact:
             err.say("There were more rules than are counted at a time: the counts are at least as high.")
-
-
-def _row(finding: Finding, urls: int) -> tuple[str, ...]:
-    return f"{urls:,}", finding.word, finding.crawler, finding.why, finding.robots_txt
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:

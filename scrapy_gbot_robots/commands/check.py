@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core import grammar
+from ..core.groups import read_groups
 from ..core.lines import split_lines
 from ..core.lint import is_binary
 from ..core.robots import RobotsTxt
@@ -73,13 +74,12 @@ class Check:
     @property
     def group_line(self) -> int | None:
         """The user-agent line that puts the deciding rule, else any, into the group that was used."""
-        rule, found = self.verdict.rule, None
-        for line in self.robotstxt.lines if self.verdict.group else ():
-            if found is not None and (rule is None or line.number > rule.line):
-                break
-            if line.kind == grammar.USER_AGENT and grammar.agent_of(line.value) == self.verdict.group:
-                found = line.number
-        return found
+        rule = self.verdict.rule
+        for group in read_groups(self.robotstxt.lines) if self.verdict.group else ():
+            line = group.agents.get(self.verdict.group or "")
+            if line is not None and (rule is None or rule in group.rules):
+                return line
+        return None
 
     @property
     def group(self) -> str:

@@ -7,6 +7,7 @@ Source: Google's page and Google's parser; what is harmful is our judgement, and
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -70,9 +71,11 @@ _HARM: Final = (
 _RANK: Final = {kind: rank for rank, (_, kind) in enumerate(_HARM)}
 _LEVEL: Final = {kind: level for level, kind in _HARM}
 
+_PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
 _FIELD_NAMES: Final = [name.decode("ascii") for _, name, _ in grammar.FIELDS]
 _MAX_FIELD: Final = 30  # characters; a longer key is no misspelt field
-_MOST_WORK: Final = 20_000_000  # characters of patterns compared with each other; hostile files would take hours
+_MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other; hostile files would take hours
+_WORK_OF_RULE: Final = 100  # to look at a rule once takes as long as to compare so many characters
 _ANYTHING: Final = "\x00"  # stands for what "*" matches; no pattern has it, a NUL ends the line it is in
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
 
@@ -121,10 +124,8 @@ def is_binary(body: bytes) -> bool:
 
 def _refined(remark: Remark, line: Line) -> Finding:
     """Turn a remark into a finding; of what the grammar holds for one kind, a reader may think as of two."""
-    if remark.kind == kinds.AGENT_CUT:
-        agent = grammar.agent_of(line.value)
-        if line.value[len(agent) : len(agent) + 1] == b"/":
-            return _finding(line.number, AGENT_VERSION, f'{remark.text}: what follows the "/" is ignored')
+    if remark.kind == kinds.AGENT_CUT and _PRODUCT.match(line.value):
+        return _finding(line.number, AGENT_VERSION, f'{remark.text}: what follows the "/" is ignored')
     if remark.kind == kinds.UNKNOWN_FIELD and len(line.key) <= _MAX_FIELD:
         key = line.key.decode("ascii", "replace").lower()
         for name in get_close_matches(key, _FIELD_NAMES, n=1, cutoff=0.75):
@@ -177,7 +178,7 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
                 )
     budget = _Budget(_MOST_WORK)
     for numbers, agents in _merged(groups).items():
-        budget.spend(sum(len(groups[number].rules) for number in numbers))
+        budget.spend(_WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers))
         if budget.left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0]}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
