@@ -174,7 +174,15 @@ def test_closed_pipe_is_no_error(files: Path) -> None:
         assert audit.wait(timeout=30) == 141
 
 
+def test_full_disk_is_one_line_and_status_2(files: Path) -> None:
+    shell = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > /dev/full', "sh"]
+    ended = run("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files, command=shell)
+    assert ended.status == 2
+    assert "error: the output cannot be written" in ended.err.splitlines()[-1]
+
+
 def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> None:
+    pytest.importorskip("rich")
     (files / "many.txt").write_text("https://example.com/a\n" * 50_000)
     shell = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > rows.txt', "sh"]
     ended = run_on_terminal("audit", "--urls", "many.txt", "--robots", "old.txt", cwd=files, command=shell)

@@ -52,7 +52,7 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
 
 
 def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
-    ended = run_here("cache", "list", "https://", "--json", cwd=kept)
+    ended = run_here("cache", "list", "a.example", "https://b.example:8443/x", "--json", cwd=kept)
     facts = {json.loads(line)["origin"]: json.loads(line) for line in ended.out.splitlines()}
     assert set(facts) == {"https://a.example", "https://b.example:8443"}
     assert facts["https://a.example"]["state"] == "rules"
@@ -86,13 +86,12 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
         pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=memory"], "nothing is kept between runs", id="memory"),
         pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=no.such"], "cannot be opened", id="no-such-storage"),
         pytest.param(["list", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"),
-        pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="no-origin"),
+        pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="other-scheme"),
+        pytest.param(["forget"], "forget needs an ORIGIN", id="no-origin"),
     ],
 )
 def test_trouble_is_one_line_and_status_2(project: Path, arguments: list[str], said: str) -> None:
-    act, *others = arguments
-    late = others if "-s" in others else []
-    ended = run_here(*late, "cache", act, *(each for each in others if each not in late), cwd=project)
+    ended = run_here("cache", *arguments, cwd=project)
     assert (ended.status, ended.out) == (2, "")
     assert said in ended.err
     assert ended.err.count("\n") == 1

@@ -10,8 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.settings import default_settings
 
 from .command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from .test_reactors import MODES
 from .web import Reply, Site, redirect
 
 if TYPE_CHECKING:
@@ -117,6 +119,17 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
+def test_answers_are_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
+    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
+        return  # this Scrapy always has a reactor: there is nothing to run
+    settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
+    with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
+        ended = run("check", start.url("/cart"), *settings, "--nolog", cwd=tmp_path)
+        assert (ended.status, ended.err) == (1, "")
+        assert f"then 200 {end.url('/robots.txt')}" in ended.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -211,6 +224,7 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
 
 
 def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
     plain = run(*arguments, cwd=tmp_path)

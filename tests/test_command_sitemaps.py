@@ -74,3 +74,12 @@ def test_hosts_are_asked_in_turn_and_the_worst_is_the_status(tmp_path: Path) -> 
         assert ended.status == 2
         assert f"{ill.url('/robots.txt')}: robots.txt unreachable" in ended.out
         assert site.url("/s.xml") in ended.out
+
+
+def test_a_list_without_end_is_not_asked_without_end(tmp_path: Path) -> None:
+    with Site({"*": b"<urlset/>"}) as site:
+        site.pages["/robots.txt"] = "\n".join(f"sitemap: {site.url(f'/{number}.xml')}" for number in range(100))
+        ended = run("sitemaps", site.url(), "-s", "GBOT_ROBOTS_SITEMAPS_MAX=3", cwd=tmp_path)
+        assert ended.status == 0
+        assert ended.out.count("not asked: more than GBOT_ROBOTS_SITEMAPS_MAX") == 97
+        assert len(site.asked) == 4

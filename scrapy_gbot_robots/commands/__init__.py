@@ -59,6 +59,7 @@ class RobotsCommand(ScrapyCommand):
             shared = subparser.add_argument_group("Scrapy's options")
             shared.add_argument("-s", "--set", dest="late_set", action="append", default=[], metavar="NAME=VALUE")
             shared.add_argument("-L", "--loglevel", dest="late_loglevel", metavar="LEVEL")
+            shared.add_argument("--nolog", dest="late_nolog", action="store_true")
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """Turn Scrapy's options into settings.
@@ -70,6 +71,7 @@ class RobotsCommand(ScrapyCommand):
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
         opts.set += opts.late_set
         opts.loglevel = opts.late_loglevel or opts.loglevel
+        opts.nolog = opts.late_nolog or opts.nolog
         super().process_options(args, opts)
         if not opts.loglevel:
             assert self.settings is not None  # noqa: S101  for the type checker
@@ -81,16 +83,19 @@ class RobotsCommand(ScrapyCommand):
 
         out, err = standard()
         try:
-            self.exitcode = import_module(f".{opts.subcommand}", __name__).run(opts, self.settings, out, err)
-            out.flush()
-        except CommandError as error:
-            err.say((f"scrapy robots {opts.subcommand}: error: {error}", "bad"))
-            self.exitcode = FAILED
-        except BrokenPipeError:
+            try:
+                self.exitcode = import_module(f".{opts.subcommand}", __name__).run(opts, self.settings, out, err)
+                out.flush()
+            except CommandError as error:
+                err.say((f"scrapy robots {opts.subcommand}: error: {error}", "bad"))
+                self.exitcode = FAILED
+            except KeyboardInterrupt:
+                self.exitcode = INTERRUPTED
+        except OSError as error:  # of a write; what is read is looked after where it is read
+            self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
             out.abandon()
-            self.exitcode = PIPE_CLOSED
-        except KeyboardInterrupt:
-            self.exitcode = INTERRUPTED
+            if self.exitcode == FAILED:
+                err.say((f"scrapy robots {opts.subcommand}: error: the output cannot be written: {error}", "bad"))
 
     @staticmethod
     def _prog(parser: ArgumentParser) -> str:

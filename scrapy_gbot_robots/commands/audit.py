@@ -71,8 +71,8 @@ class Audit:
                 good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
                 if len(good) < len(lines):
                     good = [line for line in lines if self._is_url(line)]
-                self.urls += len(good)
                 yield good
+                self.urls += len(good)
                 progress(size, f"{self.urls:,} URLs")
         if self.invalid and not self.urls:
             raise CommandError(f"{self._path}: no line of it is a URL: {self.first_invalid}")
@@ -93,7 +93,7 @@ class Audit:
         self.first_invalid = self.first_invalid or shown(why, _EXAMPLE)
 
     def origin_of(self, url: str) -> Origin | None:
-        """Return the origin of a URL that a batch held; None, and the URL is no longer counted, if it has none."""
+        """Return the origin of a URL of the batch; None, and the URL will not be counted, if it has none."""
         try:
             return Origin.of(url)
         except ValueError as error:
@@ -156,6 +156,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             for urls in audit.batches(err):
                 audit.take(judge(urls))
     except KeyboardInterrupt:
+        err.say(("Interrupted. So far:", "warning"))
         audit.summarise(options.top, err)
         raise
     audit.summarise(options.top, err)

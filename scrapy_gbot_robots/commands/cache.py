@@ -39,25 +39,24 @@ HELP = "Say what is kept of robots.txt files between runs, or forget it"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    acts = parser.add_subparsers(title="What to do", dest="act", metavar="list|show|forget", required=True)
-    listing = acts.add_parser("list", help="one line an origin")
-    listing.add_argument("prefix", nargs="?", default="", metavar="PREFIX", help="only origins that begin so")
-    listing.add_argument("--json", action="store_true", help="one JSON object an origin, one a line")
-    show = acts.add_parser("show", help="all that is kept of an origin, its robots.txt included")
-    forget = acts.add_parser("forget", help="let the next crawl fetch it again")
-    for act in (show, forget):
-        act.add_argument("origins", nargs="+", metavar="ORIGIN", help="a URL of it, or a host that is asked by https")
+    parser.add_argument("act", choices=("list", "show", "forget"), help="one line an origin; all of some; forget some")
+    parser.add_argument(
+        "origins", nargs="*", metavar="ORIGIN", help="a URL of it, or a host that is asked by https; none lists all"
+    )
+    parser.add_argument("--json", action="store_true", help="list: one JSON object an origin, one a line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Do what is asked for; return the exit status: FOUND if an origin is not kept."""
     gbot = checked(settings)
+    origins = [str(origin_of(text)) for text in options.origins]
+    if not origins and options.act != "list":
+        raise CommandError(f"{options.act} needs an ORIGIN")
     with _storage(gbot, settings) as storage:
         if options.act == "list":
-            return _list(options, storage, gbot, out)
+            return _list(origins, options.json, storage, gbot, out)
         act = _show if options.act == "show" else _forget
-        statuses = [act(str(origin_of(text)), storage, gbot, out, err) for text in options.origins]
-    return max(statuses)
+        return max([act(origin, storage, gbot, out, err) for origin in origins])
 
 
 @contextmanager
@@ -77,15 +76,15 @@ def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[Storage]:
         storage.close()
 
 
-def _list(options: Namespace, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
-    if not options.json:
+def _list(origins: list[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
+    if not as_json:
         out.say(f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN")
-    for origin in storage.origins(options.prefix):
+    for origin in origins or storage.origins():
         entry = storage.get(origin)
         if entry is None:
             continue
         facts = _facts(origin, entry, gbot)
-        if options.json:
+        if as_json:
             out.write(json.dumps(facts) + "\n")
         else:
             status = "" if facts["status"] is None else facts["status"]

@@ -9,6 +9,7 @@ import json
 import math
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..core import grammar
@@ -71,7 +72,7 @@ class Check:
     robotstxt: RobotsTxt
     known: Known | None = None
 
-    @property
+    @cached_property
     def group_line(self) -> int | None:
         """The user-agent line that puts the deciding rule, else any, into the group that was used."""
         rule = self.verdict.rule

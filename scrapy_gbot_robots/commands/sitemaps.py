@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .terminal import Terminal
     from .visit import Known, Visit
 
+_TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
+
 HELP = "Say which sitemaps sites list in their robots.txt, and whether these can be had"
 
 
@@ -44,8 +46,8 @@ class Listed(NamedTuple):
 
     @property
     def fine(self) -> bool:
-        """Whether the sitemap can be had."""
-        return self.status is not None and self.status < 300  # noqa: PLR2004  HTTP's
+        """Whether nothing speaks against the sitemap."""
+        return self.found == _TOO_MANY or (self.status is not None and self.status < 300)  # noqa: PLR2004  HTTP's
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -60,7 +62,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         for origin in origins:
             known = await visit.known(origin, who.crawler, fresh=options.fresh)
             lines = RobotsTxt.parse(known.body or b"", max_bytes=visit.settings.max_bytes).sitemap_lines
-            listed = await visit.together(_listed(line, visit, who.crawler) for line in lines)
+            most = visit.settings.sitemaps_max
+            listed = await visit.together(_listed(line, visit, who.crawler) for line in lines[:most])
+            listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
             (_write_json if options.json else _show)(known, listed, out)
             out.flush()
             status = FAILED if known.missing else FINE if all(each.fine for each in listed) else FOUND
@@ -73,8 +77,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 async def _listed(line: SitemapLine, visit: Visit, agent: Agent) -> Listed:
     """Ask for a sitemap as a crawl would, redirects included: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
-        text = shown(line.raw.decode("utf-8", "backslashreplace"))
-        return Listed(line.line, text, "malformed: not an absolute http, https or ftp URL")
+        return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")
     asked, statuses = [line.url], ""
     while True:
         answer = await visit.answer(Origin.of(asked[-1]), agent)
@@ -91,6 +94,10 @@ async def _listed(line: SitemapLine, visit: Visit, agent: Agent) -> Listed:
             return Listed(line.line, line.url, f"{statuses}{hop.why}", status)
         asked.append(hop)
         statuses += f"{status}, "
+
+
+def _url(line: SitemapLine) -> str:
+    return line.url or shown(line.raw.decode("utf-8", "backslashreplace"))
 
 
 def _show(known: Known, listed: list[Listed], out: Terminal) -> None:

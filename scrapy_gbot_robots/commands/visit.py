@@ -48,20 +48,17 @@ _T = TypeVar("_T")
 
 # What a project's crawls do and this one must not.
 _NOTHING_ELSE: dict[str, Any] = {
-    "CLOSESPIDER_TIMEOUT": 0,
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
-    "FEEDS": {},
+    "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
-    "LOGSTATS_INTERVAL": 0,
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_MODULES": [],
     "STATS_CLASS": "scrapy.statscollectors.MemoryStatsCollector",
     "STATS_DUMP": False,
-    "TELNETCONSOLE_ENABLED": False,
 }
 
 # Of a request for a status: its answer comes as it is, and without its body.

@@ -50,13 +50,18 @@ class _Rule(NamedTuple):
 
 
 class _Followed:
-    """What became of one origin."""
+    """What became of one origin; not its `Answer`, which holds rules."""
 
-    __slots__ = ("answer", "blocked")
+    __slots__ = ("blocked", "missing", "robots_txt", "state", "status", "why")
 
     def __init__(self, answer: Answer) -> None:
-        self.answer = answer
         self.blocked = 0
+        self.robots_txt = answer.origin.robots_url
+        self.learn(answer)
+
+    def learn(self, answer: Answer) -> None:
+        """Take note of what now holds."""
+        self.state, self.status, self.why, self.missing = answer.state, answer.status, answer.why, answer.temporary
 
 
 class RobotsReport:
@@ -84,7 +89,7 @@ class RobotsReport:
     def _learnt(self, origin: Origin, answer: Answer) -> None:
         followed = self._origins.get(origin)
         if followed is not None:
-            followed.answer = answer
+            followed.learn(answer)
         elif len(self._origins) < MOST_ORIGINS:
             self._origins[origin] = _Followed(answer)
         else:
@@ -109,10 +114,10 @@ class RobotsReport:
             await run_in_thread(_write, self._path, text)
 
     def _by_state(self) -> Counter[State]:
-        return self._not_followed + Counter(followed.answer.state for followed in self._origins.values())
+        return self._not_followed + Counter(followed.state for followed in self._origins.values())
 
     def _missing(self) -> list[_Followed]:
-        missing = [followed for followed in self._origins.values() if followed.answer.temporary]
+        missing = [followed for followed in self._origins.values() if followed.missing]
         return sorted(missing, key=lambda followed: -followed.blocked)
 
     def summary(self) -> str:
@@ -128,8 +133,8 @@ class RobotsReport:
             lines.append(f"  the rest by {_many(len(self._rules) - len(rules), 'other rule')}")
         missing = self._missing()
         for followed in missing[:_IN_SUMMARY]:
-            answer, blocked = followed.answer, _many(followed.blocked, "request")
-            lines.append(f"  not to be had: {answer.origin.robots_url} ({shown(answer.why)}), {blocked} blocked")
+            blocked = _many(followed.blocked, "request")
+            lines.append(f"  not to be had: {followed.robots_txt} ({shown(followed.why)}), {blocked} blocked")
         if len(missing) > _IN_SUMMARY:
             lines.append(f"  not to be had: {len(missing) - _IN_SUMMARY:,} more")
         return "\n".join(lines)
@@ -150,8 +155,7 @@ class RobotsReport:
 
 
 def _row(followed: _Followed) -> OriginRow:
-    answer = followed.answer
-    return OriginRow(followed.blocked, answer.origin.robots_url, answer.state.value, answer.status, answer.why)
+    return OriginRow(followed.blocked, followed.robots_txt, followed.state.value, followed.status, followed.why)
 
 
 def _many(count: int, what: str) -> str:
