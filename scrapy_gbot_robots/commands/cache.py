@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider
@@ -69,11 +69,10 @@ def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[Storage]:
     if isinstance(storage, MemoryStorage):
         raise CommandError("nothing is kept between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project")
     try:
-        yield storage
+        with closing(storage):
+            yield storage
     except StorageError as error:
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
-    finally:
-        storage.close()
 
 
 def _list(origins: list[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
