@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from .commands import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from .commands import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:  # while modules are loaded: after that, the command looks after it
+        sys.exit(130)

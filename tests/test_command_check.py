@@ -17,6 +17,7 @@ from .test_reactors import MODES
 from .web import Reply, Site, redirect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from socket import socket
 
@@ -162,6 +163,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: list[str]
     [
         pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
         pytest.param('ADDONS={"no.such": 1}', "the project's settings do not work", id="before-it"),
+        pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
     ],
 )
 def test_broken_project_is_one_line_and_status_2(tmp_path: Path, setting: str, said: str) -> None:
@@ -247,23 +249,44 @@ def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
         time.sleep(5)
 
     with Site({"/robots.txt": hang}) as site:
-        with subprocess.Popen(
-            [*COMMAND, "check", site.url("/x")],
-            cwd=project,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(),
-        ) as process:
-            for _ in range(100):
-                if site.asked:
-                    break
-                time.sleep(0.1)
+        with start("check", site.url("/x"), cwd=project) as process:
+            wait_until(lambda: bool(site.asked))
             began = time.monotonic()
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=20)
-        assert site.asked
         assert (process.returncode, out, err) == (130, b"", b"")
         assert time.monotonic() - began < 3
+
+
+def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        with start("audit", "--urls", "-", cwd=project) as process:
+            assert process.stdin is not None
+            process.stdin.write(site.url("/x\n").encode())
+            process.stdin.flush()
+            wait_until(lambda: bool(site.asked))
+            process.send_signal(signal.SIGINT)
+            status = process.wait(timeout=5)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            out, err = process.stdout.read(), process.stderr.read()
+        assert status == 130
+        assert site.url("/x").encode() in out
+        assert err.startswith(b"Interrupted. So far:\n\n1 URLs in")
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*COMMAND, *arguments], cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
+
+
+def wait_until(happened: Callable[[], bool], secs: float = 10) -> None:
+    for _ in range(int(secs * 20)):
+        if happened():
+            time.sleep(0.3)  # so that the other side is well past it
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
 
 
 def test_entry_point_is_a_scrapy_command(project: Path) -> None:

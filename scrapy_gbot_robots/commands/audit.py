@@ -193,7 +193,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
 
 def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
-    from .visit import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
 
     async def work(visit: Visit) -> None:
         for urls in audit.batches(err):

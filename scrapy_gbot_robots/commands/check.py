@@ -131,7 +131,7 @@ def _by_file(options: Namespace, who: Who, gbot: GbotSettings, err: Terminal) ->
 
 
 def _by_origin(options: Namespace, who: Who, settings: Settings) -> list[Check]:
-    from .visit import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
     origins = [_absolute(url) for url in options.urls]
 

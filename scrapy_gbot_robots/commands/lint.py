@@ -78,7 +78,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _fetched(url: str, settings: Settings) -> tuple[str, bytes, bool]:
     """Return the URL of a site's robots.txt, its body, and whether more of it was served. Raises CommandError."""
-    from .visit import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
     origin = origin_of(url)
 

@@ -52,7 +52,7 @@ class Listed(NamedTuple):
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write what is listed; return the exit status: FOUND if a sitemap cannot be had, FAILED if a robots.txt cannot."""
-    from .visit import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
     (who,) = agents.named(options.agents, settings, err)
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))

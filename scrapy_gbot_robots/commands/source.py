@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -94,8 +95,12 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
 
 
 def _block(file: Any) -> bytes:
-    """Read what is there: at least one byte, at most `_BLOCK`, none at the end."""
-    block: bytes = file.read1(_BLOCK) if hasattr(file, "read1") else file.read(_BLOCK)
+    """Read what is there: at least one byte, at most `_BLOCK`, none at the end. Ctrl-C ends it, in a crawl too."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        block: bytes = file.read1(_BLOCK) if hasattr(file, "read1") else file.read(_BLOCK)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     return block
 
 

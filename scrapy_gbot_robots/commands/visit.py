@@ -1,65 +1,40 @@
-"""A crawl without pages, for sub-commands that must know what robots.txt files say.
+"""What sub-commands do in a crawl without pages: learn what robots.txt files say, and what sitemaps answer.
 
-What is asked for goes through the project's own engine, downloader middlewares, storage and policy, by the `Lookup` and
-the `Fetcher` that a crawl uses: status codes, redirects and outages mean here what they mean there. What else a project
-does in a crawl (pipelines, feeds, extensions, its scheduler) stays out.
+By the `Lookup`, the `Fetcher`, the storage and the policy that a crawl of the project uses: status codes, redirects and
+outages mean here what they mean there. How such a crawl runs is for errand.py.
 """
 
 from __future__ import annotations
 
-import logging
 import time
-from dataclasses import dataclass, field
-from inspect import isclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy import Request, Spider, signals
-from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from scrapy.utils.misc import load_object
-from twisted.internet.defer import Deferred
 
-from ..addon import Addon
-from ..fetch import Fetcher
 from ..lookup import Lookup
-from ..lookup import logger as lookup_logger
-from ..middleware import GbotRobotsTxtMiddleware
 from ..policy.ladder import State, decide, renew
 from ..settings import GbotSettings
 from ..store import Store, driver_for
 from . import CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+    from collections.abc import Coroutine, Iterable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import Settings
 
     from ..answer import Answer
     from ..core.agents import Crawler as Agent
     from ..core.urls import Origin
+    from ..fetch import Fetcher
     from ..policy.entry import Entry
     from ..policy.ladder import Decision
 
 _T = TypeVar("_T")
-
-# What a project's crawls do and this one must not.
-_NOTHING_ELSE: dict[str, Any] = {
-    "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
-    "EXTENSIONS": {},
-    "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
-    "ITEM_PIPELINES": {},
-    "JOBDIR": None,
-    "LOG_STDOUT": False,
-    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
-    "SPIDER_MIDDLEWARES": {},
-    "SPIDER_MODULES": [],
-    "STATS_CLASS": "scrapy.statscollectors.MemoryStatsCollector",
-    "STATS_DUMP": False,
-}
 
 # Of a request for a status: its answer comes as it is, and without its body.
 _STATUS_ONLY = {
@@ -183,86 +158,3 @@ class Visit:
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         self._hops.append((response.status, request.url))
-
-
-@dataclass
-class _Errand(Generic[_T]):
-    """The work that a crawl is for, and what came of it."""
-
-    work: Callable[[Visit], Awaitable[_T]]
-    fetcher_cls: type[Fetcher]
-    results: list[_T] = field(default_factory=list)
-    error: BaseException | None = None
-
-    def cannot_start(self, error: BaseException | None) -> None:
-        """Take note that the crawl itself failed."""
-        if error is not None:
-            self.error = CommandError(f"the crawl cannot run: {error}")
-
-
-class _ErrandSpider(Spider):
-    """Does the errand and yields no request."""
-
-    name = "robots"
-
-    def __init__(self, errand: _Errand[Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._errand = errand
-
-    async def start(self) -> AsyncIterator[Any]:
-        visit = Visit(self.crawler, self._errand.fetcher_cls)
-        try:
-            self._errand.results.append(await self._errand.work(visit))
-        except Exception as error:  # told to who waits for the result
-            self._errand.error = error
-        finally:  # also when Ctrl-C cancels this
-            await visit.close()
-        return
-        yield  # what makes this an iterator
-
-
-def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -> _T:
-    """Run `work` inside a crawl with a project's settings, and return what it returns.
-
-    Raises:
-        CommandError: the crawl cannot start.
-        KeyboardInterrupt: Ctrl-C.
-        Exception: whatever `work` raises.
-    """
-    lookup_logger.setLevel(logging.ERROR)  # what it warns of, the sub-command says in its own words
-    try:
-        settings, fetcher_cls = _for_a_visit(settings)
-        process = _process(settings)
-    except Exception as error:
-        raise CommandError(f"the project's settings do not work: {error}") from error
-    errand = _Errand(work, fetcher_cls)
-    crawling: Any = process.crawl(_ErrandSpider, errand=errand)
-    if isinstance(crawling, Deferred):
-        crawling.addErrback(lambda failure: errand.cannot_start(failure.value))
-    else:
-        crawling.add_done_callback(lambda task: errand.cannot_start(task.exception()))
-    process.start()
-    if errand.error is not None:
-        raise errand.error
-    if not errand.results:
-        raise KeyboardInterrupt
-    return errand.results[0]
-
-
-def _process(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy; CrawlerProcess runs any reactor
-        return CrawlerProcess(settings)
-    return AsyncCrawlerProcess(settings)
-
-
-def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return a project's settings without what a visit must not do, and the class it fetches robots.txt files with."""
-    settings = settings.copy()
-    settings.setdict(_NOTHING_ELSE, "cmdline")
-    addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
-    settings.set("ADDONS", addons, "cmdline")
-    configured = {name: load_object(name) for name in settings.getdict("DOWNLOADER_MIDDLEWARES")}
-    ours = {name: cls for name, cls in configured.items() if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware)}
-    others = {name: at for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items() if name not in ours}
-    settings.set("DOWNLOADER_MIDDLEWARES", others, "cmdline")
-    return settings, next((cls.fetcher_cls for cls in ours.values()), Fetcher)
