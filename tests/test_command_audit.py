@@ -84,7 +84,11 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     assert "Disallow: /c, (line 4); before: no rule matches" in table[3]
     assert "2 now allowed, 1 now disallowed" in ended.err
     same = run_here("audit", "--urls", "urls.txt", "--diff", "old.txt", "old.txt", cwd=files)
-    assert (same.status, same.out) == (0, "")
+    assert (same.status, same.out.count("\n")) == (0, 1)
+    as_csv = run_here(*arguments[:4], "old.txt", "old.txt", "--format", "csv", cwd=files)
+    assert as_csv.out == (
+        "url,crawler,allowed,rule,line,group,reason,robots_txt,rule_before,line_before,group_before,reason_before\n"
+    )
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:

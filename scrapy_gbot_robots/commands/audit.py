@@ -103,12 +103,21 @@ class Audit:
 
     def take(self, found: Collection[Found]) -> None:
         """Write and count what was found about some URLs."""
-        if found and not self._titled:
-            self._titled = True
-            self._out.write(self._format.head(next(iter(found))[1]))
+        if found:
+            self._write_titles()
         self._out.write(self._format.rows(found))
         self.findings.update([finding for _, finding in found])
         self.disallowed += sum([not finding.verdict.allowed for _, finding in found])
+
+    def finish(self) -> None:
+        """Write what has to be there even where no row is."""
+        if self.urls:
+            self._write_titles()
+
+    def _write_titles(self) -> None:
+        if not self._titled:
+            self._titled = True
+            self._out.write(self._format.titles(compares=self.compares))
 
     @property
     def status(self) -> int:
@@ -159,6 +168,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         err.say(("Interrupted. So far:", "warning"))
         audit.summarise(options.top, err)
         raise
+    audit.finish()
     audit.summarise(options.top, err)
     return audit.status
 

@@ -11,12 +11,11 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..core.rules import Verdict
 from .terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from ..core.rules import Verdict
 
 _MADE = 4096  # verdicts whose part of a row is kept
 
@@ -70,8 +69,8 @@ def _fields(verdict: Verdict) -> dict[str, Any]:
 class Format(Protocol):
     """Turns findings into text; all of it is printable but for the line ends."""
 
-    def head(self, example: Finding) -> str:
-        """Return what stands above the rows; `example` has the fields that all have."""
+    def titles(self, *, compares: bool) -> str:
+        """Return what stands above the rows; `compares` says that each has an older verdict too."""
 
     def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
         """Return one line for each URL and what is said of it."""
@@ -83,8 +82,8 @@ class Table:
     def __init__(self) -> None:
         self._lead: Callable[[Finding], str] = lru_cache(_MADE)(_lead)
 
-    def head(self, example: Finding) -> str:
-        """Return the titles."""
+    def titles(self, *, compares: bool) -> str:
+        """Return the names of the columns."""
         return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
 
     def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
@@ -102,7 +101,7 @@ class JsonLines:
     def __init__(self) -> None:
         self._tail: Callable[[Finding], str] = lru_cache(_MADE)(lambda finding: json.dumps(finding.fields())[1:])
 
-    def head(self, example: Finding) -> str:
+    def titles(self, *, compares: bool) -> str:
         """Return nothing: each line is complete."""
         return ""
 
@@ -117,8 +116,9 @@ class Csv:
     def __init__(self) -> None:
         self._tail: Callable[[Finding], list[str]] = lru_cache(_MADE)(_cells)
 
-    def head(self, example: Finding) -> str:
+    def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
+        example = Finding("", Verdict(True), "", Verdict(True) if compares else None)
         return f"url,{','.join(example.fields())}\n"
 
     def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
