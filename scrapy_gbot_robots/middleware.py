@@ -82,7 +82,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if Origin.of_robots_txt(request.url) is not None:
             return None  # a robots.txt itself is never disallowed (RFC 9309 2.2.2)
         agent = _agent(self._user_agent(request))
-        answer = self._lookup.known(origin, agent)
+        answer = self._lookup.known(origin, agent, request)
         if answer is None or answer.bars_for_now:
             try:
                 answer = await self._holds.wait(self._settled(origin, agent, request))
@@ -102,9 +102,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
         held = False
+        began = time.time()
         while True:
             answer = await self._lookup.ask(origin, agent, request)
-            ends = answer.temporary_since + self._settings.unreachable_wait_secs
+            ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
             now = time.time()
             if not answer.bars_for_now or now >= ends:
                 return answer

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 STORAGES = ("memory", "sqlite", "redis")
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 
@@ -79,7 +80,12 @@ class GbotSettings:
             strict=flag("STRICT", default=False),
             storage=read("STORAGE", "sqlite", _storage, '"memory", "sqlite", "redis" or the dotted path of a class'),
             sqlite_path=read("SQLITE_PATH", None, _sqlite_path, "the path of a file"),
-            redis_url=read("REDIS_URL", settings.get("REDIS_URL") or "redis://localhost:6379/0", _text, "a URL"),
+            redis_url=read(
+                "REDIS_URL",
+                settings.get("REDIS_URL") or "redis://localhost:6379/0",
+                _redis_url,
+                f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}",
+            ),
             cache_size=count("CACHE_SIZE", 10_000, 1),
             max_age_secs=seconds("MAX_AGE_SECS", 86_400),
             unreachable=choice("UNREACHABLE", "google", tuple(LADDERS)),
@@ -105,6 +111,11 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError
     return value
+
+
+def _redis_url(value: object) -> str:
+    url = _text(value)
+    return url if url.startswith(_REDIS_SCHEMES) else _refuse()
 
 
 def _flag(value: object) -> bool:

@@ -24,6 +24,8 @@ NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
+_BYTES_PER_RULE: Final = 200  # besides its pattern
+
 
 class Rule(NamedTuple):
     """An allow or disallow line: `pattern` is its path, percent-escaped (ASCII); `line` counts from 1."""
@@ -87,6 +89,11 @@ class Rules:
         self._unmatched = unmatched
         self.group = group
         self.crawl_delay = crawl_delay
+
+    @property
+    def weight(self) -> int:
+        """Roughly how many bytes of memory these rules take; measured, rounded up."""
+        return sum(_BYTES_PER_RULE + len(rule.pattern) for rule in self._allows + self._disallows)
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
