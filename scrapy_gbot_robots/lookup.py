@@ -23,10 +23,10 @@ from scrapy import signals
 from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
-from .policy.ladder import Policy, decide, renew
+from .policy.ladder import decide, renew
 from .policy.outcome import Fetched
 from .robotparser import GbotRobotParser
-from .signals import robotstxt_known
+from .signals import robotstxt_known, robotstxt_unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -69,9 +69,7 @@ class Lookup:
         self._settings = settings
         self._store = store
         self._fetcher = fetcher
-        self._policy = Policy(
-            unreachable=settings.unreachable, max_age_secs=settings.max_age_secs, soft_404=settings.soft_404
-        )
+        self._policy = settings.policy
         self._held: OrderedDict[Origin, Answer] = OrderedDict()
         self._held_bytes = 0
         self._flights: dict[Origin, _Flight] = {}
@@ -235,6 +233,7 @@ class Lookup:
             self._settings.unreachable,
             answer.state.value,
         )
+        self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
 
     async def _tell(self, origin: Origin, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         send = self._crawler.signals.send_catch_log_async

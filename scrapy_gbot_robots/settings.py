@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path, inside_project
 
-from .policy.ladder import LADDERS
+from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +47,7 @@ class GbotSettings:
     sitemaps: str
     sitemaps_hosts: str
     sitemaps_max: int
+    report: Path | None
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -97,7 +98,13 @@ class GbotSettings:
             sitemaps=choice("SITEMAPS", "feed", ("feed", "collect", "off")),
             sitemaps_hosts=choice("SITEMAPS_HOSTS", "any", ("any", "same-site", "same-host")),
             sitemaps_max=count("SITEMAPS_MAX", 50, 0),
+            report=read("REPORT", None, _optional_path, "the path of a file"),
         )
+
+    @property
+    def policy(self) -> Policy:
+        """What robots.txt files mean over time under these settings."""
+        return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
 
 
 def _text(value: object) -> str:
@@ -150,6 +157,14 @@ def _one_of(names: Sequence[str]) -> Callable[[object], str]:
 def _storage(value: object) -> str:
     name = _text(value)
     return name if name in STORAGES or "." in name else _refuse()
+
+
+def _optional_path(value: object) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise TypeError
+    return Path(value)
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "sitemaps": "feed",
         "sitemaps_hosts": "any",
         "sitemaps_max": 50,
+        "report": None,
     }
 
 
@@ -49,6 +50,7 @@ def test_defaults_are_the_documented_ones() -> None:
         ("META_KEYS", [], ()),
         ("STORAGE", "my.own.Storage", "my.own.Storage"),
         ("SQLITE_PATH", "/var/lib/robots.sqlite", Path("/var/lib/robots.sqlite")),
+        ("REPORT", "robots-report.html", Path("robots-report.html")),
     ],
 )
 def test_values_are_read(name: str, value: object, read_as: object) -> None:

@@ -54,6 +54,7 @@ _GOOGLE: Final[tuple[tuple[str, tuple[str, ...], bool], ...]] = (
     ("Google-Site-Verification", (), False),
 )
 _BY_NAME: Final = {row[0].lower(): row for row in _GOOGLE}
+GOOGLE_NAMES: Final = tuple(row[0] for row in _GOOGLE)
 
 _TOKEN: Final = re.compile(r"[A-Za-z_-]+")
 _PRODUCT: Final = re.compile(r"([A-Za-z_-]+)(?:/\S*)?\Z")
