@@ -12,7 +12,25 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = ["cart", "shop", "item", "search", "p", "q", "blog", "2024", "img", "user", "api", "list", "tag", "a", "b", "c", "new"]
+WORDS = [
+    "cart",
+    "shop",
+    "item",
+    "search",
+    "p",
+    "q",
+    "blog",
+    "2024",
+    "img",
+    "user",
+    "api",
+    "list",
+    "tag",
+    "a",
+    "b",
+    "c",
+    "new",
+]
 
 PEAK = "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')), file=sys.stderr)"
 OURS = f"""

@@ -76,8 +76,10 @@ class Check:
     def group_line(self) -> int | None:
         """The user-agent line that puts the deciding rule, else any, into the group that was used."""
         rule = self.verdict.rule
-        for group in read_groups(self.robotstxt.lines) if self.verdict.group else ():
-            line = group.agents.get(self.verdict.group or "")
+        if self.verdict.group is None:
+            return None
+        for group in read_groups(self.robotstxt.lines):
+            line = group.agents.get(self.verdict.group.encode("ascii"))
             if line is not None and (rule is None or rule in group.rules):
                 return line
         return None
@@ -94,7 +96,7 @@ class Check:
                 ", and there is none for *" if self.who.crawler.heeds_global else ", and it ignores *"
             )
         where = f'"{self.verdict.group}" (line {self.group_line})'
-        if self.verdict.group == grammar.GLOBAL:
+        if self.verdict.group.encode("ascii") == grammar.GLOBAL:
             return f"{where}: {none}"
         if self.verdict.group == self.who.crawler.tokens[0].lower():
             return f"{where}: it names the crawler"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.agents import Crawler as Agent
-    from ..core.robots import SitemapLine
+    from ..core.sitemaps import SitemapLine
     from .terminal import Terminal
     from .visit import Known, Visit
 

@@ -68,66 +68,12 @@ _BOT_WORDS: Final = ("bot", "crawl", "spider", "google")
 
 # Products that browsers name, in lower case. What else a browser-like header names is the crawler.
 _BROWSER: Final = frozenset(
-    [
-        "mozilla",
-        "opera",
-        "applewebkit",
-        "khtml",
-        "gecko",
-        "chrome",
-        "chromium",
-        "safari",
-        "mobile",
-        "version",
-        "firefox",
-        "edge",
-        "edg",
-        "edga",
-        "edgios",
-        "opr",
-        "crios",
-        "fxios",
-        "headlesschrome",
-        "seamonkey",
-        "konqueror",
-        "epiphany",
-        "vivaldi",
-        "yabrowser",
-        "samsungbrowser",
-        "ucbrowser",
-        "ubuntu",
-        "fedora",
-        "debian",
-        "msie",
-        "trident",
-        "presto",
-        "windows",
-        "macintosh",
-        "linux",
-        "android",
-        "iphone",
-        "ipad",
-        "ipod",
-        "cros",
-        "compatible",
-        "like",
-        "build",
-        "web",
-        "minefield",
-        "iceweasel",
-        "palemoon",
-        "waterfox",
-        "electron",
-        "instagram",
-        "fban",
-        "fbav",
-        "whale",
-        "brave",
-        "miuibrowser",
-        "silk",
-        "phantomjs",
-        "qtwebengine",
-    ]
+    """
+    mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg edga edgios opr crios
+    fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser samsungbrowser ucbrowser ubuntu fedora debian
+    msie trident presto windows macintosh linux android iphone ipad ipod cros compatible like build web minefield
+    iceweasel palemoon waterfox electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine
+    """.split()
 )
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import grammar
 from .lines import delay_of
-from .rules import NO_GROUP, Patterns, Rule, Rules
+from .rules import NO_GROUP, NO_PATTERNS, Patterns, Rule, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .lines import Line
+
 
 class Group(NamedTuple):
     """User agents (product tokens in lower case, "*") and the rules they share, in file order.

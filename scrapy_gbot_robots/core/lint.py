@@ -15,8 +15,8 @@ from . import grammar
 from . import remarks as kinds
 from .groups import read_groups
 from .lines import split_lines
+from .matching import directory_of_index, matches
 from .robots import RobotsTxt
-from .rules import directory_of_index, matches
 from .urls import shown
 
 if TYPE_CHECKING:
@@ -174,14 +174,16 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
         if not group.rules:
             for agent, line in group.agents.items():
                 yield _finding(
-                    line, NO_RULES, f'no rules follow: "{agent}" may fetch everything' if agent else "no rules"
+                    line,
+                    NO_RULES,
+                    f'no rules follow: "{agent.decode("ascii")}" may fetch everything' if agent else "no rules",
                 )
     budget = _Budget(_MOST_WORK)
     for numbers, agents in _merged(groups).items():
         budget.spend(_WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers))
         if budget.left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
-            whom = f', for "{agents[0]}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
+            whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
             yield from _on_duplicates(rules)
             yield from _on_shadowed(rules, whom, budget, strict=strict)
         if budget.left <= 0:
@@ -190,13 +192,13 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
             return
 
 
-def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[str]]:
+def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
     """Return which groups are merged, by number, and for which agents (RFC 9309 2.2.1)."""
-    named: dict[str, list[int]] = {}
+    named: dict[bytes, list[int]] = {}
     for number, group in enumerate(groups):
         for agent in group.agents:
             named.setdefault(agent, []).append(number)
-    merged: dict[tuple[int, ...], list[str]] = {}
+    merged: dict[tuple[int, ...], list[bytes]] = {}
     for agent, numbers in named.items():
         if agent:
             merged.setdefault(tuple(numbers), []).append(agent)

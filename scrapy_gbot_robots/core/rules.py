@@ -12,8 +12,8 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .index import Index
 from .grammar import INDEX_PAGE
+from .index import Index
 from .matching import directory_of_index, matches
 from .urls import escape, shown, split_path
 
@@ -29,6 +29,7 @@ NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 _IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
+_BYTES_PER_RULE: Final = 300  # besides its pattern, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
 _MANY_RULES: Final = 1_000  # so many wildcards take as long to be tried as to be indexed
 
@@ -171,7 +172,7 @@ class Rules:
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take; measured, rounded up."""
-        return sum(_BYTES_PER_RULE + len(rule.pattern) for rule in self._allows + self._disallows)
+        return sum(len(each.text) + _BYTES_PER_RULE * len(each.lines) for each in (self._allows, self._disallows))
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
@@ -231,7 +232,9 @@ class Rules:
         if self._questions > _FEW_QUESTIONS or (
             len(self._disallows.lines) > _MANY_RULES and self._disallows.text.count("*") > _MANY_RULES
         ):
-            self._index = Index(self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts())
+            self._index = Index(
+                self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
+            )
             return self.allowed(url)
         path = self._path(url)
         length = self._disallows.longest(path)
