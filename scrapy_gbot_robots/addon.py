@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
 from .middleware import GbotRobotsTxtMiddleware
+from .report import RobotsReport
 from .robotparser import GbotRobotParser
 from .settings import GbotSettings
 from .sitemap_middleware import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as Scrapy 2.14's defaults have it
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
-COMPONENTS = (  # of sitemap discovery
+COMPONENTS = (
+    ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
@@ -30,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Switches the middleware, the parser and sitemap discovery on."""
+    """Switches the middleware, the parser, sitemap discovery and the report on."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` at add-on priority, which is below the project's, the spider's and the command line's.

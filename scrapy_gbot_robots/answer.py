@@ -8,9 +8,12 @@ from .core.rules import Verdict
 from .policy.ladder import Decision, State
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from typing_extensions import Self
 
     from .core.agents import Crawler as Agent
+    from .core.robots import RobotsTxt
     from .core.rules import Rules
     from .core.urls import Origin
     from .policy.entry import Entry
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
 
 _MOST_AGENTS = 16  # whose rules are held at a time; a crawl has one, rarely a few
-_BYTES_EACH = 1000  # a guess of what an answer weighs by itself
-_BYTES_PER_BYTE = 3  # a guess of what the rules of a file weigh, per byte of it
+_CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer that it puts in the future is doubted
+_BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
 
 
 class Answer:
@@ -33,13 +36,17 @@ class Answer:
         temporary: whether it stands in for an answer that could not be had.
         temporary_since: when this crawl first met with that; seconds since the epoch.
         site_available: whether another page of the origin was served meanwhile.
+        given_at: when it was made; seconds since the epoch.
         ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
+        fetched_at: when the definite answer came that it rests on; None if there is none.
         weight: roughly how many bytes of memory this takes.
     """
 
     __slots__ = (
         "_rules",
         "ask_at",
+        "fetched_at",
+        "given_at",
         "origin",
         "refresh_at",
         "site_available",
@@ -51,27 +58,30 @@ class Answer:
         "why",
     )
 
-    def __init__(self, origin: Origin, decision: Decision, status: int | None, temporary_since: float) -> None:
+    def __init__(self, origin: Origin, decision: Decision, status: int | None, now: float) -> None:
         self.origin = origin
         self.state = decision.state
         self.why = decision.why
         self.status = status
         self.temporary = decision.temporary
-        self.temporary_since = temporary_since
+        self.temporary_since = now
         self.site_available = False
+        self.given_at = now
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at
+        self.fetched_at = decision.copy.fetched_at if decision.copy else None
         self.weight = _BYTES_EACH
         self._rules: dict[Agent, Rules] = {}
 
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
-        """The answer that follows from what is known of `origin`; `held` is the one that stood until `now`."""
-        still = held if held is not None and held.temporary and decision.temporary else None
-        answer = cls(origin, decision, _status(entry), still.temporary_since if still else now)
-        answer.site_available = still is not None and still.site_available
-        if held is not None and (held.state, held.ask_at) == (answer.state, answer.ask_at):
-            answer._rules.update(held._rules)  # noqa: SLF001  the same copy, asked for another agent
+        """The answer that follows at `now` from what is known of `origin`; `held` is the one that stood until then."""
+        answer = cls(origin, decision, _status(entry), now)
+        if held is not None and held.temporary and answer.temporary:
+            answer.temporary_since = held.temporary_since
+            answer.site_available = held.site_available
+        if held is not None and held.fetched_at == answer.fetched_at:  # the same robots.txt
+            answer._rules.update(held._rules)  # noqa: SLF001
             answer.weight = held.weight
         return answer
 
@@ -88,16 +98,27 @@ class Answer:
         """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
         return self.temporary and self.state is State.FULL_DISALLOW
 
+    @property
+    def agents(self) -> Collection[Agent]:
+        """Those whose rules it knows."""
+        return self._rules.keys()
+
+    def is_good(self, now: float) -> bool:
+        """Whether it still counts at `now`; one that a clock since set back has put into the future does not."""
+        return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
+
     def knows(self, agent: Agent) -> bool:
         """Whether `verdict` and `allowed` can be asked for `agent`."""
         return self.state is not State.RULES or agent in self._rules
 
-    def learn(self, agent: Agent, rules: Rules, body_bytes: int) -> None:
-        """Keep the rules of one more agent, read from a body of `body_bytes` bytes."""
-        if len(self._rules) >= _MOST_AGENTS:
-            self._rules.clear()
-        self._rules[agent] = rules
-        self.weight += body_bytes * _BYTES_PER_BYTE
+    def learn(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
+        """Keep the rules of more agents; of many, those learnt first make room."""
+        for agent in agents:
+            self._rules.pop(agent, None)
+            self._rules[agent] = robotstxt.rules_for(agent)
+            if len(self._rules) > _MOST_AGENTS:
+                del self._rules[next(iter(self._rules))]
+        self.weight = _BYTES_EACH + sum(rules.weight for rules in self._rules.values())
 
     def allowed(self, url: str, agent: Agent) -> bool:
         """Whether `agent` may fetch `url`, the fast way."""

@@ -6,15 +6,18 @@ here returns what may be awaited wherever it runs.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from twisted.python.failure import Failure
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -95,28 +98,37 @@ class Places:
 
 
 class Background:
-    """Coroutines that run on their own: none is lost to the garbage collector, none outlives the crawl."""
+    """Coroutines that run on their own: none is lost to the garbage collector, none outlives `close`."""
 
     def __init__(self) -> None:
-        self._running: set[Deferred[Any]] = set()
+        self._running: dict[Deferred[None], Turnstile] = {}
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work`; an exception in it is logged."""
+    def start(self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None) -> None:
+        """Run `work`, and call `then` when it has ended in whatever way; an exception in it is logged.
+
+        A coroutine that is cancelled before it began runs not even its `finally`: what must be done stands in `then`.
+        """
         running = deferred_from_coro(work)
-        self._running.add(running)
-        running.addErrback(_log_unless_cancelled)
-        running.addBoth(lambda _: self._running.discard(running))
+        ended = self._running[running] = Turnstile()
+
+        def end(_: object) -> None:
+            self._running.pop(running, None)
+            then()
+            ended.open()
+
+        running.addErrback(_log_unless_cancelled).addBoth(end)
 
     def cancel(self) -> None:
-        """Cancel whatever still runs."""
+        """Cancel whatever still runs. To be called once: cancelling again does not wait for what runs to clean up."""
         for running in list(self._running):
             running.cancel()
 
+    async def ended(self) -> None:
+        """Wait until nothing runs any more."""
+        for ended in list(self._running.values()):
+            await ended.wait()
 
-def _log_unless_cancelled(failure: Any) -> None:
-    import asyncio  # noqa: PLC0415  only the failing path needs it
 
-    from twisted.internet.defer import CancelledError  # noqa: PLC0415
-
-    if not failure.check(CancelledError, asyncio.CancelledError):
+def _log_unless_cancelled(failure: Failure) -> None:
+    if not isinstance(failure.value, (CancelledError, asyncio.CancelledError)):
         logger.error("Unexpected error in background work: %s", failure.value, exc_info=failure.value)

@@ -1,8 +1,14 @@
 """The one place where a crawl learns what an origin's robots.txt says: memory, then storage, then one shared fetch.
 
-However many requests ask about an origin, one look-up is under way for it; it runs on its own, so that a request which
-is cancelled while it waits harms no other. Processes that share a storage share the fetch too: one has the lease, the
-others wait for what it finds. What is kept per origin is an `Answer`; the bodies are in the storage.
+`known` looks into memory, where the `Answer`s of the origins used last are held. What it does not know `ask` gets, by
+one flight per origin for all requests that wait for it:
+
+1. `Store.find`: the storage's entry, if that is good for now; else the lease, if no other process has it;
+2. with the lease: fetch, fold the outcome into the entry (`policy.ladder`), `Store.settle`; without it: wait, go to 1;
+3. read the rules of the agents that ask, tell the crawl by signal, hold the answer, let those who wait go on.
+
+A flight belongs to nobody: a request that is cancelled while it waits harms no other. An answer in use that will soon
+run out is refreshed by the same steps while it goes on to be given; whatever becomes of that, nobody waits for it.
 """
 
 from __future__ import annotations
@@ -17,12 +23,14 @@ from scrapy import signals
 from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
-from .policy.ladder import Policy, State, decide, renew
+from .policy.ladder import decide, renew
 from .policy.outcome import Fetched
 from .robotparser import GbotRobotParser
-from .signals import robotstxt_known
+from .signals import robotstxt_known, robotstxt_unreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -30,26 +38,26 @@ if TYPE_CHECKING:
     from .core.urls import Origin
     from .fetch import Fetcher
     from .policy.entry import Copy, Entry
-    from .policy.ladder import Decision
     from .policy.outcome import Outcome
     from .settings import GbotSettings
     from .store import Store
 
-LEASE_MARGIN_SECS = 5  # a lease outlives the fetch it is for by this much
-LEASE_POLL_SECS = 0.25
-PARSE_IN_THREAD_BYTES = 65_536  # a body over this takes milliseconds to parse
-MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` estimates it
+MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
+READ_IN_THREAD_BYTES = 16 * 2**10  # a body over this takes a millisecond or more to read
+REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
+_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
 
 logger = logging.getLogger(__name__)
 
 
 class _Flight(Turnstile):
-    """A look-up under way, and in the end its answer; None if it was cancelled."""
+    """A look-up under way for the sake of `agents`, and in the end its answer; None if it was cancelled."""
 
-    __slots__ = ("answer",)
+    __slots__ = ("agents", "answer")
 
-    def __init__(self) -> None:
+    def __init__(self, agent: Agent) -> None:
         super().__init__()
+        self.agents = {agent}
         self.answer: Answer | None = None
 
 
@@ -61,38 +69,37 @@ class Lookup:
         self._settings = settings
         self._store = store
         self._fetcher = fetcher
-        self._policy = Policy(
-            unreachable=settings.unreachable, max_age_secs=settings.max_age_secs, soft_404=settings.soft_404
-        )
+        self._policy = settings.policy
         self._held: OrderedDict[Origin, Answer] = OrderedDict()
         self._held_bytes = 0
         self._flights: dict[Origin, _Flight] = {}
         self._background = Background()
+        self._closing = False
 
-    def known(self, origin: Origin, agent: Agent) -> Answer | None:
+    def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
         """The answer for `origin` if it is at hand, good for now, and knows the rules of `agent`."""
         answer = self._held.get(origin)
-        if answer is None or not answer.knows(agent):
-            return None
         now = time.time()
-        if now >= answer.ask_at:
+        if answer is None or not answer.is_good(now) or not answer.knows(agent):
             return None
         self._held.move_to_end(origin)
-        if now >= answer.refresh_at and origin not in self._flights:
-            self._take_off(origin, agent, None)
+        if now >= answer.refresh_at and not self._closing:
+            answer.refresh_at = now + REFRESH_AGAIN_SECS
+            self._background.start(self._refresh(origin, agent, request))
+        self._count("lookup/memory")
         return answer
 
     async def ask(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer:
-        """The answer for `origin`, fetched if need be.
+        """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
 
         Raises:
-            Closing: the crawl began to close meanwhile.
+            Closing: the crawl is closing.
         """
         while True:
-            answer = self.known(origin, agent)
+            answer = self.known(origin, agent, request)
             if answer is not None:
                 return answer
-            flight = self._flights.get(origin) or self._take_off(origin, agent, request)
+            flight = self._join(origin, agent, request)
             await flight.wait()
             if flight.answer is None:
                 raise Closing
@@ -111,109 +118,122 @@ class Lookup:
             held.site_available = True
 
     def abandon(self) -> None:
-        """Give up whatever is under way; who waits for it gets `Closing`."""
-        self._background.cancel()
+        """Give up whatever is under way, and begin nothing more; who waits, or comes, gets `Closing`."""
+        if not self._closing:
+            self._closing = True
+            self._background.cancel()
 
     async def close(self) -> None:
         """Give up whatever is under way, and close the storage."""
         self.abandon()
+        await self._background.ended()
         await self._store.close()
 
-    def _take_off(self, origin: Origin, agent: Agent, request: Request | None) -> _Flight:
-        flight = self._flights[origin] = _Flight()
-        self._background.start(self._fly(origin, agent, request, flight))
+    def _join(self, origin: Origin, agent: Agent, request: Request | None) -> _Flight:
+        flight = self._flights.get(origin)
+        if flight is not None:
+            flight.agents.add(agent)
+            return flight
+        if self._closing:
+            raise Closing
+        flight = self._flights[origin] = _Flight(agent)
+        self._background.start(self._fly(origin, flight, request), then=lambda: self._land(origin, flight))
         return flight
 
-    async def _fly(self, origin: Origin, agent: Agent, request: Request | None, flight: _Flight) -> None:
+    async def _fly(self, origin: Origin, flight: _Flight, request: Request | None) -> None:
         try:
-            entry = await self._entry(origin, request)
-            flight.answer = await self._learn(origin, entry, agent, request)
+            entry = await self._good_entry(origin, request)
+            flight.answer = await self._learn(origin, entry, flight.agents, request)
         except Exception:
+            if self._closing:  # it was cancelled
+                raise
             logger.exception("Looking up %s failed; its pages are not crawled for now", origin.robots_url)
-            self._crawler.stats.inc_value("gbot_robots/errors")
-            flight.answer = Answer.broken(origin, time.time())
-        finally:
-            if flight.answer is not None:
-                self._keep(flight.answer)
-            del self._flights[origin]
-            flight.open()
+            self._count("errors")
+            flight.answer = self._hold(Answer.broken(origin, time.time()))
 
-    async def _entry(self, origin: Origin, request: Request | None) -> Entry | None:
-        """What is known of `origin`: stored, or fetched by this process or another that shares the storage."""
-        key = str(origin)
+    def _land(self, origin: Origin, flight: _Flight) -> None:
+        del self._flights[origin]
+        flight.open()
+
+    async def _good_entry(self, origin: Origin, request: Request | None) -> Entry | None:
+        """What is known of `origin`: stored and good for now, or fetched, be it by another process."""
+        polls = _polls()
         while True:
-            entry = await self._store.get(key)
-            decision = decide(entry, time.time(), self._policy)
-            if time.time() < self._due_at(origin, decision):
-                return entry
-            token = await self._store.lease(key, self._settings.timeout_secs + LEASE_MARGIN_SECS)
-            if token is None:
-                if time.time() < decision.ask_at:
-                    return entry  # another process refreshes it
-                await pause(LEASE_POLL_SECS)
-                continue
-            try:
-                latest = await self._store.get(key)  # what another process may have learnt just before
-                if latest != entry:
-                    continue
-                entry = await self._fetch(origin, entry, request)
-                await self._store.put(key, entry)
-                return entry
-            finally:
-                await self._store.release(key, token)
+            found = await self._store.find(str(origin), self._is_good)
+            if found.leased:
+                self._count("lookup/fetched")
+                return await self._fetch(origin, found.entry, request)
+            if self._is_good(found.entry):
+                self._count("lookup/storage")
+                return found.entry
+            await pause(next(polls))
 
-    def _due_at(self, origin: Origin, decision: Decision) -> float:
-        """When to fetch: an origin that is in use is refreshed ahead of time, one that is just met when it must be."""
-        return decision.refresh_at if origin in self._held else decision.ask_at
+    async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:
+        """Get a new answer for an origin in use, or leave that to the process that is at it; the old one stands."""
+        found = await self._store.find(str(origin), self._is_fresh)
+        if found.leased:
+            self._count("lookup/refreshed")
+            await self._learn(origin, await self._fetch(origin, found.entry, request), [agent], request)
+        elif self._is_fresh(found.entry):
+            await self._learn(origin, found.entry, [agent], request)
+
+    def _is_good(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._policy).ask_at
+
+    def _is_fresh(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._policy).refresh_at
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Entry:
-        outcome = await self._fetcher.fetch(origin, request)
-        self._count(outcome)
-        return renew(entry, outcome, time.time(), self._policy)
+        """Fetch with the lease that `Store.find` gave; if this is cancelled, `Store.close` gives that back."""
+        try:
+            outcome = await self._fetcher.fetch(origin, request)
+            latest = renew(entry, outcome, time.time(), self._policy)
+        except Exception:
+            await self._store.give_up(str(origin))
+            raise
+        await self._store.settle(str(origin), latest)
+        self._count_outcome(outcome)
+        return latest
 
-    def _count(self, outcome: Outcome) -> None:
-        stats = self._crawler.stats
-        stats.inc_value("robotstxt/request_count")
-        stats.inc_value(f"gbot_robots/{type(outcome).__name__.lower()}")
-        if isinstance(outcome, Fetched) and outcome.cut:
-            stats.inc_value("gbot_robots/cut")
-            logger.info("%s is longer than %d bytes; the rest of it is ignored", outcome.url, self._settings.max_bytes)
-        if outcome.status is not None:
-            stats.inc_value("robotstxt/response_count")
-            stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
-
-    async def _learn(self, origin: Origin, entry: Entry | None, agent: Agent, request: Request | None) -> Answer:
-        """Turn what is known into an answer that knows the rules of `agent`, and tell the crawl."""
+    async def _learn(
+        self, origin: Origin, entry: Entry | None, agents: Collection[Agent], request: Request | None
+    ) -> Answer:
+        """Turn what is known into an answer for `agents` and for those that had one; tell the crawl, and hold it."""
+        now = time.time()
         held = self._held.get(origin)
         site_available = held is not None and held.site_available
-        decision = decide(entry, time.time(), self._policy, site_available=site_available)
-        copy = decision.copy if decision.state is State.RULES else None
-        robotstxt = await self._parse(copy.body if copy else b"")
-        answer = Answer.of(origin, entry, decision, held, time.time())
-        if copy is not None:
-            answer.learn(agent, robotstxt.rules_for(agent), len(copy.body))
-        if answer.temporary:
-            self._warn(answer)
+        decision = decide(entry, now, self._policy, site_available=site_available)
+        answer = Answer.of(origin, entry, decision, held, now)
         if decision.copy is not None:
-            await self._tell(origin, robotstxt, answer, request)
-        return answer
+            had_one = held.agents if held is not None else ()
+            robotstxt = await self._read(decision.copy.body, answer, (*had_one, *agents))
+            if held is None or held.fetched_at != answer.fetched_at:
+                await self._tell(origin, robotstxt, answer, request)
+        if answer.temporary and not (held is not None and held.temporary):
+            self._warn(answer)
+        return self._hold(answer)
 
-    async def _parse(self, body: bytes) -> RobotsTxt:
-        def parse() -> RobotsTxt:
-            return RobotsTxt.parse(body, strict=self._settings.strict, max_bytes=self._settings.max_bytes)
-
-        return await run_in_thread(parse) if len(body) > PARSE_IN_THREAD_BYTES else parse()
+    async def _read(self, body: bytes, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
+        """Let `answer` learn the rules of `agents`; off the reactor if that takes long."""
+        robotstxt = RobotsTxt.parse(body, strict=self._settings.strict, max_bytes=self._settings.max_bytes)
+        new = [agent for agent in agents if agent not in answer.agents]
+        if len(body) > READ_IN_THREAD_BYTES:
+            await run_in_thread(answer.learn, robotstxt, new)
+        else:
+            answer.learn(robotstxt, new)
+        return robotstxt
 
     def _warn(self, answer: Answer) -> None:
-        held = self._held.get(answer.origin)
-        if held is None or not held.temporary:
-            logger.warning(
-                "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
-                answer.origin.robots_url,
-                answer.why,
-                self._settings.unreachable,
-                answer.state.value,
-            )
+        logger.warning(
+            "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
+            answer.origin.robots_url,
+            answer.why,
+            self._settings.unreachable,
+            answer.state.value,
+        )
+        self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
 
     async def _tell(self, origin: Origin, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         send = self._crawler.signals.send_catch_log_async
@@ -222,7 +242,7 @@ class Lookup:
         if robots_parsed is not None and request is not None:
             await send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
-    def _keep(self, answer: Answer) -> None:
+    def _hold(self, answer: Answer) -> Answer:
         """Hold `answer`, and let go of those that were not used for the longest time."""
         old = self._held.pop(answer.origin, None)
         self._held_bytes += answer.weight - (old.weight if old is not None else 0)
@@ -230,3 +250,26 @@ class Lookup:
         while len(self._held) > self._settings.cache_size or (self._held_bytes > MOST_BYTES and len(self._held) > 1):
             _, gone = self._held.popitem(last=False)
             self._held_bytes -= gone.weight
+        return answer
+
+    def _count(self, name: str) -> None:
+        self._crawler.stats.inc_value(f"gbot_robots/{name}")
+
+    def _count_outcome(self, outcome: Outcome) -> None:
+        stats = self._crawler.stats
+        stats.inc_value("robotstxt/request_count")
+        self._count(type(outcome).__name__.lower())
+        if isinstance(outcome, Fetched) and outcome.cut:
+            self._count("cut")
+            logger.info("%s is longer than %d bytes; the rest of it is ignored", outcome.url, self._settings.max_bytes)
+        if outcome.status is not None:
+            stats.inc_value("robotstxt/response_count")
+            stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
+
+
+def _polls() -> Iterator[float]:
+    """Pauses in seconds that grow to a bound: what is fetched fast is seen soon, what takes long is not asked often."""
+    secs = _FIRST_POLL_SECS
+    while True:
+        yield secs
+        secs = min(2 * secs, _LONGEST_POLL_SECS)

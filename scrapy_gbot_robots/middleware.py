@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.http import Headers, TextResponse
+from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
-from scrapy.utils.python import without_none_values
 
 from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
@@ -35,6 +34,7 @@ from .robotparser import GbotRobotParser
 from .settings import GbotSettings
 from .signals import request_forbidden
 from .store import Store, driver_for
+from .user_agent import of_project
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -66,6 +66,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
         self._sent_by_default: str | None = None  # known once there is a spider
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
 
@@ -88,7 +89,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if asks_for_robots_txt and request.method != "GET":
             return None
         agent = _agent(self._user_agent(request))
-        answer = self._lookup.known(origin, agent)
+        answer = self._lookup.known(origin, agent, request)
         if answer is None or answer.bars_for_now:
             try:
                 answer = await self._holds.wait(self._settled(origin, agent, request))
@@ -110,9 +111,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
         held = False
+        began = time.time()
         while True:
             answer = await self._lookup.ask(origin, agent, request)
-            ends = answer.temporary_since + self._settings.unreachable_wait_secs
+            ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
             now = time.time()
             if not answer.bars_for_now or now >= ends or (answer.status is None and request.meta.get(PROBE)):
                 return answer
@@ -135,7 +137,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise UnreachableRobotsTxt(answer.origin, answer.why)
         request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
         headers = {"Content-Type": "text/plain; charset=utf-8"}
-        return TextResponse(request.url, status, headers, body, flags=[ANSWERED], request=request)
+        flags = [ANSWERED, answer.state.value]
+        return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
     def _user_agent(self, request: Request) -> str:
         """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""
@@ -145,7 +148,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if sent:
             return sent.decode("latin-1")
         if self._sent_by_default is None:
-            self._sent_by_default = _default_user_agent(self.crawler)
+            self._sent_by_default = of_project(self.crawler.settings, self.crawler.spider).text
         return self._sent_by_default
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
@@ -176,6 +179,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise ForbiddenByRobotsTxt(verdict, origin)
         return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: True})
 
+    def _spider_opened(self, spider: Spider) -> None:
+        hint = of_project(self.crawler.settings, spider).hint
+        if hint is not None:
+            logger.warning("%s", hint, extra={"spider": spider})
+
     async def _spider_closed(self) -> None:
         await self._lookup.close()
 
@@ -189,15 +197,6 @@ def _is_own_trouble(response: Response) -> bool:
 @lru_cache(maxsize=256)
 def _agent(user_agent: str) -> Agent:
     return Agent.of(user_agent)
-
-
-def _default_user_agent(crawler: Crawler) -> str:
-    """What a request without a User-Agent of its own is sent with, as Scrapy's later middlewares decide it."""
-    settings = crawler.settings
-    by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
-    if by_default_headers:
-        return by_default_headers.decode("latin-1")
-    return str(getattr(crawler.spider, "user_agent", None) or settings["USER_AGENT"] or "")
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

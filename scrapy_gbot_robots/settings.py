@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path, inside_project
 
-from .policy.ladder import LADDERS
+from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 STORAGES = ("memory", "sqlite", "redis")
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 
@@ -46,6 +47,7 @@ class GbotSettings:
     sitemaps: str
     sitemaps_hosts: str
     sitemaps_max: int
+    report: Path | None
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -78,7 +80,12 @@ class GbotSettings:
             strict=flag("STRICT", default=False),
             storage=read("STORAGE", "sqlite", _storage, '"memory", "sqlite", "redis" or the dotted path of a class'),
             sqlite_path=read("SQLITE_PATH", None, _sqlite_path, "the path of a file"),
-            redis_url=read("REDIS_URL", settings.get("REDIS_URL") or "redis://localhost:6379/0", _text, "a URL"),
+            redis_url=read(
+                "REDIS_URL",
+                settings.get("REDIS_URL") or "redis://localhost:6379/0",
+                _redis_url,
+                f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}",
+            ),
             cache_size=count("CACHE_SIZE", 10_000, 1),
             max_age_secs=seconds("MAX_AGE_SECS", 86_400),
             unreachable=choice("UNREACHABLE", "google", tuple(LADDERS)),
@@ -91,13 +98,24 @@ class GbotSettings:
             sitemaps=choice("SITEMAPS", "feed", ("feed", "collect", "off")),
             sitemaps_hosts=choice("SITEMAPS_HOSTS", "any", ("any", "same-site", "same-host")),
             sitemaps_max=count("SITEMAPS_MAX", 50, 0),
+            report=read("REPORT", None, _optional_path, "the path of a file"),
         )
+
+    @property
+    def policy(self) -> Policy:
+        """What robots.txt files mean over time under these settings."""
+        return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError
     return value
+
+
+def _redis_url(value: object) -> str:
+    url = _text(value)
+    return url if url.startswith(_REDIS_SCHEMES) else _refuse()
 
 
 def _flag(value: object) -> bool:
@@ -139,6 +157,14 @@ def _one_of(names: Sequence[str]) -> Callable[[object], str]:
 def _storage(value: object) -> str:
     name = _text(value)
     return name if name in STORAGES or "." in name else _refuse()
+
+
+def _optional_path(value: object) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise TypeError
+    return Path(value)
 
 
 def _words(value: object) -> tuple[str, ...]:

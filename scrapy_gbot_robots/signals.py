@@ -5,6 +5,9 @@ origin says, be it freshly fetched or from storage: `origin` is an `Origin`, `ro
 when there is none), `answer` the `Answer` that requests of this origin get, and `request` the request that made the
 crawl ask, or None.
 
+`robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin cannot be had and something stands in
+for it; once until it can be had again.
+
 `request_forbidden(request, error)` is sent when a request is kept back: `error` is the `ForbiddenByRobotsTxt` that its
 errback gets, with the verdict.
 
@@ -17,4 +20,5 @@ one that returns False or raises IgnoreRequest vetoes it. Handlers may be corout
 
 request_forbidden = object()
 robotstxt_known = object()
+robotstxt_unreachable = object()
 sitemap_found = object()

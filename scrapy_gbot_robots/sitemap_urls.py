@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import tldextract
 
-    from .core.robots import SitemapLine
+    from .core.sitemaps import SitemapLine
 
 MOST_URL_CHARS = 8192  # of a URL as written; sitemaps.org ends at 2,048
 MOST_LEVELS = 3  # of indexes above a sitemap; sitemaps.org has one

@@ -1,20 +1,28 @@
 """The storage as a crawl uses it: off the reactor, and never in the crawl's way.
 
-Calls of a driver that may wait for a disk or a network run in a thread. When a driver fails, that is said once, and the
-crawl goes on from memory; the driver is tried again now and then and taken up again when it answers.
+What a driver does may take as long as a disk or a network: it is called in threads, and what belongs together at once.
+When a driver fails, that is said once and the crawl goes on from memory. The driver is tried again now and then, by
+nobody who would have to wait for it; when it answers it is given what was learnt meanwhile, and used again.
+
+The leases that the crawl holds are remembered here: prolonged as long as the process lives, so that they can be short
+and end soon when it dies, and given back at the latest when the crawl ends.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import CancelledError
 
-from .concurrency import run_in_thread
+from .concurrency import Background, pause, run_in_thread
 from .storage.base import StorageError
-from .storage.memory import MemoryStorage
+from .storage.memory import MAX_ENTRIES, MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +36,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-TRY_AGAIN_SECS = 30
+LEASE_SECS = 15.0  # after the death of its holder another process takes over
+TRY_AGAIN_SECS = 30.0
 
 logger = logging.getLogger(__name__)
 
@@ -40,30 +49,42 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
         NameError, ImportError: the storage's class or its driver is not installed.
     """
     if settings.storage == "memory" or (settings.storage == "sqlite" and settings.sqlite_path is None):
-        return MemoryStorage
+        return partial(MemoryStorage, max_entries=max(settings.cache_size, MAX_ENTRIES))
     if settings.storage == "sqlite":
         from .storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
 
         path = settings.sqlite_path
         assert path is not None  # noqa: S101  for the type checker
-        return lambda: SqliteStorage(path, max_body=settings.max_bytes, tell=logger.warning)
+        return partial(SqliteStorage, path, max_body=settings.max_bytes, tell=logger.warning)
     if settings.storage == "redis":
         from .storage.redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
 
-        return lambda: RedisStorage(settings.redis_url, max_body=settings.max_bytes)
+        return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
     storage_cls: Any = load_object(settings.storage)
-    return lambda: build_from_crawler(storage_cls, crawler) if crawler is not None else storage_cls()
+    return partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
+
+
+class Found(NamedTuple):
+    """What the storage has for an origin, and whether this process has now to fetch it: then `settle` or `give_up`."""
+
+    entry: Entry | None
+    leased: bool
 
 
 class Store:
-    """Entries by origin, for coroutines. Nothing here raises because a storage is in trouble."""
+    """Entries by origin, for coroutines of one reactor. Nothing here raises because a storage is in trouble."""
 
     def __init__(self, opens: Callable[[], Storage], stats: StatsCollector) -> None:
         self._opens = opens
         self._stats = stats
-        self._driver: Storage | None = opens() if opens is MemoryStorage else None
+        self._driver: Storage | None = None
+        self._opening = Lock()
         self._instead: MemoryStorage | None = None  # while the driver is in trouble
         self._try_again_at = 0.0
+        self._leases: dict[str, str] = {}  # origin -> token; threads put into it, too
+        self._prolonging = False
+        self._background = Background()
+        self._closed = False
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
@@ -73,50 +94,137 @@ class Store:
         """Keep `entry` as that of `origin`."""
         await self._call(lambda driver: driver.put(origin, entry))
 
-    async def lease(self, origin: str, secs: float) -> str | None:
-        """A token if this process may fetch for `origin` for the next `secs` seconds; None while another one may."""
-        return await self._call(lambda driver: driver.lease(origin, secs))
+    async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
+        """The entry of `origin`; where it is not good, the right to fetch as well, unless another process has it.
 
-    async def release(self, origin: str, token: str) -> None:
-        """Give back what `lease` gave."""
+        `is_good` is called in a thread.
+        """
+        found = await self._call(lambda driver: self._find(driver, origin, is_good))
+        if found.leased and not self._prolonging:
+            self._prolonging = True
+            self._background.start(self._prolong())
+        return found
+
+    async def settle(self, origin: str, entry: Entry) -> None:
+        """Keep what was fetched with the right that `find` gave, and give that back."""
+
+        def act(driver: Storage) -> None:
+            driver.put(origin, entry)
+            driver.release(origin, self._leases.pop(origin, ""))
+
+        await self._call(act)
+
+    async def give_up(self, origin: str) -> None:
+        """Give back the right that `find` gave."""
+        token = self._leases.pop(origin, "")
         await self._call(lambda driver: driver.release(origin, token))
 
     async def close(self) -> None:
-        """Close the driver."""
-        if self._driver is not None:
-            driver, self._driver = self._driver, None
-            try:
-                await self._off_the_reactor(driver, driver.close)
-            except StorageError as error:
-                logger.warning("Closing the robots.txt storage failed: %s", error)
+        """Give back the rights that are left, and close the driver."""
+        self._closed = True
+        self._background.cancel()
+        await self._background.ended()
+        await run_in_thread(self._close)
+
+    def _find(self, driver: Storage, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
+        entry = driver.get(origin)
+        if is_good(entry):
+            return Found(entry, leased=False)
+        token = driver.lease(origin, LEASE_SECS)
+        if token is None:
+            return Found(entry, leased=False)
+        latest = driver.get(origin)  # who had the lease just before may have put something better
+        self._leases[origin] = token
+        if is_good(latest) or self._closed:
+            driver.release(origin, self._leases.pop(origin))
+            return Found(latest, leased=False)
+        return Found(latest, leased=True)
+
+    async def _prolong(self) -> None:
+        def act(driver: Storage) -> None:
+            for origin, token in list(self._leases.items()):
+                driver.prolong(origin, token, LEASE_SECS)
+
+        try:
+            while self._leases:
+                await pause(LEASE_SECS / 3)
+                await self._call(act)
+        finally:
+            self._prolonging = False
 
     async def _call(self, act: Callable[[Storage], _T]) -> _T:
-        if self._instead is not None and time.monotonic() < self._try_again_at:
+        """Let `act` use the driver, or memory while that is in trouble."""
+        if self._instead is not None:
+            if time.monotonic() >= self._try_again_at and not self._closed:
+                self._try_again_at = math.inf  # one try at a time
+                self._background.start(self._try_again(self._instead))
             return act(self._instead)
         try:
-            if self._driver is None:
-                self._driver = await run_in_thread(self._opens)
-            driver = self._driver
-            result = await self._off_the_reactor(driver, lambda: act(driver))
-        except StorageError as error:
+            if isinstance(self._driver, MemoryStorage):
+                return act(self._driver)
+            return await run_in_thread(self._use_driver, act)
+        except CancelledError:  # an Exception, unlike asyncio's own
+            raise
+        except Exception as error:  # a driver of the user's may raise anything
             return act(self._fall_back(error))
+
+    def _use_driver(self, act: Callable[[Storage], _T]) -> _T:
+        """In a thread: let `act` use the driver, unless that failed for others while this call waited for a thread."""
         if self._instead is not None:
-            self._instead = None
-            logger.info("The robots.txt storage answers again and is used again")
-        return result
+            raise StorageError("it failed a moment ago")
+        return act(self._opened())
 
-    @staticmethod
-    async def _off_the_reactor(driver: Storage, act: Callable[[], _T]) -> _T:
-        return act() if isinstance(driver, MemoryStorage) else await run_in_thread(act)
+    def _opened(self) -> Storage:
+        with self._opening:
+            if self._driver is None:
+                self._driver = self._opens()
+            return self._driver
 
-    def _fall_back(self, error: StorageError) -> MemoryStorage:
+    def _fall_back(self, error: Exception) -> MemoryStorage:
         self._stats.inc_value("gbot_robots/storage/errors")
-        self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
         if self._instead is None:
             self._instead = MemoryStorage()
+            self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
             logger.warning(
-                "The robots.txt storage failed; robots.txt files are kept in memory, by this process alone, until it "
-                "answers again: %s",
+                "The robots.txt storage failed. Until it answers again this process keeps robots.txt files in memory, "
+                "for itself: %s",
                 error,
+                exc_info=None if isinstance(error, StorageError) else error,
             )
         return self._instead
+
+    async def _try_again(self, instead: MemoryStorage) -> None:
+        try:
+            await run_in_thread(self._hand_over, instead)
+        except Exception:  # as above; that it fails was said
+            self._stats.inc_value("gbot_robots/storage/errors")
+            self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
+        else:
+            self._instead = None
+            logger.info("The robots.txt storage answers again and is used again")
+
+    def _hand_over(self, instead: MemoryStorage) -> None:
+        """In a thread: give the driver what it does not know, or not as lately."""
+        driver = self._opened()
+        driver.get("")  # whether it answers, even if there is nothing to give
+        for origin in instead.origins():
+            ours, theirs = instead.get(origin), driver.get(origin)
+            if ours is not None and _fetched_at(ours) >= _fetched_at(theirs):
+                driver.put(origin, ours)
+
+    def _close(self) -> None:
+        with self._opening:
+            driver = self._driver
+        if driver is None:
+            return
+        try:
+            if self._instead is None:
+                for origin, token in list(self._leases.items()):
+                    driver.release(origin, token)
+            driver.close()
+        except Exception as error:  # as above
+            logger.warning("Closing the robots.txt storage failed: %s", error)
+
+
+def _fetched_at(entry: Entry | None) -> float:
+    return entry.copy.fetched_at if entry is not None and entry.copy is not None else 0.0

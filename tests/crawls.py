@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import pytest_twisted
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerRunner
+from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred, maybeDeferred
 
 if TYPE_CHECKING:
@@ -36,6 +38,16 @@ def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, No
     """Let a test be a coroutine that awaits crawls."""
     run: Callable[_P, None] = pytest_twisted.ensureDeferred(test)
     return run
+
+
+def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
+    """Let a test be a coroutine that awaits what a coroutine of Scrapy's may await in this reactor."""
+
+    @wraps(test)
+    async def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        await deferred_from_coro(test(*args, **kwargs))
+
+    return in_reactor(run)
 
 
 class Pages(Spider):

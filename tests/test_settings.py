@@ -35,6 +35,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "sitemaps": "feed",
         "sitemaps_hosts": "any",
         "sitemaps_max": 50,
+        "report": None,
     }
 
 
@@ -49,6 +50,7 @@ def test_defaults_are_the_documented_ones() -> None:
         ("META_KEYS", [], ()),
         ("STORAGE", "my.own.Storage", "my.own.Storage"),
         ("SQLITE_PATH", "/var/lib/robots.sqlite", Path("/var/lib/robots.sqlite")),
+        ("REPORT", "robots-report.html", Path("robots-report.html")),
     ],
 )
 def test_values_are_read(name: str, value: object, read_as: object) -> None:
@@ -72,7 +74,8 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", [7], "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
-        ("REDIS_URL", "", "a URL"),
+        ("REDIS_URL", "", "a URL that begins with redis:// or rediss:// or unix://"),
+        ("REDIS_URL", "localhost:6379", "a URL that begins with redis:// or rediss:// or unix://"),
     ],
 )
 def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:

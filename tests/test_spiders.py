@@ -21,7 +21,7 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.settings import default_settings
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots import RobotsSitemapSpider, sitemap_reader, spiders
+from scrapy_gbot_robots import RobotsSitemapSpider, sitemap_reader
 from scrapy_gbot_robots.meta import LISTED
 
 from .crawls import crawl, in_reactor, stats
@@ -85,7 +85,7 @@ async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> Non
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
         assert host_stats(crawler) == {"listed": 3, "without": 1, "unreachable": 1}
-        assert without(crawler) == {bare.url(): "robots.txt is HTTP 404", ill.url(): "HTTP 503"}
+        assert without(crawler) == {bare.url(): "its robots.txt is HTTP 404", ill.url(): "its robots.txt is HTTP 503"}
         counted = sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (15, 14, 2)
         assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
@@ -125,12 +125,21 @@ async def test_sitemap_is_guessed_where_none_is_listed(page: bytes | Reply, craw
         assert "failed" not in sitemap_stats(crawler)
 
 
+@pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
+@in_reactor
+async def test_server_error_that_says_not_found_is_no_robots_txt(addon: bool) -> None:
+    with Site({"/robots.txt": Reply(500, b"<title>Page not found</title>"), "*": b"ok"}) as site:
+        site.pages["/sitemap.xml"] = xml(urlset(site.url("/1")))
+        crawler = await crawl(Hosts, addon=addon, hosts=[site.url()], guess=True)
+        assert set(parsed(crawler)) == {site.url("/1")}
+
+
 @in_reactor
 async def test_host_whose_lines_are_all_bad_has_no_sitemap() -> None:
     with Site({"/robots.txt": b"Sitemap: /s.xml"}) as site:
         crawler = await crawl(Hosts, hosts=[site.url()])
         assert without(crawler) == {
-            site.url(): "its robots.txt lists none that can be used (line 1: no absolute URL with a host: /s.xml)"
+            site.url(): "its robots.txt lists none that can be used: line 1: no absolute URL with a host: /s.xml"
         }
 
 
@@ -283,10 +292,7 @@ async def test_robots_txt_may_be_asked_for_by_the_spiders_own_start(site: Site) 
 
 
 @in_reactor
-async def test_hosts_come_from_a_file_no_faster_than_they_answer(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spiders, "MOST_ASKED", 2)
+async def test_hosts_come_from_a_file_no_faster_than_they_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
@@ -295,7 +301,7 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         path = tmp_path_factory.mktemp("hosts") / "hosts.txt"
         lines = ["# six", *(f"127.0.0.1:{site.port}  # a comment" for site in sites), "", "no host", sites[0].url()]
         path.write_text("\n".join(lines))
-        crawler = await crawl(Hosts, hosts_file=str(path))
+        crawler = await crawl(Hosts, hosts_file=str(path), most_asked="2")
         assert set(parsed(crawler)) == {site.url("/page") for site in sites}
         assert host_stats(crawler) == {"listed": 6, "invalid": 1}
         assert list(without(crawler)) == ["no host"]
@@ -398,7 +404,10 @@ async def test_sitemap_with_more_than_it_may_have_is_counted_and_used_as_far_as_
         ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
         ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
-        ({"hosts": "a.com", "progress_secs": "often"}, "could not convert"),
+        ({"hosts": "a.com", "progress_secs": "often"}, "progress_secs must be a number >= 0, got 'often'"),
+        ({"hosts": "a.com", "progress_secs": "-1"}, "progress_secs must be a number >= 0, got '-1'"),
+        ({"hosts": "a.com", "most_asked": 0}, "most_asked must be a number >= 1, got 0"),
+        ({"hosts": "a.com", "most_asked": "inf"}, "most_asked must be a number >= 1, got 'inf'"),
     ],
 )
 def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> None:

@@ -8,7 +8,10 @@ crawlers and user-triggered fetchers, as of September 2026.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .grammar import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,76 +57,23 @@ _GOOGLE: Final[tuple[tuple[str, tuple[str, ...], bool], ...]] = (
     ("Google-Site-Verification", (), False),
 )
 _BY_NAME: Final = {row[0].lower(): row for row in _GOOGLE}
+GOOGLE_NAMES: Final = tuple(row[0] for row in _GOOGLE)
 
-_TOKEN: Final = re.compile(r"[A-Za-z_-]+")
-_PRODUCT: Final = re.compile(r"([A-Za-z_-]+)(?:/\S*)?\Z")
-_COMMENT: Final = re.compile(r"\(([^()]*)\)")
+_TOKEN: Final = r"[A-Za-z_-]+"
+_PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
+_COMMENT: Final = r"\(([^()]*)\)"
 _COMPATIBLE: Final = "compatible"
 _MAX_HEADER: Final = 1_000  # characters of a header that are looked at
 _BOT_WORDS: Final = ("bot", "crawl", "spider", "google")
 
 # Products that browsers name, in lower case. What else a browser-like header names is the crawler.
 _BROWSER: Final = frozenset(
-    [
-        "mozilla",
-        "opera",
-        "applewebkit",
-        "khtml",
-        "gecko",
-        "chrome",
-        "chromium",
-        "safari",
-        "mobile",
-        "version",
-        "firefox",
-        "edge",
-        "edg",
-        "edga",
-        "edgios",
-        "opr",
-        "crios",
-        "fxios",
-        "headlesschrome",
-        "seamonkey",
-        "konqueror",
-        "epiphany",
-        "vivaldi",
-        "yabrowser",
-        "samsungbrowser",
-        "ucbrowser",
-        "ubuntu",
-        "fedora",
-        "debian",
-        "msie",
-        "trident",
-        "presto",
-        "windows",
-        "macintosh",
-        "linux",
-        "android",
-        "iphone",
-        "ipad",
-        "ipod",
-        "cros",
-        "compatible",
-        "like",
-        "build",
-        "web",
-        "minefield",
-        "iceweasel",
-        "palemoon",
-        "waterfox",
-        "electron",
-        "instagram",
-        "fban",
-        "fbav",
-        "whale",
-        "brave",
-        "miuibrowser",
-        "silk",
-        "phantomjs",
-        "qtwebengine",
-    ]
+    """
+    mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg edga edgios opr crios
+    fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser samsungbrowser ucbrowser ubuntu fedora debian
+    msie trident presto windows macintosh linux android iphone ipad ipod cros compatible like build web minefield
+    iceweasel palemoon waterfox electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine
+    """.split()
 )
 
 
@@ -160,6 +110,19 @@ class Crawler(NamedTuple):
         return not self.tokens and not self.heeds_global
 
 
+@lru_cache(maxsize=1_000, typed=True)
+def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
+    """Return whose groups to look for, in this order: tokens in lower case, and "*" last if it is heeded at all.
+
+    A product token or header stands for its one token, then "*"; nothing is returned for who ignores robots.txt.
+    """
+    if not isinstance(user_agent, Crawler):
+        token = product_token(user_agent)
+        user_agent = Crawler(token, (token,) if token else ())
+    tokens = tuple(token.lower().encode("ascii", "replace") for token in user_agent.tokens if token)
+    return (*tokens, GLOBAL) if user_agent.heeds_global else tokens
+
+
 def product_token(user_agent: str | bytes) -> str:
     """Return the product token in a User-Agent header, "" if there is none; a token alone is itself.
 
@@ -185,7 +148,7 @@ def _as_text(user_agent: str | bytes) -> str:
 
 
 def _leading_token(text: str) -> str:
-    token = _TOKEN.match(text.lstrip())
+    token = re.match(_TOKEN, text.lstrip())
     return token[0] if token else ""
 
 
@@ -193,7 +156,7 @@ def _crawler_in(header: str) -> str:
     """Return the token that does not belong to a browser, in the order of how surely it names the crawler."""
     if "/" not in header and "(" not in header:
         return "" if _leading_token(header).lower() in _BROWSER else _leading_token(header)
-    comments = _COMMENT.findall(header)
+    comments = re.findall(_COMMENT, header)
     return (
         next(_after_compatible(comments), "")
         or _unless_browser(_leading_token(header))
@@ -219,15 +182,15 @@ def _in_comments(comments: list[str]) -> Iterator[str]:
     """In "(X11; Linux x86_64; Bot/1.0)" and "(Bot/0.1; +url)": Bot."""
     for comment in comments:
         for item in comment.split(";"):
-            product = _PRODUCT.match(item.strip())
+            product = re.match(_PRODUCT, item.strip())
             if product and _unless_browser(product[1]) and ("/" in item or _sounds_like_bot(product[1])):
                 yield product[1]
 
 
 def _beside_comments(header: str) -> Iterator[str]:
     """In "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/49.0 Safari/537.36 Bot/1.0": Bot."""
-    for word in _COMMENT.sub(" ", header).split():
-        product = _PRODUCT.match(word)
+    for word in re.sub(_COMMENT, " ", header).split():
+        product = re.match(_PRODUCT, word)
         if product and _unless_browser(product[1]):
             yield product[1]
 

@@ -60,10 +60,12 @@ MAX_LINE_BYTES: Final = 16_663  # Google's parser: eight times a URL of 2,083 by
 
 INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it also allows its directory
 
-# RFC 9309 2.2.1: a product token is letters, "-" and "_"; Google's page: text after it in a user-agent line is ignored.
-_TOKEN = re.compile(rb"[A-Za-z_-]*")
-GLOBAL: Final = "*"
-_SPACE: Final = b" \t\n\v\f\r"
+# RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
+# "*" is a star alone or one that white space follows (Google's parser).
+GLOBAL: Final = b"*"
+SPACE: Final = b" \t\v\f\r"  # what is white space within a line, as for bytes.strip()
+AGENT: Final = rb"\*(?=[%b\n#]|\Z)|[A-Za-z_-]*" % SPACE
+_AGENT: Final = re.compile(AGENT)
 
 
 def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
@@ -79,13 +81,7 @@ def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
     return (UNUSED if lower in UNUSED_FIELDS else UNKNOWN), False
 
 
-def agent_of(value: bytes) -> str:
-    """Return whom a user-agent line names: "*", a product token in lower case, or "" for nobody.
-
-    "*" is a star alone or one that white space follows (Google's parser); all other values are cut at the first byte
-    that no product token has (Google's page: "googlebot/1.2" and "googlebot*" both equal "googlebot").
-    """
-    if value[:1] == b"*":
-        return GLOBAL if value[1:2] in _SPACE else ""
-    token = _TOKEN.match(value)
-    return token[0].decode("ascii").lower() if token else ""
+def agent_of(value: bytes) -> bytes:
+    """Return whom a user-agent line names: "*", a product token in lower case, or nobody, which is empty."""
+    found = _AGENT.match(value)
+    return found[0].lower() if found else b""

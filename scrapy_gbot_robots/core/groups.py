@@ -7,30 +7,27 @@ Source: RFC 9309 2.2.1 and Google's page ("Grouping of lines and rules", "Order 
 
 from __future__ import annotations
 
-import re
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import grammar
-from .rules import Rule
+from .lines import delay_of
+from .rules import NO_GROUP, NO_PATTERNS, Patterns, Rule, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from .lines import Line
-
-_SECONDS = re.compile(rb"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 
 
 class Group(NamedTuple):
     """User agents (product tokens in lower case, "*") and the rules they share, in file order.
 
-    `delays` are the crawl delays in seconds of those agents for whom the group has one.
+    `agents` has the line that first names each; `delays` the crawl delay in seconds of those that have one.
     """
 
-    agents: dict[str, int]  # each with the line that first names it here
+    agents: dict[bytes, int]
     rules: list[Rule]
-    delays: dict[str, float]
+    delays: dict[bytes, float]
 
 
 def read_groups(lines: Iterable[Line]) -> list[Group]:
@@ -47,16 +44,31 @@ def read_groups(lines: Iterable[Line]) -> list[Group]:
             continue
         elif line.kind in {grammar.ALLOW, grammar.DISALLOW}:
             group.rules.append(Rule(line.kind == grammar.ALLOW, line.value.decode("ascii"), line.number))
-        elif line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY:
-            delay = _seconds(line.value)
+        else:
+            delay = delay_of(line)
             if delay is not None:
                 for agent in group.agents:
                     group.delays.setdefault(agent, delay)
     return groups
 
 
-def _seconds(value: bytes) -> float | None:
-    if not _SECONDS.fullmatch(value):
-        return None
-    seconds = float(value)
-    return seconds if isfinite(seconds) else None
+def rules_of(groups: list[Group], agents: Sequence[bytes], *, strict: bool) -> Rules:
+    """Return the merged rules for the first of `agents` that one of `groups` is for."""
+    for agent in agents:
+        merged = [group for group in groups if agent in group.agents]
+        if merged:
+            rules = [rule for group in merged for rule in group.rules]
+            return Rules(
+                _patterns([rule for rule in rules if rule.allow]),
+                _patterns([rule for rule in rules if not rule.allow]),
+                agent.decode("ascii"),
+                next((group.delays[agent] for group in merged if agent in group.delays), None),
+                strict,
+            )
+    return Rules(unmatched=NO_GROUP)
+
+
+def _patterns(rules: list[Rule]) -> Patterns:
+    if not rules:
+        return NO_PATTERNS
+    return Patterns.of([rule.pattern.encode("ascii") for rule in rules], [rule.line for rule in rules])

@@ -7,6 +7,8 @@ Source: RFC 9309 2.2, Google's page ("File format", "Syntax"), and Google's pars
 
 from __future__ import annotations
 
+import re
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import grammar
@@ -14,6 +16,8 @@ from .urls import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_CR, _NUL = b"\r\0"  # `13 in body` is much faster than `b"\r" in body`
 
 
 class Line(NamedTuple):
@@ -33,31 +37,58 @@ class Line(NamedTuple):
 def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
     """Yield each line of `body`, the text after the last line end included, be it empty."""
     for number, raw in enumerate(split_lines(body), 1):
-        yield _read_line(number, raw, strict)
+        yield read_line(number, raw, strict=strict)
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """Split at CR LF, CR and LF and at nothing else; a byte-order mark, or its beginning, is no part of the first line."""
-    text = body[_bom_length(body) :]
+    """Split at CR LF, CR and LF and at nothing else; a byte-order mark is no part of the first line."""
+    text = without_bom(body)
     lines = text.splitlines()  # of bytes: unlike str.splitlines it knows no other line end
     if not lines or text.endswith((b"\n", b"\r")):
         lines.append(b"")
     return lines
 
 
-def _bom_length(body: bytes) -> int:
-    length = 0
-    while length < len(grammar.BOM) and body[length : length + 1] == grammar.BOM[length : length + 1]:
+def without_bom(body: bytes) -> bytes:
+    """Return `body` without the byte-order mark, or the beginning of one, that it begins with."""
+    if not body.startswith(grammar.BOM[:1]):
+        return body
+    length = 1
+    while length < len(grammar.BOM) and body.startswith(grammar.BOM[: length + 1]):
         length += 1
-    return length
+    return body[length:]
 
 
-def _read_line(number: int, raw: bytes, strict: bool) -> Line:
-    flags = 0
-    if len(raw) > grammar.MAX_LINE_BYTES:
-        raw = raw[: grammar.MAX_LINE_BYTES]
-        flags |= grammar.TOO_LONG
-    text, hash_sign, _ = raw.partition(b"\0")[0].partition(b"#")  # a NUL ends the line, as in a C string
+def _usable(raw: bytes) -> bytes:
+    """Return the part of a line that counts: up to a NUL, as in a C string, and to the limit (Google's parser)."""
+    return raw[: grammar.MAX_LINE_BYTES].partition(b"\0")[0]
+
+
+def lined_up(body: bytes) -> bytes:
+    """Return the lines of `body`, cut as the careful reader cuts them, each with LF before it, some with CR before that."""
+    body = without_bom(body)
+    if _NUL in body or (len(body) > grammar.MAX_LINE_BYTES and _has_long_line(body)):
+        body = b"\n".join(map(_usable, body.splitlines()))
+    elif _CR in body and re.search(rb"\r(?!\n)", body):
+        body = b"\n".join(body.splitlines())
+    return b"\n" + body
+
+
+def _has_long_line(body: bytes) -> bool:
+    start = 0
+    while len(body) - start > grammar.MAX_LINE_BYTES:
+        limit = start + grammar.MAX_LINE_BYTES + 1
+        end = max(body.rfind(b"\n", start, limit), body.rfind(b"\r", start, limit))
+        if end < 0:
+            return True
+        start = end + 1
+    return False
+
+
+def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
+    """Return what the line `raw` says; `number` is only handed through."""
+    flags = grammar.TOO_LONG if len(raw) > grammar.MAX_LINE_BYTES else 0
+    text, hash_sign, _ = _usable(raw).partition(b"#")
     text = text.strip()
     if hash_sign:
         flags |= grammar.HAS_COMMENT
@@ -83,3 +114,15 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
     if strict or not space or b" " in value:
         return b"", b"", 0
     return first.strip(), value.strip(), grammar.MISSING_COLON
+
+
+def delay_of(line: Line) -> float | None:
+    """Return the crawl delay in seconds that a line gives, None if it gives none or no plain number."""
+    is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY
+    return seconds(line.value) if is_delay else None
+
+
+def seconds(value: bytes) -> float | None:
+    """Return `value` as seconds, None if it is no plain number."""
+    number = float(value) if value.replace(b".", b"", 1).isdigit() else inf
+    return number if number < inf else None

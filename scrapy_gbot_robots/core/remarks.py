@@ -46,8 +46,8 @@ class Remark(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
-def remarks_on(lines: Iterable[Line], *, bad_sitemaps: frozenset[int], truncated: int | None) -> Iterator[Remark]:
-    """Yield the remarks in the order of the lines; `truncated` is the size in bytes that the file was cut at."""
+def remarks_on(lines: Iterable[Line], *, bad_sitemaps: frozenset[int], cut_at: int | None) -> Iterator[Remark]:
+    """Yield the remarks in the order of the lines; `cut_at` the size in bytes if the file was cut."""
     in_group = False
     last = 0
     for line in lines:
@@ -61,8 +61,8 @@ def remarks_on(lines: Iterable[Line], *, bad_sitemaps: frozenset[int], truncated
         elif line.number in bad_sitemaps:
             text = f"not an absolute http, https or ftp URL: {_text(line.value)}"
             yield Remark(line.number, BAD_SITEMAP, text)
-    if truncated is not None:
-        yield Remark(last, CUT, f"the file was cut here, after {truncated} bytes; this line may have lost its end")
+    if cut_at is not None:
+        yield Remark(last, CUT, f"the file was cut here, after {cut_at} bytes; this line may have lost its end")
 
 
 def _on_form(line: Line) -> Iterator[Remark]:
@@ -94,7 +94,7 @@ def _on_rule(line: Line, *, in_group: bool) -> Iterator[Remark]:
 
 
 def _on_agent(line: Line) -> Iterator[Remark]:
-    agent = grammar.agent_of(line.value)
+    agent = grammar.agent_of(line.value).decode("ascii")
     if not agent:
         yield Remark(line.number, NO_AGENT, f'"{_text(line.value)}" names no user agent')
     elif len(agent) < len(line.value):

@@ -1,29 +1,31 @@
 """RobotsTxt: one robots.txt, ready to be asked.
 
-The way of a body: bytes -> lines (lines.py) -> groups (groups.py) -> one crawler's rules (rules.py) -> Verdict.
-Nothing is read before it is asked for, and nothing raises whatever the bytes: what is odd becomes a remark.
+The way of a body: bytes -> one crawler's rules (scan.py) -> Verdict (rules.py), and bytes -> sitemaps (sitemaps.py).
+Beside it the careful way, which tells all there is to know and is the specification of the other: bytes -> lines
+(lines.py) -> groups (groups.py) and remarks (remarks.py). Nothing is read before it is asked for, and nothing raises
+whatever the bytes: what is odd becomes a remark.
 Source: RFC 9309, Google's page, and where these are silent Google's parser.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from . import grammar
-from .agents import Crawler, product_token
-from .groups import Group, read_groups
-from .lines import Line, read_lines
-from .remarks import Remark, remarks_on
-from .rules import IGNORES_ROBOTS, NO_GROUP, Rule, Rules, Verdict
-from .urls import Origin, escape
+from .agents import agents_heeded
+from .lines import read_lines
+from .scan import scan
+from .sitemaps import read_sitemaps
 
+if TYPE_CHECKING:
+    from .agents import Crawler
+    from .groups import Group
+    from .lines import Line
+    from .remarks import Remark
+    from .rules import Rules, Verdict
+    from .sitemaps import SitemapLine
 
-class SitemapLine(NamedTuple):
-    """A sitemap line: its number from 1, its URL as text (None if not an absolute http, https or ftp one), its bytes."""
-
-    line: int
-    url: str | None
-    raw: bytes
+_MOST_AGENTS: Final = 100  # whose rules are held at a time
 
 
 class RobotsTxt:
@@ -32,13 +34,12 @@ class RobotsTxt:
     `truncated` tells whether bytes past the size limit were left out (Google's page, "File format").
     """
 
-    __slots__ = ("_body", "_groups", "_rules", "_strict", "truncated")
+    __slots__ = ("_body", "_rules", "_strict", "truncated")
 
-    def __init__(self, body: bytes, *, strict: bool, truncated: bool) -> None:
+    def __init__(self, body: bytes, strict: bool, truncated: bool) -> None:
         self._body = body
         self._strict = strict
-        self._groups: list[Group] | None = None
-        self._rules: dict[tuple[tuple[str, ...], bool], Rules] = {}
+        self._rules: dict[str | bytes | Crawler, Rules] = {}
         self.truncated = truncated
 
     @classmethod
@@ -53,13 +54,14 @@ class RobotsTxt:
         """
         if not isinstance(body, (bytes, bytearray, memoryview)):
             raise TypeError(f"a robots.txt is bytes, not {type(body).__name__}")
-        whole = bytes(body)
-        kept = whole if max_bytes is None else whole[:max_bytes]
-        return cls(kept, strict=strict, truncated=len(kept) < len(whole))
+        raw = body if isinstance(body, bytes) else bytes(body)
+        if max_bytes is None or len(raw) <= max_bytes:
+            return cls(raw, strict, False)
+        return cls(raw[:max_bytes], strict, True)
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
         """Return whether the crawler may fetch `url`; the answer of `verdict`, without the reasons."""
-        return self.rules_for(user_agent).allowed(url)
+        return (self._rules.get(user_agent) or self.rules_for(user_agent)).allowed(url)
 
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
@@ -71,13 +73,11 @@ class RobotsTxt:
 
     def rules_for(self, user_agent: str | bytes | Crawler) -> Rules:
         """Return the merged rules of the group that the crawler follows; they do not keep this object alive."""
-        if isinstance(user_agent, Crawler):
-            tokens, heeds_global = tuple(token.lower() for token in user_agent.tokens), user_agent.heeds_global
-        else:
-            tokens, heeds_global = (product_token(user_agent).lower(),), True
-        rules = self._rules.get((tokens, heeds_global))
+        rules = self._rules.get(user_agent)
         if rules is None:
-            rules = self._rules[tokens, heeds_global] = self._merge(tokens, heeds_global)
+            if len(self._rules) >= _MOST_AGENTS:
+                self._rules.clear()
+            rules = self._rules[user_agent] = scan(self._body, agents_heeded(user_agent), self._strict)
         return rules
 
     def crawl_delay(self, user_agent: str | bytes | Crawler) -> float | None:
@@ -86,56 +86,31 @@ class RobotsTxt:
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """All lines as the careful reader sees them; what Google's own line report says of each."""
+        """All lines, with what Google's own line report says of each: the kind, the flags, the key and the value."""
         return tuple(read_lines(self._body, strict=self._strict))
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups in file order, before groups for the same agent are merged."""
+        from .groups import read_groups  # noqa: PLC0415 - a crawl never asks for this
+
+        return tuple(read_groups(self.lines))
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What was odd, per line."""
-        lines = self.lines
-        bad = frozenset(sitemap.line for sitemap in _sitemap_lines(lines) if sitemap.url is None)
-        return tuple(remarks_on(lines, bad_sitemaps=bad, truncated=len(self._body) if self.truncated else None))
+        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
+
+        bad = frozenset(sitemap.line for sitemap in self.sitemap_lines if sitemap.url is None)
+        cut_at = len(self._body) if self.truncated else None
+        return tuple(remarks_on(self.lines, bad_sitemaps=bad, cut_at=cut_at))
 
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
-        return _sitemap_lines(self.lines)
+        return tuple(read_sitemaps(self._body, strict=self._strict))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
         return tuple(dict.fromkeys(sitemap.url for sitemap in self.sitemap_lines if sitemap.url is not None))
-
-    def _merge(self, tokens: tuple[str, ...], heeds_global: bool) -> Rules:
-        if self._groups is None:
-            self._groups = read_groups(read_lines(self._body, strict=self._strict))
-        if not tokens and not heeds_global:
-            return Rules(unmatched=IGNORES_ROBOTS)
-        for agent in (*tokens, grammar.GLOBAL) if heeds_global else tokens:
-            groups = [group for group in self._groups if agent and agent in group.agents]
-            if groups:
-                rules: list[Rule] = []
-                for group in groups:
-                    rules += group.rules
-                delays = (group.delays[agent] for group in groups if agent in group.delays)
-                return Rules(rules, group=agent, crawl_delay=next(delays, None), strict=self._strict)
-        return Rules(unmatched=NO_GROUP)
-
-
-def _sitemap_lines(lines: tuple[Line, ...]) -> tuple[SitemapLine, ...]:
-    return tuple(
-        SitemapLine(line.number, _absolute(line.value), line.value) for line in lines if line.kind == grammar.SITEMAP
-    )
-
-
-def _absolute(value: bytes) -> str | None:
-    """Return the URL as text; bytes that are not UTF-8 stand percent-encoded in it, as a rule's would."""
-    try:
-        url = value.decode("utf-8")
-    except UnicodeDecodeError:
-        url = escape(value).decode("ascii")
-    try:
-        Origin.of(url)
-    except ValueError:
-        return None
-    return url

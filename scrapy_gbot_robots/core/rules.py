@@ -8,13 +8,17 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .grammar import INDEX_PAGE
-from .urls import path_of, shown
+from .index import Index
+from .matching import directory_of_index, matches
+from .urls import escape, shown, split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 # The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
 MOST_SPECIFIC: Final = "most specific rule"
@@ -23,6 +27,11 @@ EMPTY_RULE: Final = "only a rule without a path matches"
 NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
+
+_IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
+_BYTES_PER_RULE: Final = 300  # besides its pattern, with the index
+_FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
+_MANY_RULES: Final = 1_000  # so many wildcards take as long to be tried as to be indexed
 
 
 class Rule(NamedTuple):
@@ -61,99 +70,184 @@ class Verdict(NamedTuple):
         return f'{answer} by "{self.rule}" {where}: {shown(self.reason)}'
 
 
+class Patterns(NamedTuple):
+    """All allow or all disallow rules of a group, in a compact form that can be asked as it is.
+
+    `text` holds the patterns in file order, with a "\n" between them; `lines` the line of each.
+    """
+
+    text: str
+    lines: Sequence[int]
+
+    @classmethod
+    def of(cls, paths: Sequence[bytes], lines: Sequence[int]) -> Patterns:
+        """Take the paths of rules as written, but stripped, and the line of each."""
+        text = escape(b"\n".join(paths)).decode("ascii")
+        return cls(text, bytes(lines) if lines[-1] < _IN_A_BYTE else array("I", lines))
+
+    def texts(self) -> list[str]:
+        """Return the patterns in file order; that of a rule without a path is empty."""
+        return self.text.split("\n") if self.lines else []
+
+    def longest(self, path: str) -> int:
+        """Return the length of the longest pattern that matches `path`, 0 if none does."""
+        if not self.text:
+            return 0
+        texts = self.text.split("\n")
+        longest = 0
+        if path.startswith(tuple(texts)):
+            longest = max([len(text) for text in texts if path.startswith(text) and matches(text, path)], default=0)
+        if "*" in self.text or "$" in self.text:
+            for text in [text for text in texts if "*" in text or text[-1:] == "$"]:
+                if matches(text, path) and len(text) > longest:
+                    longest = len(text)
+        return longest
+
+    def matching(self, path: str) -> list[tuple[str, int]]:
+        """Return the patterns that match `path`, each with its line, but for those without a path."""
+        found = zip(self.texts(), self.lines, strict=True)
+        return [(text, line) for text, line in found if text and matches(text, path)]
+
+    def directories(self) -> list[tuple[str, int, str]]:
+        """Return what rules for index pages also stand for: the pattern, the line, and the pattern of the rule."""
+        if INDEX_PAGE not in self.text:
+            return []
+        found = ((directory_of_index(text), line, text) for text, line in zip(self.texts(), self.lines, strict=True))
+        return [(directory, line, text) for directory, line, text in found if directory is not None]
+
+    def empty_line(self) -> int:
+        """Return the line of the first rule without a path, 0 if there is none."""
+        texts = self.texts()
+        return self.lines[texts.index("")] if "" in texts else 0
+
+
+NO_PATTERNS: Final = Patterns("", b"")
+
+
 class Rules:
     """The merged rules of the one group that a crawler follows (RFC 9309 2.2.1); immutable.
 
     It holds neither the body nor other groups: what a crawl keeps per origin. `group` is the token whose rules these
     are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds, reported and never acted on.
+
+    The first questions are answered by trying the rules, later ones by an index (index.py): most hosts of a crawl are
+    asked a few times only.
     """
 
-    __slots__ = ("_allows", "_disallows", "_strict", "_unmatched", "crawl_delay", "group")
+    __slots__ = (
+        "_allows",
+        "_disallows",
+        "_index",
+        "_origin",
+        "_path_at",
+        "_questions",
+        "_strict",
+        "_unmatched",
+        "crawl_delay",
+        "group",
+    )
 
     def __init__(
         self,
-        rules: Iterable[Rule] = (),
-        *,
+        allows: Patterns = NO_PATTERNS,
+        disallows: Patterns = NO_PATTERNS,
         group: str | None = None,
         crawl_delay: float | None = None,
         strict: bool = False,
+        *,
         unmatched: str = NO_MATCH,
     ) -> None:
-        """Take `rules` in file order; `unmatched` is the reason given where none of them matches."""
-        rules = tuple(rules)
-        self._allows = tuple(rule for rule in rules if rule.allow)
-        self._disallows = tuple(rule for rule in rules if not rule.allow)
+        """Take the rules of the group; `unmatched` is the reason given where none of them matches."""
+        self._allows = allows
+        self._disallows = disallows
         self._strict = strict
         self._unmatched = unmatched
+        self._index: Index | None = None
+        self._questions = 0
+        self._origin: str | tuple[()] = ()  # which no URL begins with
+        self._path_at = 0
         self.group = group
         self.crawl_delay = crawl_delay
 
+    @property
+    def weight(self) -> int:
+        """Roughly how many bytes of memory these rules take; measured, rounded up."""
+        return sum(len(each.text) + _BYTES_PER_RULE * len(each.lines) for each in (self._allows, self._disallows))
+
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
-        return self.verdict(url).allowed
+        index = self._index
+        if index is None:
+            return self._allowed_by_trying(url)
+        if isinstance(url, str) and url.startswith(self._origin):
+            if index.guards is not None:
+                if url.startswith(index.guards, self._path_at):
+                    if index.final:
+                        return False
+                elif not index.needles:
+                    return True
+                elif url.isascii() and "%" not in url:
+                    for needle in index.needles:
+                        if needle in url:
+                            break
+                    else:
+                        return True
+            elif index.final:  # of the sorted stems, only the last one not after the path can begin it
+                path = url[self._path_at :]
+                return not path.startswith(index.stems[bisect_right(index.stems, path) - 1])
+            if index.raw or (url.isascii() and "%" not in url and "#" not in url):
+                return index.allows(url[self._path_at :])
+        return index.allows(self._path(url))
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
-        path = path_of(url)
-        allow, allow_length, by_index = self._longest_allow(path)
-        disallow, disallow_length = self._longest_disallow(path)
-        if disallow is not None and disallow_length > allow_length:
-            if disallow_length == 0:
-                return Verdict(True, disallow, EMPTY_RULE, self.group)
-            return Verdict(False, disallow, MOST_SPECIFIC, self.group)
-        if allow is None:
+        path = self._path(url)
+        found = [
+            *((len(text), False, -line, text, MOST_SPECIFIC) for text, line in self._disallows.matching(path)),
+            *((len(text), True, -line, text, MOST_SPECIFIC) for text, line in self._allows.matching(path)),
+            *(
+                (len(directory), True, -line, text, INDEX_OF_DIRECTORY)
+                for directory, line, text in self._directories()
+                if matches(directory, path)
+            ),
+        ]
+        if not found:
+            return self._undecided()
+        _, allow, line, text, reason = max(found)
+        return Verdict(allow, Rule(allow, text, -line), reason, self.group)
+
+    def _undecided(self) -> Verdict:
+        line = self._allows.empty_line()
+        allow = line > 0
+        line = line or self._disallows.empty_line()
+        if not line:
             return Verdict(True, None, self._unmatched, self.group)
-        if allow_length == 0:
-            return Verdict(True, allow, EMPTY_RULE, self.group)
-        return Verdict(True, allow, INDEX_OF_DIRECTORY if by_index else MOST_SPECIFIC, self.group)
+        return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self.group)
 
-    def _longest_disallow(self, path: str) -> tuple[Rule | None, int]:
-        best, best_length = None, -1
-        for rule in self._disallows:
-            if len(rule.pattern) > best_length and matches(rule.pattern, path):
-                best, best_length = rule, len(rule.pattern)
-        return best, best_length
+    def _directories(self) -> list[tuple[str, int, str]]:
+        return [] if self._strict else self._allows.directories()
 
-    def _longest_allow(self, path: str) -> tuple[Rule | None, int, bool]:
-        best, best_length, by_index = None, -1, False
-        for rule in self._allows:
-            pattern, retried = rule.pattern, False
-            if not matches(pattern, path):
-                directory = None if self._strict else directory_of_index(pattern)
-                if directory is None or not matches(directory, path):
-                    continue
-                pattern, retried = directory, True
-            if len(pattern) > best_length:
-                best, best_length, by_index = rule, len(pattern), retried
-        return best, best_length, by_index
+    def _allowed_by_trying(self, url: str | bytes) -> bool:
+        self._questions += 1
+        if self._questions > _FEW_QUESTIONS or (
+            len(self._disallows.lines) > _MANY_RULES and self._disallows.text.count("*") > _MANY_RULES
+        ):
+            self._index = Index(
+                self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
+            )
+            return self.allowed(url)
+        path = self._path(url)
+        length = self._disallows.longest(path)
+        if not length:
+            return True
+        return self._allows.longest(path) >= length or any(
+            len(directory) >= length and matches(directory, path) for directory, _, _ in self._directories()
+        )
 
-
-def directory_of_index(pattern: str) -> str | None:
-    """Return the pattern that an allow rule for an index page also stands for (Google's parser): "/d/$" for its /d/."""
-    slash = pattern.rfind("/")
-    return pattern[: slash + 1] + "$" if pattern.startswith(INDEX_PAGE, max(slash, 0)) else None
-
-
-def matches(pattern: str, path: str) -> bool:
-    """Return whether `pattern` matches the beginning of `path` (RFC 9309 2.2.3).
-
-    "*" is any run of characters, "$" at the very end of the pattern the end of the path. Each literal segment is taken
-    where it first occurs: whatever follows has then most room, so no way back is needed, and time stays within
-    pattern x path.
-    """
-    anchored = pattern.endswith("$")
-    first, *others = (pattern[:-1] if anchored else pattern).split("*")
-    if not others:
-        return path == first if anchored else path.startswith(first)
-    if not path.startswith(first):
-        return False
-    last = others.pop()
-    position = len(first)
-    for segment in others:
-        position = path.find(segment, position)
-        if position < 0:
-            return False
-        position += len(segment)
-    if anchored:
-        return len(path) - len(last) >= position and path.endswith(last)
-    return path.find(last, position) >= 0
+    def _path(self, url: str | bytes) -> str:
+        """Return the path of `url`, and remember where the path begins in the URLs of its origin."""
+        prefix, path = split_path(url)
+        if prefix:
+            self._origin = prefix
+            self._path_at = len(prefix) - 1
+        return path

@@ -18,17 +18,20 @@ _MAX_PORT: Final = 65_535
 
 # The ordinary URL, read at once: nothing to fold, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-_ANY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
-_PORT = re.compile(r":0*([0-9]*)\Z")
-_FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]")
+_ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
+_PORT: Final = r":0*([0-9]*)\Z"
+_FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]"
 
 # scheme and authority, of which Google's parser takes any text before the first "/", "?" or ";". No way back (the
 # lookaheads): a "//" or "://" that stands there is never read as the beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
+_PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
+
 # What escaping changes: escapes with a lower-case digit, and bytes past ASCII.
-_LOOSE_ESCAPE = re.compile(r"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
-_LOOSE_BYTES = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])|[\x80-\xff]")
+_PERCENT: Final = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
+_LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
+_LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]")
 
 
 class Origin(NamedTuple):
@@ -81,14 +84,14 @@ class Origin(NamedTuple):
 
 
 def _odd_origin(url: str) -> Origin:
-    parts = _ANY.match(url)
+    parts = re.match(_ANY, url)
     if not parts:
         raise ValueError(f"no absolute URL with a host: {shown(url)}")
     scheme = parts[1].lower()
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
     authority = parts[2].rpartition("@")[2]
-    port = _PORT.search(authority)
+    port = re.search(_PORT, authority)
     name = authority[: port.start()] if port else authority
     number = DEFAULT_PORTS[scheme]
     if port and authority[-1] != ":":
@@ -119,7 +122,7 @@ def _host(name: str) -> str:
     if not name.isascii():
         name = ".".join(_punycode_labels(name))
     name = name.lower()
-    forbidden = _FORBIDDEN_IN_HOST.search(name)
+    forbidden = re.search(_FORBIDDEN_IN_HOST, name)
     if forbidden:
         raise ValueError(f"character {forbidden[0]!r}")
     if not name.strip("."):
@@ -168,17 +171,31 @@ def path_of(url: str | bytes) -> str:
     return path if path[0] == "/" else "/" + path
 
 
+def split_path(url: str | bytes) -> tuple[str, str]:
+    """Return the text of `url` up to the slash its path begins with, and its path as `path_of` gives it.
+
+    The path of any other text that begins like that begins at the same slash. The first is "" if `url` is not of the
+    form scheme://authority/path.
+    """
+    found = _PREFIX.match(url) if isinstance(url, str) else None
+    if not found:
+        return "", path_of(url)
+    if url.isascii() and "%" not in url and "#" not in url:
+        return found[0], url[found.end() - 1 :]
+    return found[0], path_of(url)
+
+
 def escape(raw: bytes) -> bytes:
     """Percent-encode the bytes past ASCII and write the escapes in upper case; nothing is decoded (Google's parser)."""
-    if raw.isascii() and b"%" not in raw:
+    if raw.isascii() and (_PERCENT not in raw or not _LOOSE_ESCAPE.search(raw)):
         return raw
     return _LOOSE_BYTES.sub(lambda found: b"%%%02X" % found[0][0] if len(found[0]) == 1 else found[0].upper(), raw)
 
 
 def escape_text(text: str) -> str:
     """Do what `escape` does to the UTF-8 form of `text`; a lone surrogate is encoded as if UTF-8 had it."""
-    if text.isascii():
-        return _LOOSE_ESCAPE.sub(lambda found: found[0].upper(), text) if "%" in text else text
+    if text.isascii() and "%" not in text:
+        return text
     return escape(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
 

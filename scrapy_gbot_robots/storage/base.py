@@ -45,6 +45,9 @@ class Storage(Protocol):
         One holder at a time among all that share the storage. It ends by itself, for its holder may die.
         """
 
+    def prolong(self, origin: str, token: str, secs: float) -> None:
+        """Let the lease of `token` end in `secs` seconds from now; any other, or none, stays as it is."""
+
     def release(self, origin: str, token: str) -> None:
         """End the lease that `token` was given for; any other, or none, stays as it is."""
 

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
 
+MAX_ENTRIES = 10_000
+MAX_BYTES = 64 * 2**20
+
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
 
 class MemoryStorage:
     """A `Storage` that forgets. Holds at most `max_entries` entries and about `max_bytes` bytes of them."""
 
-    def __init__(self, max_entries: int = 10_000, max_bytes: int = 64 * 1024 * 1024) -> None:
+    def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._entries: OrderedDict[str, Entry] = OrderedDict()
@@ -69,6 +72,12 @@ class MemoryStorage:
             token = secrets.token_hex(8)
             self._leases[origin] = token, now + secs
             return token
+
+    def prolong(self, origin: str, token: str, secs: float) -> None:
+        """Set the lease a new end if it is the token's."""
+        with self._lock:
+            if origin in self._leases and self._leases[origin][0] == token:
+                self._leases[origin] = token, time.monotonic() + secs
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""

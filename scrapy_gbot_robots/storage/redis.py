@@ -31,12 +31,10 @@ _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _SCAN_KEYS = 1000  # looked at in one go
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 
-_RELEASE = """
-    if redis.call("GET", KEYS[1]) == ARGV[1] then
-        return redis.call("DEL", KEYS[1])
-    end
-    return 0
-"""
+# One step for the server, so that nothing can come between the question and what follows.
+_IF_IT_IS_THE_TOKENS = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call({}) end return 0'
+_PROLONG = _IF_IT_IS_THE_TOKENS.format('"PEXPIRE", KEYS[1], ARGV[2]')
+_RELEASE = _IF_IT_IS_THE_TOKENS.format('"DEL", KEYS[1]')
 
 
 class RedisStorage:
@@ -101,8 +99,13 @@ class RedisStorage:
         """Take the lease if there is none; the server ends it in time."""
         token = secrets.token_hex(8)
         with self._asked():
-            taken = self._redis.set(self._leases + origin, token, nx=True, px=max(1, round(secs * 1000)))
+            taken = self._redis.set(self._leases + origin, token, nx=True, px=_millisecs(secs))
         return token if taken else None
+
+    def prolong(self, origin: str, token: str, secs: float) -> None:
+        """Set the lease a new end if it is the token's."""
+        with self._asked():
+            self._redis.eval(_PROLONG, 1, self._leases + origin, token, _millisecs(secs))
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
@@ -121,3 +124,7 @@ class RedisStorage:
             yield
         except (RedisError, OSError) as error:
             raise StorageError(f"cannot use Redis at {self._server}: {error}") from error
+
+
+def _millisecs(secs: float) -> int:
+    return max(1, round(secs * 1000))

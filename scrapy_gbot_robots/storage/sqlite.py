@@ -37,6 +37,7 @@ _LEASE = """
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, taken = excluded.taken, until = excluded.until
     WHERE leases.until <= excluded.taken OR leases.taken > excluded.taken + 1 -- or the clock was set back
 """
+_PROLONG = "UPDATE leases SET taken = ?, until = ? WHERE origin = ? AND token = ?"
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 _SWEEP_LEASES = "DELETE FROM leases WHERE rowid IN (SELECT rowid FROM leases WHERE until < ? LIMIT ?)"
@@ -114,6 +115,11 @@ class SqliteStorage:
         """Take the lease if it is free or has run out, in one statement."""
         token, now = secrets.token_hex(8), self._clock()
         return token if self._run(_LEASE, origin, token, now, now + secs).changed else None
+
+    def prolong(self, origin: str, token: str, secs: float) -> None:
+        """Set the lease a new end if it is the token's."""
+        now = self._clock()
+        self._run(_PROLONG, now, now + secs, origin, token)
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""

@@ -160,6 +160,30 @@ def test_lease_ends_in_time(storage: Storage) -> None:
     assert storage.lease(ORIGIN, 60) is None
 
 
+def test_prolonged_lease_does_not_end(storage: Storage) -> None:
+    token = storage.lease(ORIGIN, 0.3)
+    assert token
+    storage.prolong(ORIGIN, token, 60)
+    time.sleep(0.35)
+    assert storage.lease(ORIGIN, 60) is None
+    storage.prolong(ORIGIN, token, 0.05)  # and it may be shortened
+    time.sleep(0.1)
+    assert storage.lease(ORIGIN, 60)
+
+
+def test_only_the_holder_prolongs(storage: Storage) -> None:
+    token = storage.lease(ORIGIN, 0.05)
+    assert token
+    storage.prolong(ORIGIN, "0123456789abcdef", 60)
+    storage.prolong("https://other.example:443", token, 60)
+    time.sleep(0.1)
+    assert storage.lease("https://other.example:443", 60)
+    assert storage.lease(ORIGIN, 60)
+    storage.prolong(ORIGIN, token, 0.01)  # too late: another holds it now
+    time.sleep(0.05)
+    assert storage.lease(ORIGIN, 60) is None
+
+
 def test_lease_is_no_entry(storage: Storage) -> None:
     storage.lease(ORIGIN, 60)
     assert storage.get(ORIGIN) is None

@@ -130,6 +130,7 @@ def every_verb(storage: RedisStorage) -> list[str]:
         "delete": lambda: storage.delete(ORIGIN),
         "origins": lambda: list(storage.origins()),
         "lease": lambda: storage.lease(ORIGIN, 1),
+        "prolong": lambda: storage.prolong(ORIGIN, "token", 1),
         "release": lambda: storage.release(ORIGIN, "token"),
     }
     return [name for name, verb in verbs.items() if fails(verb)]
@@ -149,7 +150,7 @@ def fill(storage: RedisStorage) -> None:
         storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
 
 
-ALL = ["get", "put", "delete", "origins", "lease", "release"]
+ALL = ["get", "put", "delete", "origins", "lease", "prolong", "release"]
 
 
 def test_server_that_is_away_is_a_storage_error_and_may_come_later() -> None:

@@ -1,0 +1,224 @@
+"""`scrapy robots audit --urls FILE`: the verdict on each of millions of URLs, streamed, in constant memory.
+
+By one robots.txt, by each URL's own, or by two of them: then only the URLs are written on which they differ.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..core.robots import RobotsTxt
+from ..core.rules import Verdict
+from ..core.urls import Origin, shown
+from ..tally import Tally
+from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from . import who as agents
+from .rows import FORMATS, Finding
+from .source import MAX_URL, checked, read, size_of, url_batches
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from scrapy.settings import Settings
+
+    from ..answer import Answer
+    from ..core.rules import Rules
+    from .terminal import Terminal
+    from .visit import Visit
+    from .who import Who
+
+    Found: TypeAlias = tuple[str, Finding]
+
+HELP = "Give the verdict on each URL of a list, however long it is"
+
+_ABSOLUTE = ("http://", "https://")  # begins what needs no closer look
+_TOP = 20  # rules in the summary
+_EXAMPLE = 100  # characters of a line that is no URL
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("--urls", metavar="FILE", required=True, help='one URL a line, "-" for standard input')
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--robots", metavar="FILE", help="ask this robots.txt; without it, that of each URL's host")
+    source.add_argument("--diff", metavar=("OLD", "NEW"), nargs=2, help="say which URLs two robots.txt differ on")
+    agents.add_argument(parser, several=True)
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
+    parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"rules in the summary (default: {_TOP})")
+
+
+class Audit:
+    """What was found, written as it comes, and counted."""
+
+    def __init__(self, options: Namespace, out: Terminal) -> None:
+        self._path = options.urls
+        self._format = FORMATS[options.format]()
+        self._out = out
+        self._titled = False
+        self._began = time.monotonic()
+        self.urls = self.disallowed = self.invalid = 0
+        self.first_invalid = ""
+        self.findings: Tally[Finding] = Tally()
+        self.missing: Tally[str] = Tally()  # robots.txt files that could not be had
+        self.compares = options.diff is not None
+
+    def batches(self, err: Terminal) -> Iterator[list[str]]:
+        """Yield the URLs to be judged, some at a time; count and leave out what is none."""
+        with err.progress("Auditing", size_of(self._path)) as progress:
+            for lines, size in url_batches(self._path):
+                good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
+                if len(good) < len(lines):
+                    good = [line for line in lines if self._is_url(line)]
+                yield good
+                self.urls += len(good)
+                progress(size, f"{self.urls:,} URLs")
+        if self.invalid and not self.urls:
+            raise CommandError(f"{self._path}: no line of it is a URL: {self.first_invalid}")
+
+    def _is_url(self, line: str) -> bool:
+        if len(line) > MAX_URL:
+            self._leave_out(f"longer than {MAX_URL} bytes: {line}")
+            return False
+        try:
+            Origin.of(line)
+        except ValueError as error:
+            self._leave_out(str(error))
+            return False
+        return True
+
+    def _leave_out(self, why: str) -> None:
+        self.invalid += 1
+        self.first_invalid = self.first_invalid or shown(why, _EXAMPLE)
+
+    def origin_of(self, url: str) -> Origin | None:
+        """Return the origin of a URL of the batch; None, and the URL will not be counted, if it has none."""
+        try:
+            return Origin.of(url)
+        except ValueError as error:
+            self.urls -= 1
+            self._leave_out(str(error))
+            return None
+
+    def take(self, found: Collection[Found]) -> None:
+        """Write and count what was found about some URLs."""
+        if found:
+            self._write_titles()
+        self._out.write(self._format.rows(found))
+        self.findings.update([finding for _, finding in found])
+        self.disallowed += sum([not finding.verdict.allowed for _, finding in found])
+
+    def finish(self) -> None:
+        """Write what has to be there even where no row is."""
+        if self.urls:
+            self._write_titles()
+
+    def _write_titles(self) -> None:
+        if not self._titled:
+            self._titled = True
+            self._out.write(self._format.titles(compares=self.compares))
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        if self.missing.total:
+            return FAILED
+        found = self.findings.total if self.compares else self.disallowed
+        return FOUND if found else FINE
+
+    def summarise(self, most: int, err: Terminal) -> None:
+        """Write what came of it all."""
+        secs = time.monotonic() - self._began
+        total = self.findings.total
+        err.say()
+        err.say(f"{self.urls:,} URLs in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
+        words = ("now allowed", "now disallowed") if self.compares else ("allowed", "disallowed")
+        err.say(f"{total - self.disallowed:,} {words[0]}, {self.disallowed:,} {words[1]}")
+        if self.invalid:
+            err.say((f"{self.invalid:,} lines are no URLs, such as: {self.first_invalid}", "warning"))
+        for robots_txt, urls in self.missing.top(1):
+            others = f" and {len(self.missing) - 1:,} others" if len(self.missing) > 1 else ""
+            err.say((f"could not be had: {robots_txt} ({urls:,} URLs){others}", "bad"))
+        top = self.findings.top(most)
+        if top:
+            width = len(f"{top[0][1]:,}")
+            rows = [
+                (f"{urls:,}".rjust(width), each.word, each.crawler, each.why, each.robots_txt) for each, urls in top
+            ]
+            err.table(["URLS", "VERDICT", "CRAWLER", "RULE", "ROBOTS.TXT"], rows)
+        if len(self.findings) > len(top):
+            err.say(f"... and {len(self.findings) - len(top):,} other rules")
+        if not self.findings.exact:
+            err.say("There were more rules than are counted at a time: the counts are at least as high.")
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """Judge the URLs; return the exit status: FOUND if any is disallowed, or changes."""
+    whos = agents.named(options.agents, settings, err, several=True)
+    audit = Audit(options, out)
+    judge = _judge(options, settings, whos)
+    try:
+        if judge is None:
+            _by_host(audit, whos, settings, err)
+        else:
+            for urls in audit.batches(err):
+                audit.take(judge(urls))
+    except KeyboardInterrupt:
+        err.say(("Interrupted. So far:", "warning"))
+        audit.summarise(options.top, err)
+        raise
+    audit.finish()
+    audit.summarise(options.top, err)
+    return audit.status
+
+
+def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[[list[str]], list[Found]] | None:
+    """Return what judges a batch of URLs by the robots.txt files that the options name; None if they name none."""
+
+    def rules_of(path: str) -> list[Rules]:
+        gbot = checked(settings)
+        robotstxt = RobotsTxt.parse(read(path), strict=gbot.strict, max_bytes=gbot.max_bytes)
+        return [robotstxt.rules_for(who.crawler) for who in whos]
+
+    if options.diff:
+        old, new = options.diff
+        pairs = [
+            (who.name, *both) for who, both in zip(whos, zip(rules_of(old), rules_of(new), strict=True), strict=True)
+        ]
+        return lambda urls: list(_changes(urls, pairs, new))
+    if options.robots:
+        where = options.robots
+        asked = [(who.name, rules.verdict) for who, rules in zip(whos, rules_of(where), strict=True)]
+        return lambda urls: [(url, Finding(name, verdict(url), where)) for url in urls for name, verdict in asked]
+    return None
+
+
+def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], where: str) -> Iterator[Found]:
+    for url in urls:
+        for name, old, new in pairs:
+            if old.allowed(url) != new.allowed(url):
+                yield url, Finding(name, new.verdict(url), where, old.verdict(url))
+
+
+def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
+    """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
+
+    async def work(visit: Visit) -> None:
+        for urls in audit.batches(err):
+            asked = [(url, origin) for url in urls if (origin := audit.origin_of(url)) is not None]
+            origins = dict.fromkeys(origin for _, origin in asked)
+            answers = await visit.answers((origin, who.crawler) for origin in origins for who in whos)
+            audit.take([_by_answer(url, who, answers[origin, who.crawler]) for url, origin in asked for who in whos])
+            missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
+            audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
+
+    during_a_visit(settings, work)
+
+
+def _by_answer(url: str, who: Who, answer: Answer) -> Found:
+    verdict = answer.verdict(url, who.crawler)
+    if Origin.of_robots_txt(url) is not None:
+        verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
+    return url, Finding(who.name, verdict, answer.origin.robots_url)

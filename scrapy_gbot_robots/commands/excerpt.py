@@ -1,0 +1,83 @@
+"""A line of a robots.txt, shown in place with the spot that matters underlined, as a compiler shows an error.
+
+Pure; what is shown is printable and of bounded length, whatever the line holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .terminal import cells, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .terminal import Part
+
+_SPACE = b" \t\v\f\r"
+_LEAD, _MARKED, _TAIL = 40, 80, 60  # characters shown of each part of a line
+_CUT = "..."
+
+
+class Mark(NamedTuple):
+    """What to point at: line `number` (from 1), its "key", its "value" or the "whole" of it, and what to say there."""
+
+    number: int
+    part: str
+    text: str
+    style: str = "strong"
+
+
+def excerpt(lines: Sequence[bytes], marks: Iterable[Mark]) -> list[tuple[Part, ...]]:
+    """Return the lines to show, in the order of the robots.txt; of two marks on one line the first is shown.
+
+    `lines` are those of the robots.txt, as `core.lines.split_lines` gives them.
+    """
+    wanted = {mark.number: mark for mark in reversed(list(marks))}
+    width = len(str(max(wanted, default=0)))
+    shown: list[tuple[Part, ...]] = []
+    last = 0
+    for number in sorted(wanted):
+        mark = wanted[number]
+        before, marked, after = _parts(lines[number - 1], mark.part)
+        if last and number > last + 1:
+            shown.append((("...", "faint"),))
+        indent = " " * cells(before)
+        underline = "^" * max(cells(marked), 1)
+        shown.append(((f"{number:>{width}} | ", "faint"), before, (marked, mark.style), after))
+        shown.append(((f"{'':{width}} | ", "faint"), indent, (f"{underline} {mark.text}".rstrip(), mark.style)))
+        last = number
+    return shown
+
+
+def _parts(raw: bytes, part: str) -> tuple[str, str, str]:
+    """Split a line into what stands before the spot, the spot, and what stands after it."""
+    start, end = _span(raw, part)
+    before, marked, after = (_text(piece) for piece in (raw[:start], raw[start:end], raw[end:]))
+    if len(before) > _LEAD:
+        before = _CUT + before[-_LEAD:]
+    return before, _shortened(marked, _MARKED), _shortened(after, _TAIL).rstrip()
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + _CUT
+
+
+def _text(raw: bytes) -> str:
+    return printable(raw.decode("utf-8", "backslashreplace").replace("\t", " "))
+
+
+def _span(raw: bytes, part: str) -> tuple[int, int]:
+    """Return where in `raw` its key, its value, or all of it that is no comment, begins and ends."""
+    directive = raw.partition(b"\0")[0].partition(b"#")[0]
+    start, end = len(directive) - len(directive.lstrip(_SPACE)), len(directive.rstrip(_SPACE))
+    colon = directive.find(b":")
+    if colon < 0:  # the white space between two words may stand for it
+        words = directive.split(None, 1)
+        colon = start + len(words[0]) if words else -1
+    if part == "whole" or colon < 0:
+        return start, max(start, end)
+    if part == "key":
+        return start, max(start, len(directive[:colon].rstrip(_SPACE)))
+    value = directive[colon + 1 :]
+    return colon + 1 + len(value) - len(value.lstrip(_SPACE)), max(end, colon + 1)

@@ -1,0 +1,112 @@
+"""`scrapy robots sitemaps HOST...`: which sitemaps each robots.txt lists, and what their servers answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.robots import RobotsTxt
+from ..core.urls import Origin, shown
+from ..policy.outcome import Unavailable
+from ..policy.redirect import REDIRECTS, next_hop
+from . import FAILED, FINE, FOUND
+from . import who as agents
+from .source import origin_of
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy.settings import Settings
+
+    from ..core.agents import Crawler as Agent
+    from ..core.sitemaps import SitemapLine
+    from .terminal import Terminal
+    from .visit import Known, Visit
+
+_TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
+
+HELP = "Say which sitemaps sites list in their robots.txt, and whether these can be had"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("hosts", nargs="+", metavar="HOST", help="a host, asked by https, or a URL of it")
+    agents.add_argument(parser)
+    parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the cache holds")
+    parser.add_argument("--json", action="store_true", help="one JSON object a sitemap, one a line")
+
+
+class Listed(NamedTuple):
+    """A sitemap line, and what became of it: `status` is the last answer's, `found` says all in words."""
+
+    line: int
+    url: str
+    found: str
+    status: int | None = None
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing speaks against the sitemap."""
+        return self.found == _TOO_MANY or (self.status is not None and self.status < 300)  # noqa: PLR2004  HTTP's
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """Write what is listed; return the exit status: FOUND if a sitemap cannot be had, FAILED if a robots.txt cannot."""
+    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
+
+    (who,) = agents.named(options.agents, settings, err)
+    origins = list(dict.fromkeys(map(origin_of, options.hosts)))
+
+    async def work(visit: Visit) -> int:
+        worst = FINE
+        for origin in origins:
+            known = await visit.known(origin, who.crawler, fresh=options.fresh)
+            lines = RobotsTxt.parse(known.body or b"", max_bytes=visit.settings.max_bytes).sitemap_lines
+            most = visit.settings.sitemaps_max
+            listed = await visit.together(_listed(line, visit, who.crawler) for line in lines[:most])
+            listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
+            (_write_json if options.json else _show)(known, listed, out)
+            out.flush()
+            status = FAILED if known.missing else FINE if all(each.fine for each in listed) else FOUND
+            worst = max(worst, status)
+        return worst
+
+    return during_a_visit(settings, work)
+
+
+async def _listed(line: SitemapLine, visit: Visit, agent: Agent) -> Listed:
+    """Ask for a sitemap as a crawl would, redirects included: where robots.txt allows it (Google's page, "sitemap")."""
+    if line.url is None:
+        return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")
+    asked, statuses = [line.url], ""
+    while True:
+        answer = await visit.answer(Origin.of(asked[-1]), agent)
+        if not answer.allowed(asked[-1], agent):
+            return Listed(line.line, line.url, f"{statuses}{answer.verdict(asked[-1], agent)}")
+        try:
+            status, location = await visit.status(asked[-1])
+        except Exception as error:  # whatever a download handler raises is what became of the sitemap
+            return Listed(line.line, line.url, f"{statuses}no answer: {shown(str(error) or type(error).__name__)}")
+        if status not in REDIRECTS:
+            return Listed(line.line, line.url, f"{statuses}{status}", status)
+        hop = next_hop(status, location, asked, visit.settings.max_redirects)
+        if isinstance(hop, Unavailable):
+            return Listed(line.line, line.url, f"{statuses}{hop.why}", status)
+        asked.append(hop)
+        statuses += f"{status}, "
+
+
+def _url(line: SitemapLine) -> str:
+    return line.url or shown(line.raw.decode("utf-8", "backslashreplace"))
+
+
+def _show(known: Known, listed: list[Listed], out: Terminal) -> None:
+    found = f"{len(listed)} sitemap{'s' if len(listed) != 1 else ''}"
+    out.say((known.origin.robots_url, "strong"), f": {known.decision.why if known.missing else found}")
+    if listed:
+        out.table(["STATUS", "LINE", "SITEMAP"], [(each.found, str(each.line), each.url) for each in listed])
+
+
+def _write_json(known: Known, listed: list[Listed], out: Terminal) -> None:
+    for each in listed:
+        out.write(json.dumps({"robots_txt": known.origin.robots_url, **each._asdict()}) + "\n")

@@ -1,0 +1,135 @@
+"""What sub-commands write, and to what: plain text anywhere, colour, tables and a progress bar on a terminal with rich.
+
+The one place where text goes out: whatever comes from a robots.txt, a URL or a server is made printable here, so that
+no control character of theirs reaches a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from unicodedata import combining, east_asian_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
+
+# What is said in colour is said in words or signs as well.
+_STYLES = {
+    "good": "green",
+    "bad": "bold red",
+    "warning": "yellow",
+    "faint": "dim",
+    "strong": "bold",
+    "link": "cyan",
+}
+_GAP = "  "
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def printable(text: str) -> str:
+    """Return `text` with every character that is not printable escaped: controls, line ends, changes of direction."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a printable `text` takes: East Asian wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
+
+
+def span(secs: float) -> str:
+    """Put a length of time, in seconds, into words: its largest unit will do."""
+    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
+    return f"{secs // size:.0f} {unit}"
+
+
+class Terminal:
+    """One of the process's output streams."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._rich: Any = _rich_console(stream)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets escapes, not an exception
+
+    def say(self, *parts: Part) -> None:
+        """Write a line."""
+        texts = [(part, "") if isinstance(part, str) else part for part in parts]
+        if self._rich is None:
+            self._stream.write("".join(printable(text) for text, _ in texts) + "\n")
+            return
+        from rich.text import Text  # noqa: PLC0415
+
+        line = Text.assemble(*((printable(text), _STYLES.get(style, "")) for text, style in texts))
+        self._rich.print(line, soft_wrap=True)
+
+    def write(self, text: str) -> None:
+        """Write `text`, made of whole lines, as it stands: for formats that programs read, made printable already."""
+        self._stream.write(text)
+
+    def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a table; plain, each column is as wide as what is in it, and the last has no padding."""
+        shown = [[printable(cell) for cell in row] for row in rows]
+        if self._rich is None:
+            widths = [max(map(cells, column)) for column in zip(titles, *shown, strict=True)]
+            for row in [titles, *shown]:
+                padded = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
+                self._stream.write(_GAP.join(padded).rstrip() + "\n")
+            return
+        from rich import box  # noqa: PLC0415
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        table = Table(*titles, box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in table.columns:
+            column.overflow = "fold"
+        for row in shown:
+            table.add_row(*map(Text, row))
+        self._rich.print(table)
+
+    @contextmanager
+    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+        """Show how far a long work is; hands out what is to be called with the units done since, and a word on it.
+
+        Nothing is shown where this is no terminal, or rich is not installed.
+        """
+        if self._rich is None:
+            yield lambda _done, _word: None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+
+        columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[word]}"))
+        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._rich, transient=True) as bar:
+            task = bar.add_task(what, total=total, word="")
+            yield lambda done, word: bar.update(task, advance=done, word=word)
+
+    def flush(self) -> None:
+        """Write out what waits in the buffer. Raises BrokenPipeError when nobody reads it."""
+        self._stream.flush()
+
+    def abandon(self) -> None:
+        """Let the stream lead nowhere: its reader is gone, and Python would complain of that at its end."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def _rich_console(stream: TextIO) -> Any:
+    """Return rich's console for a terminal; None where the stream is none, or rich is not installed."""
+    if not stream.isatty():
+        return None
+    try:
+        from rich.console import Console  # noqa: PLC0415
+    except ImportError:
+        return None
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def standard() -> tuple[Terminal, Terminal]:
+    """Return the process's standard output and standard error."""
+    return Terminal(sys.stdout), Terminal(sys.stderr)

@@ -1,0 +1,55 @@
+"""Bytes of a robots.txt -> its sitemap lines, which belong to no group (Google's page, "sitemap").
+
+Boundary: what the lines say; nothing is fetched. Source: Google's page, sitemaps.org; Google's parser for what such a
+line is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from . import grammar
+from .lines import lined_up, read_line
+from .urls import Origin, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NAMES: Final = b"|".join(
+    name for kind, written, typos in grammar.FIELDS if kind == grammar.SITEMAP for name in (written, *typos)
+)
+_SITEMAP_LINE: Final = b"\n([%b]*(?:%b)[^\n]*)" % (grammar.SPACE, _NAMES)
+
+
+class SitemapLine(NamedTuple):
+    """A sitemap line: its number from 1, its URL as text (None if not an absolute http, https or ftp one), its bytes."""
+
+    line: int
+    url: str | None
+    raw: bytes
+
+
+def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
+    """Yield the sitemap lines of `body` in file order."""
+    text = lined_up(body)
+    number = counted = 0
+    for found in re.finditer(_SITEMAP_LINE, text, re.IGNORECASE):
+        number += text.count(b"\n", counted, found.start(1))
+        counted = found.start(1)
+        line = read_line(number, found[1], strict=strict)
+        if line.kind == grammar.SITEMAP:
+            yield SitemapLine(number, _absolute(line.value), line.value)
+
+
+def _absolute(value: bytes) -> str | None:
+    """Return the URL as text; bytes that are not UTF-8 stand percent-encoded in it, as a rule's would."""
+    try:
+        url = value.decode("utf-8")
+    except UnicodeDecodeError:
+        url = escape(value).decode("ascii")
+    try:
+        Origin.of(url)
+    except ValueError:
+        return None
+    return url

@@ -1,0 +1,226 @@
+"""What `lint` finds in a robots.txt: each kind of harm, its line, and the order they come in."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core import lint, remarks
+from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
+
+HEAD = b"user-agent: *\n"
+
+
+def found(body: bytes, **options: bool) -> list[tuple[str, int, str]]:
+    return [(finding.level, finding.line, finding.kind) for finding in findings(body, **options)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"# nothing\n\n  # but comments\n", id="comments"),
+        pytest.param(b"user-agent: *\ndisallow:\n", id="all-is-allowed"),
+        pytest.param(b"user-agent: a\nuser-agent: b\n# both\ndisallow: /x\n\nuser-agent: *\ndisallow: /", id="groups"),
+        pytest.param(b"user-agent: *\nallow: /x/y\ndisallow: /x\ndisallow: /", id="exceptions"),
+        pytest.param(b"sitemap: https://example.com/s.xml\n", id="sitemap-alone"),
+        pytest.param("user-agent: *\ndisallow: /menü\n".encode(), id="utf-8"),
+    ],
+)
+def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
+    assert findings(body) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "kind"),
+    [
+        pytest.param(b"disallow: x", ERROR, remarks.NO_SLASH, id="no-slash"),
+        pytest.param(b"disallow: https://example.com/x", ERROR, remarks.NO_SLASH, id="whole-url"),
+        pytest.param(b"disallow: $", ERROR, remarks.NO_SLASH, id="dollar-first"),
+        pytest.param(b"disallow: /a /b", ERROR, lint.SPACE, id="two-paths-in-a-rule"),
+        pytest.param(b"disallow: /a\t/b", ERROR, lint.SPACE, id="tab-in-a-path"),
+        pytest.param(b"disalllow: /x", ERROR, lint.MISSPELT, id="typo-that-is-not-accepted"),
+        pytest.param(b"alow: /x", ERROR, lint.MISSPELT, id="typo-of-allow"),
+        pytest.param(b"dissallow: /x", WARNING, remarks.TYPO, id="typo-that-is-accepted"),
+        pytest.param(b"disallowed: /x", WARNING, remarks.PREFIX, id="prefix"),
+        pytest.param(b"disallow /x", WARNING, remarks.MISSING_COLON, id="missing-colon"),
+        pytest.param(b"crawl-delay: 3", WARNING, remarks.UNUSED_FIELD, id="crawl-delay"),
+        pytest.param(b"noindex: /x", WARNING, remarks.UNUSED_FIELD, id="noindex"),
+        pytest.param(b"humans: all", WARNING, remarks.UNKNOWN_FIELD, id="unknown-field"),
+        pytest.param(b"disallow" * 9 + b": /x", WARNING, remarks.PREFIX, id="long-key"),
+        pytest.param(b"x" * 99 + b": /x", WARNING, remarks.UNKNOWN_FIELD, id="long-unknown-key"),
+        pytest.param(b"these are words", ERROR, remarks.IGNORED, id="no-directive"),
+        pytest.param(b"disallow: /caf\xe9", ERROR, remarks.NOT_UTF8, id="latin-1"),
+        pytest.param(b"disallow: /a\0b", ERROR, remarks.NOT_UTF8, id="nul"),
+        pytest.param(b"disallow: /" + b"a" * 20_000, ERROR, remarks.OVER_LONG, id="over-long"),
+        pytest.param(b"sitemap: /sitemap.xml", ERROR, remarks.BAD_SITEMAP, id="relative-sitemap"),
+    ],
+)
+def test_a_line_earns_the_finding_of_its_kind(line: bytes, level: str, kind: str) -> None:
+    assert found(HEAD + line + b"\ndisallow: /z\n") == [(level, 2, kind)]
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "kind"),
+    [
+        pytest.param(b"bot2000", ERROR, remarks.AGENT_CUT, id="digits"),
+        pytest.param(b"Foo Bar", ERROR, remarks.AGENT_CUT, id="two-words"),
+        pytest.param(b"*bot", ERROR, remarks.NO_AGENT, id="star-and-more"),
+        pytest.param(b"", ERROR, remarks.NO_AGENT, id="empty"),
+        pytest.param(b"googlebot/2.1", NOTE, lint.AGENT_VERSION, id="version"),
+    ],
+)
+def test_a_user_agent_that_means_another_is_found(name: bytes, level: str, kind: str) -> None:
+    assert found(b"user-agent: " + name + b"\ndisallow: /x\n") == [(level, 1, kind)]
+
+
+def test_rules_before_any_group_are_found() -> None:
+    assert found(b"disallow: /\nuser-agent: *\ndisallow: /x") == [(ERROR, 1, remarks.RULE_BEFORE_GROUP)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("user-agent: *\ndisallow: /\n".encode("utf-16"), id="utf-16"),
+        pytest.param(b"\x7fELF\0\0\1\2\nnothing: here\0", id="binary"),
+    ],
+)
+def test_binary_data_is_one_finding(body: bytes) -> None:
+    assert found(body) == [(ERROR, 1, lint.NOT_TEXT)]
+
+
+def test_past_the_size_limit_is_found() -> None:
+    body = HEAD + b"disallow: /x\n" * 10
+    assert [kind for _, _, kind in found(body)] == [lint.DUPLICATE] * 9
+    cut = findings(body, max_bytes=26)
+    assert [(finding.line, finding.kind) for finding in cut if finding.level == ERROR] == [(2, remarks.CUT)]
+
+
+def test_what_the_server_cut_off_is_found() -> None:
+    assert found(HEAD + b"disallow: /x", truncated=True) == [(ERROR, 2, remarks.CUT)]
+
+
+def test_strict_reading_does_not_accept_typos() -> None:
+    body = HEAD + b"dissallow: /x\nfoo: /x\ndisallow: /y"
+    assert found(body, strict=True) == [(ERROR, 2, lint.MISSPELT), (WARNING, 3, remarks.UNKNOWN_FIELD)]
+
+
+SHADOWED = [
+    pytest.param("disallow: /a|allow: /a", 2, 3, id="same-path"),
+    pytest.param("allow: /a|disallow: /a", 3, 2, id="same-path-allow-first"),
+    pytest.param("disallow: /a/|allow: /a/*", 2, 3, id="star-at-the-end-is-longer"),
+    pytest.param("allow: /a|disallow: /a*", 2, 3, id="allow-by-a-longer-disallow"),
+    pytest.param("disallow: /xab|allow: /*ab", 2, 3, id="star-within-of-equal-length"),
+    pytest.param("disallow: /a*b$|allow: /*a*b$", 2, 3, id="anchored"),
+    pytest.param("disallow: /d/$|allow: /d/index.html", 2, 3, id="index-page-allows-its-directory"),
+]
+NOT_SHADOWED = [
+    pytest.param("allow: /xab|disallow: /*ab", id="allow-wins-a-tie"),
+    pytest.param("disallow: /abc|allow: /a*", id="matches-more-but-is-shorter"),
+    pytest.param("disallow: /a|allow: /a/b", id="longer-but-matches-less"),
+    pytest.param("disallow: /a|allow: /a*$x", id="dollar-in-the-middle"),
+    pytest.param("disallow: /a*$|allow: /a*b", id="other-matches-less"),
+    pytest.param("disallow: /a|disallow: /a*", id="same-kind"),
+]
+
+
+@pytest.mark.parametrize(("rules", "shadowed", "by"), SHADOWED)
+def test_a_rule_that_never_decides_is_found(rules: str, shadowed: int, by: int) -> None:
+    only = [finding for finding in findings(HEAD + rules.replace("|", "\n").encode()) if finding.kind == lint.SHADOWED]
+    assert [finding.line for finding in only] == [shadowed]
+    assert f"in line {by} matches all of it" in only[0].text
+
+
+@pytest.mark.parametrize("rules", NOT_SHADOWED)
+def test_a_rule_that_may_decide_is_not_called_shadowed(rules: str) -> None:
+    assert lint.SHADOWED not in {kind for _, _, kind in found(HEAD + rules.replace("|", "\n").encode())}
+
+
+def test_shadowed_rules_never_decide_any_url() -> None:
+    """Of random rules over two letters, none that is called shadowed decides any path up to six letters long."""
+    chance = random.Random(11)
+    paths = ["/" + "".join(chance.choice("ab") for _ in range(chance.randrange(6))) for _ in range(150)]
+    called = 0
+    for _ in range(300):
+        patterns = ["/" + "".join(chance.choice("aabb*") for _ in range(chance.randrange(4))) for _ in range(6)]
+        rules = [
+            f"{chance.choice(['allow', 'disallow'])}: {pattern}{chance.choice(['', '', '$'])}" for pattern in patterns
+        ]
+        body = "\n".join(["user-agent: *", *rules]).encode()
+        shadowed = {finding.line for finding in findings(body) if finding.kind == lint.SHADOWED}
+        called += len(shadowed)
+        robotstxt = RobotsTxt.parse(body)
+        decided = {rule.line for path in paths if (rule := robotstxt.verdict(path, "any").rule) is not None}
+        assert not shadowed & decided, body
+    assert called > 100
+
+
+def test_strict_reading_knows_no_index_page() -> None:
+    body = HEAD + b"disallow: /d/$\nallow: /d/index.html"
+    assert lint.SHADOWED not in {finding.kind for finding in findings(body, strict=True)}
+
+
+def test_merged_groups_shadow_for_whom_they_are_merged() -> None:
+    body = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /x\n"
+    (finding,) = findings(body)
+    assert (finding.line, finding.kind) == (3, lint.SHADOWED)
+    assert 'for "a":' in finding.text
+    (finding,) = findings(body.replace(b"user-agent: a\nallow", b"user-agent: a\nuser-agent: b\nallow"))
+    assert 'for "a" and others:' in finding.text
+
+
+def test_groups_that_are_joined_by_mistake_are_found() -> None:
+    body = b"user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\nuser-agent: c\n# d\nuser-agent: d\ndisallow: /"
+    assert found(body) == [(WARNING, 4, lint.JOINED), (WARNING, 2, remarks.UNUSED_FIELD)]
+
+
+def test_a_group_without_rules_is_found() -> None:
+    assert found(b"user-agent: b\ndisallow: /\nuser-agent: a\n") == [(NOTE, 3, lint.NO_RULES)]
+    assert found(b"user-agent: 7\n") == [(ERROR, 1, remarks.NO_AGENT), (NOTE, 1, lint.NO_RULES)]
+
+
+def test_the_worst_comes_first() -> None:
+    body = b"user-agent: *\nuser-agent: b/1\nnoindex: /\ndissalow: /\nallow: x\nallow: x\nsitemap: s\nword\n"
+    levels = [level for level, _, _ in found(body)]
+    assert levels == sorted(levels, key=[ERROR, WARNING, NOTE].index)
+    assert set(levels) == {ERROR, WARNING, NOTE}
+
+
+def test_all_texts_are_printable_whatever_the_bytes() -> None:
+    chance = random.Random(7)
+    for _ in range(200):
+        body = HEAD + bytes(chance.randrange(256) for _ in range(200)).replace(b"\0", b":")
+        for finding in findings(body):
+            assert finding.text.isprintable()
+            assert 1 <= finding.line <= len(RobotsTxt.parse(body).lines)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            b"".join(b"user-agent: %s\nuser-agent: b\ndisallow: /%d\n" % (b"a" * n, n) for n in range(900)),
+            id="merging",
+        ),
+        pytest.param(
+            b"".join(b"user-agent: %s\n" % (b"a" * n) for n in range(1, 300))
+            + b"disallow: /\n" * 5000
+            + b"".join(b"user-agent: %s\nallow: /x\n" % (b"a" * n) for n in range(1, 300)),
+            id="shared-rules",
+        ),
+    ],
+)
+def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
+    began = time.perf_counter()
+    findings(body)
+    assert time.perf_counter() - began < 10
+
+
+def test_what_was_not_compared_is_said() -> None:
+    body = HEAD + b"".join(b"disallow: /*a%d\nallow: /%d*\n" % (n, n) for n in range(14_000))
+    began = time.perf_counter()
+    assert [(finding.line, finding.kind) for finding in findings(body)] == [(1, lint.TOO_MANY)]
+    assert time.perf_counter() - began < 10

@@ -1,0 +1,18 @@
+"""Scrapy's command line for tests that cannot wait: `python -m tests.hurried runspider ...`.
+
+An idle spider looks for work five times a second, instead of every five seconds, and a lease ends after a second and a half.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    from scrapy.cmdline import execute
+    from scrapy.core.engine import ExecutionEngine
+
+    from scrapy_gbot_robots import store
+
+    ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.2
+    store.LEASE_SECS = 1.5
+    execute(["scrapy", *sys.argv[1:]])

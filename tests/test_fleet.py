@@ -1,0 +1,202 @@
+"""Several processes crawl at once and share a storage; some are killed, and some storages fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import default_settings
+
+from .fleet import workers
+from .redis_server import RedisServer, redis_server
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from .fleet import Worker
+
+    Start = Callable[..., Worker]
+
+RULES = b"user-agent: *\ndisallow: /no\n"
+SLOW = Reply(200, RULES, after_secs=0.05)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """Settings of a storage that several processes share."""
+    if request.param == "sqlite":
+        return sqlite(tmp_path)
+    return redis(request.getfixturevalue("server"))
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with workers() as start:
+        yield start
+
+
+def sqlite(directory: Path) -> dict[str, Any]:
+    return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(directory / "robots.sqlite")}
+
+
+def redis(server: RedisServer) -> dict[str, Any]:
+    import redis
+
+    with redis.Redis.from_url(server.url) as client:
+        client.flushall()
+    return {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": server.url}
+
+
+@contextmanager
+def sites(number: int, robots: Reply = SLOW) -> Iterator[list[Site]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(Site({"/robots.txt": robots, "*": b"ok"})) for _ in range(number)]
+
+
+def fetches(*all_sites: Site) -> list[int]:
+    return [site.paths().count("/robots.txt") for site in all_sites]
+
+
+def until(is_so: Callable[[], bool], secs: float = 20) -> None:
+    deadline = time.monotonic() + secs
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start, shared: dict[str, Any]) -> None:
+    with sites(20) as all_sites:
+        urls = [site.url(path) for site in all_sites for path in ("/yes", "/no")]
+        crew = [start(urls, shared) for _ in range(3)]
+        reports = [worker.report() for worker in crew]
+        for report in reports:
+            assert sorted(report["crawled"]) == sorted(site.url("/yes") for site in all_sites)
+            assert sorted(report["refused"]) == sorted(site.url("/no") for site in all_sites)
+        assert fetches(*all_sites) == [1] * 20
+        assert sum(report["stats"].get("gbot_robots/lookup/fetched", 0) for report in reports) == 20
+        assert sum(report["stats"].get("gbot_robots/lookup/storage", 0) for report in reports) == 40
+        assert [worker.warnings() for worker in crew] == [[], [], []]
+
+
+def test_outage_that_one_has_seen_is_known_to_all(start: Start, tmp_path: Path) -> None:
+    with sites(1, Reply(503, headers={"Retry-After": "600"})) as (site,):
+        for _ in range(2):
+            worker = start([site.url("/")], sqlite(tmp_path))
+            assert worker.report()["crawled"] == []
+            assert len(worker.warnings()) == 1
+            assert f"{site.url('/robots.txt')}: robots.txt unreachable" in worker.warnings()[0]
+        assert fetches(site) == [1]
+
+
+def test_when_a_process_is_killed_while_it_fetches_another_takes_over(start: Start, tmp_path: Path) -> None:
+    shared = sqlite(tmp_path)
+    with sites(1, Reply(200, RULES, after_secs=30)) as (site,):
+        killed = start([site.url("/a")], shared, lease_secs=0.7)
+        until(lambda: fetches(site) == [1])
+        heir = start([site.url("/b")], shared, lease_secs=0.7)
+        time.sleep(1.5)  # it waits: the lease is prolonged as long as its holder lives
+        assert fetches(site) == [1]
+        site.pages["/robots.txt"] = RULES
+        killed.kill()
+        assert heir.report()["crawled"] == [site.url("/b")]
+        assert fetches(site) == [2]
+
+
+MODES: dict[str, dict[str, Any]] = {
+    "asyncio": {},
+    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+    "reactorless": {"TWISTED_REACTOR_ENABLED": False},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_process_that_is_asked_to_stop_gives_back_what_it_holds(start: Start, mode: str, tmp_path: Path) -> None:
+    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
+        return  # this Scrapy always has a reactor: there is nothing to run
+    settings = {**sqlite(tmp_path), **MODES[mode]}
+    with sites(3, Reply(200, RULES, after_secs=30)) as all_sites:
+        worker = start([site.url("/a") for site in all_sites], settings)
+        until(lambda: fetches(*all_sites) == [1, 1, 1])
+        worker.process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert worker.report()["crawled"] == []
+        assert time.monotonic() - began < 5
+        assert worker.warnings() == []
+        with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
+            assert database.execute("SELECT origin FROM leases").fetchall() == []
+
+
+# Storages that fail
+
+
+def test_redis_that_is_away_at_the_start_costs_one_warning(start: Start, tmp_path: Path) -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": f"unix://{tmp_path}/nobody.sock"}
+    check_one_warning_and_all_pages(start, settings, f"{tmp_path}/nobody.sock")
+
+
+def test_redis_that_is_lost_in_mid_crawl_costs_one_warning(start: Start, server: RedisServer) -> None:
+    settings = {**redis(server), "CONCURRENT_REQUESTS": 1}
+    with sites(10) as all_sites:
+        worker = start([site.url("/a") for site in all_sites], settings)
+        until(lambda: sum(fetches(*all_sites)) >= 3)
+        server.kill()
+        try:
+            assert len(worker.report()["crawled"]) == 10
+        finally:
+            server.start()
+        assert fetches(*all_sites) == [1] * 10
+        (warning,) = worker.warnings()
+        assert "The robots.txt storage failed" in warning
+
+
+def test_directory_that_may_not_be_written_to_costs_one_warning(start: Start, tmp_path: Path) -> None:
+    directory = tmp_path / "read-only"
+    directory.mkdir(mode=0o555)
+    check_one_warning_and_all_pages(start, sqlite(directory), f"{directory}/robots.sqlite", as_others=True)
+    assert list(directory.iterdir()) == []
+
+
+def test_path_that_cannot_be_a_file_costs_one_warning(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    check_one_warning_and_all_pages(start, sqlite(tmp_path / "file"), f"{tmp_path}/file/robots.sqlite")
+
+
+def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "robots.sqlite").write_bytes(b"not a database at all" * 1000)
+    check_one_warning_and_all_pages(start, sqlite(tmp_path), "set aside as robots.sqlite.corrupt-")
+    (aside,) = tmp_path.glob("robots.sqlite.corrupt-*")
+    assert aside.read_bytes() == b"not a database at all" * 1000
+
+
+def test_disk_that_becomes_full_costs_one_warning(start: Start, tmp_path: Path) -> None:
+    robots = Reply(200, RULES + b"".join(b"# %s\n" % os.urandom(60).hex().encode() for _ in range(500)))
+    check_one_warning_and_all_pages(start, sqlite(tmp_path), "disk", robots=robots, file_bytes=150_000)
+    with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert database.execute("SELECT count(*) FROM entries").fetchone() > (0,)
+
+
+def check_one_warning_and_all_pages(
+    start: Start, settings: dict[str, Any], warning: str, robots: Reply = SLOW, **circumstances: Any
+) -> None:
+    with sites(10, robots) as all_sites:
+        urls = [site.url(f"/{page}") for page in ("a", "b", "no") for site in all_sites]
+        worker = start(urls, settings, **circumstances)
+        report = worker.report()
+        assert sorted(report["crawled"]) == sorted(url for url in urls if not url.endswith("/no"))
+        assert fetches(*all_sites) == [1] * 10
+        assert len(worker.warnings()) == 1, worker.log
+        assert warning in worker.warnings()[0]

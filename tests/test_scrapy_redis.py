@@ -1,0 +1,183 @@
+"""The fleet of docs/fleets.md: one spider, several processes, one Redis for queue, robots.txt files and sitemaps."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .fleet import ROOT
+from .redis_server import redis_server
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from .redis_server import RedisServer
+
+pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+redis = pytest.importorskip("redis", reason="the extra redis is not installed")
+
+PAGES = 20  # that each site's sitemap lists, besides one that its robots.txt disallows
+RULES = "user-agent: *\ndisallow: /no\n"
+START = "fleet:start_urls"
+
+
+def documented_spider() -> str:
+    """The spider of the documentation, as a user would copy it."""
+    (spider,) = re.findall(r"```python\n(# fleet\.py\n.*?)```", (ROOT / "docs/fleets.md").read_text(), re.DOTALL)
+    return str(spider)
+
+
+def urlset(*urls: str) -> bytes:
+    locs = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'.encode()
+
+
+@contextmanager
+def web(number: int) -> Iterator[list[Site]]:
+    """Sites whose robots.txt lists a sitemap of their own and one that all share; a page takes a while."""
+    page = Reply(200, b"<html></html>", {"Content-Type": "text/html"}, after_secs=0.05)
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"*": page})) for _ in range(number)]
+        for site in sites:
+            sitemaps = f"sitemap: {site.url('/s.xml')}\nsitemap: {sites[0].url('/c.xml')}"
+            site.pages["/robots.txt"] = Reply(200, f"{RULES}{sitemaps}".encode(), after_secs=0.1)
+            site.pages["/s.xml"] = urlset(*(site.url(f"/{number}") for number in range(PAGES)), site.url("/no"))
+        sites[0].pages["/c.xml"] = urlset(*(site.url("/common") for site in sites))
+        yield sites
+
+
+class Fleet:
+    """Processes with the documented spider, each with a number in its user agent."""
+
+    def __init__(self, directory: Path, server: RedisServer, stack: ExitStack) -> None:
+        self.directory = directory
+        self.server = server
+        self.client: Any = stack.enter_context(redis.Redis.from_url(server.url))
+        self.processes: list[subprocess.Popen[str]] = []
+        self._stack = stack
+        (directory / "fleet.py").write_text(documented_spider())
+
+    def start(self, number: int) -> None:
+        for _ in range(number):
+            name = len(self.processes)
+            command = [sys.executable, "-m", "tests.hurried", "runspider", str(self.directory / "fleet.py")]
+            settings = {
+                "REDIS_URL": self.server.url,
+                "USER_AGENT": f"fleetbot/{name}",
+                "TELNETCONSOLE_ENABLED": False,
+                "CONCURRENT_REQUESTS": 4,
+                "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
+                "DOWNLOAD_DELAY": 0,
+                "LOG_FILE": str(self.directory / f"{name}.log"),
+            }
+            command += [word for setting, value in settings.items() for word in ("-s", f"{setting}={value}")]
+            command += ["-o", str(self.directory / f"{name}.jsonl")]
+            process = subprocess.Popen(command, cwd=ROOT, text=True)
+            self._stack.callback(self._end, process)
+            self.processes.append(process)
+
+    def push(self, *urls: str) -> None:
+        """Tell the fleet where to begin."""
+        self.client.rpush(START, *(json.dumps({"url": url}) for url in urls))
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            process.wait(timeout=20)
+
+    def log(self, name: int) -> str:
+        return (self.directory / f"{name}.log").read_text()
+
+    def leases(self) -> list[bytes]:
+        return list(self.client.keys("gbot_robots:lease:*"))
+
+    @staticmethod
+    def _end(process: subprocess.Popen[str]) -> None:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    with redis_server() as server, ExitStack() as stack:
+        yield Fleet(tmp_path, server, stack)
+
+
+def until(is_so: Callable[[], bool], secs: float = 30) -> None:
+    deadline = time.monotonic() + secs
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def asked(sites: list[Site]) -> Counter[str]:
+    return Counter(site.url(path) for site in sites for path in site.paths())
+
+
+def expected(sites: list[Site]) -> Counter[str]:
+    """All that there is to be had, once each."""
+    paths = ["/robots.txt", "/", "/s.xml", "/common", *(f"/{number}" for number in range(PAGES))]
+    return Counter([site.url(path) for site in sites for path in paths] + [sites[0].url("/c.xml")])
+
+
+def who_asked(site: Site, path: str = "/robots.txt") -> list[int]:
+    return [int(asked.headers["user-agent"].partition("/")[2]) for asked in site.asked if asked.path == path]
+
+
+def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet: Fleet) -> None:
+    with web(6) as sites:
+        fleet.start(3)
+        fleet.push(*(site.url("/") for site in sites))
+        until(lambda: asked(sites) >= expected(sites))
+        time.sleep(1)  # whatever comes now is too much
+        fleet.stop()
+        assert asked(sites) == expected(sites)
+        workers = {int(each.headers["user-agent"].partition("/")[2]) for site in sites for each in site.asked}
+        assert workers == {0, 1, 2}
+        assert fleet.leases() == []
+        assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
+        for name in range(3):
+            assert "Traceback" not in fleet.log(name)
+            assert "[scrapy_gbot_robots.store] WARNING" not in fleet.log(name)
+
+
+def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet: Fleet) -> None:
+    with web(4) as sites:
+        slow = sites[-1]
+        ordinary = slow.pages["/robots.txt"]
+        slow.pages["/robots.txt"] = Reply(200, after_secs=30)
+        fleet.start(3)
+        fleet.push(*(site.url("/") for site in sites))
+        until(lambda: len(who_asked(slow)) == 1)
+        (holder,) = who_asked(slow)
+        fleet.push(*(slow.url(f"/more/{number}") for number in range(8)))  # for which the others wait
+        until(lambda: fleet.client.llen(START) == 0)
+        time.sleep(2)
+        assert who_asked(slow) == [holder]
+        slow.pages["/robots.txt"] = ordinary
+        fleet.processes[holder].kill()
+        began = time.monotonic()
+        while len(who_asked(slow)) < 2:
+            assert time.monotonic() - began < 5
+            fleet.push(slow.url(f"/more/{time.monotonic()}"))
+            time.sleep(0.1)
+        later = [site.url(f"/later/{number}") for site in sites for number in range(3)]
+        fleet.push(*later)
+        until(lambda: all(asked(sites)[url] == 1 for url in later))
+        fleet.stop()
+        assert who_asked(slow)[1] != holder
+        assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
+        assert {url: times for url, times in asked(sites).items() if times > 1} == {slow.url("/robots.txt"): 2}
+        assert fleet.leases() == []
