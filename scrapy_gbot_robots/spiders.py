@@ -26,9 +26,8 @@ from .policy.ladder import State
 from .policy.outcome import Unreachable, outcome_of
 from .progress import Progress
 from .settings import GbotSettings
-from .sitemap_feed import followed_schemes
+from .sitemap_feed import choosing_by
 from .sitemap_intake import ROOM, SitemapIntake
-from .sitemap_urls import Choosing
 from .sitemaps import SitemapDiscovery
 
 if TYPE_CHECKING:
@@ -112,8 +111,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _settle_in(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
         self._discovery = SitemapDiscovery(self.crawler, gbot)
-        choosing = Choosing(followed_schemes(self.settings), gbot.sitemaps_hosts, gbot.sitemaps_max)
-        self._intake = SitemapIntake(self, choosing, self._since)
+        self._intake = SitemapIntake(self, choosing_by(gbot, self.settings), self._since)
         self._progress = Progress(self.crawler, self._intake, self._progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)

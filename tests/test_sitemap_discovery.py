@@ -21,7 +21,7 @@ from scrapy_gbot_robots.signals import sitemap_found
 from .crawls import crawl, in_reactor, stats
 from .redis_server import redis_server
 from .sitemap_web import Links, Remembers, Sitemaps, Web, index, urlset, xml
-from .web import Reply, Site
+from .web import Reply, Site, redirect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -394,6 +394,38 @@ async def test_sitemap_that_a_robots_txt_gains_in_the_crawl_is_fed() -> None:
         assert {site.url("/page"), site.url("/other")} < set(parsed(crawler))
         assert sitemap_stats(crawler) == {"found": 2, "fed": 2}
         assert site.paths().count("/s.xml") == 1
+
+
+@in_reactor
+async def test_no_more_are_fed_however_often_a_robots_txt_changes() -> None:
+    class Slow(Sitemaps):
+        site: Site
+
+        async def start(self) -> AsyncIterator[Request]:
+            for number in range(8):
+                self.site.pages["/robots.txt"] = f"Sitemap: {self.site.url(f'/s{number}.xml')}".encode()
+                yield Request(self.site.url(f"/{number}"))
+                await pause(0.15)
+
+    with Site({"*": b"ok"}) as site:
+        crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2}, site=site)
+        assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
+        assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
+
+
+@pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
+@in_reactor
+async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: bool) -> None:
+    with Site({"*": b"ok"}) as site, Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/moved.xml')}\nSitemap: {site.url('/i.xml')}".encode()
+        site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
+        site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
+        other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
+        other.pages["/part.xml"] = xml(urlset(site.url("/2")))
+        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, start_urls=[site.url()])
+        assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
+        assert sitemap_stats(crawler).get("refused/host", 0) == (0 if read else 2)
+        assert "failed" not in sitemap_stats(crawler)
 
 
 @in_reactor
