@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry
 
 
+@pytest.fixture(autouse=True)
+def _settings_module() -> Generator[None]:
+    """Scrapy's command line puts the settings module of a project into the environment, where it would stay."""
+    before = os.environ.get("SCRAPY_SETTINGS_MODULE")
+    yield
+    os.environ.pop("SCRAPY_SETTINGS_MODULE", None)
+    if before is not None:
+        os.environ["SCRAPY_SETTINGS_MODULE"] = before
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield

@@ -12,13 +12,17 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .deciders import Deciders
 from .grammar import INDEX_PAGE
 from .index import Index
 from .matching import directory_of_index, matches
 from .urls import escape, shown, split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    # A pattern, whether it allows, the line and the pattern of the rule it stands for, and the reason it gives
+    Filed = tuple[str, bool, int, str, str]
 
 # The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
 MOST_SPECIFIC: Final = "most specific rule"
@@ -28,9 +32,11 @@ NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
+_LINE_BITS: Final = 32
 _IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
 _BYTES_PER_RULE: Final = 300  # besides its pattern, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
+_FEW_VERDICTS: Final = 500  # that are found by trying the rules before they are arranged for that
 _MANY_RULES: Final = 1_000  # so many wildcards take as long to be tried as to be indexed
 
 
@@ -103,11 +109,6 @@ class Patterns(NamedTuple):
                     longest = len(text)
         return longest
 
-    def matching(self, path: str) -> list[tuple[str, int]]:
-        """Return the patterns that match `path`, each with its line, but for those without a path."""
-        found = zip(self.texts(), self.lines, strict=True)
-        return [(text, line) for text, line in found if text and matches(text, path)]
-
     def directories(self) -> list[tuple[str, int, str]]:
         """Return what rules for index pages also stand for: the pattern, the line, and the pattern of the rule."""
         if INDEX_PAGE not in self.text:
@@ -130,12 +131,13 @@ class Rules:
     It holds neither the body nor other groups: what a crawl keeps per origin. `group` is the token whose rules these
     are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds, reported and never acted on.
 
-    The first questions are answered by trying the rules, later ones by an index (index.py): most hosts of a crawl are
-    asked a few times only.
+    The first questions are answered by trying the rules, later ones by an index (for `allowed` that of index.py, for
+    `verdict` that of deciders.py): most hosts of a crawl are asked a few times only.
     """
 
     __slots__ = (
         "_allows",
+        "_deciders",
         "_disallows",
         "_index",
         "_origin",
@@ -143,6 +145,7 @@ class Rules:
         "_questions",
         "_strict",
         "_unmatched",
+        "_verdicts",
         "crawl_delay",
         "group",
     )
@@ -164,6 +167,8 @@ class Rules:
         self._unmatched = unmatched
         self._index: Index | None = None
         self._questions = 0
+        self._deciders: Deciders[Verdict] | None = None
+        self._verdicts = 0
         self._origin: str | tuple[()] = ()  # which no URL begins with
         self._path_at = 0
         self.group = group
@@ -202,19 +207,27 @@ class Rules:
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
-        found = [
-            *((len(text), False, -line, text, MOST_SPECIFIC) for text, line in self._disallows.matching(path)),
-            *((len(text), True, -line, text, MOST_SPECIFIC) for text, line in self._allows.matching(path)),
-            *(
-                (len(directory), True, -line, text, INDEX_OF_DIRECTORY)
-                for directory, line, text in self._directories()
-                if matches(directory, path)
-            ),
-        ]
-        if not found:
-            return self._undecided()
-        _, allow, line, text, reason = max(found)
-        return Verdict(allow, Rule(allow, text, -line), reason, self.group)
+        if self._deciders is not None:
+            return self._deciders.of(path)
+        self._verdicts += 1
+        if self._verdicts > _FEW_VERDICTS:
+            patterns = [(_preference(each), each[0], self._said(each)) for each in self._patterns()]
+            self._deciders = Deciders(patterns, self._undecided())
+        found = [each for each in self._patterns() if matches(each[0], path)]
+        return self._said(max(found, key=_preference)) if found else self._undecided()
+
+    def _patterns(self) -> Iterator[Filed]:
+        """Yield all that may decide: what rules with a path say, and what those for index pages also stand for."""
+        for allow, patterns in ((False, self._disallows), (True, self._allows)):
+            for text, line in zip(patterns.texts(), patterns.lines, strict=True):
+                if text:
+                    yield text, allow, line, text, MOST_SPECIFIC
+        for directory, line, text in self._directories():
+            yield directory, True, line, text, INDEX_OF_DIRECTORY
+
+    def _said(self, filed: Filed) -> Verdict:
+        _, allow, line, text, reason = filed
+        return Verdict(allow, Rule(allow, text, line), reason, self.group)
 
     def _undecided(self) -> Verdict:
         line = self._allows.empty_line()
@@ -251,3 +264,9 @@ class Rules:
             self._origin = prefix
             self._path_at = len(prefix) - 1
         return path
+
+
+def _preference(filed: Filed) -> int:
+    """Return a number that is greater for longer patterns, of equal ones for allow, of those for the earlier line."""
+    pattern, allow, line, _, _ = filed
+    return (2 * len(pattern) + allow << _LINE_BITS) - line
