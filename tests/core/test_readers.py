@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.core import grammar
 from scrapy_gbot_robots.core.groups import read_groups, rules_of
 from scrapy_gbot_robots.core.lines import read_lines
-from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.core.scan import scan
+
+if TYPE_CHECKING:
+    from scrapy_gbot_robots.core.rules import Rules
 
 DATA = Path(__file__).parent.parent / "data"
 
