@@ -80,9 +80,8 @@ def measure(name: str, script: str, urls: int, home: Path) -> None:
         )
     secs = time.perf_counter() - began
     written = out.read_text().count("\n")
-    print(
-        f"{name:12} {secs:8.1f} s {urls / secs:10,.0f} URLs/s {int(done.stderr.split()[-1]) / 1024:8.1f} MiB {written:10,}"
-    )
+    peak = int(done.stderr.split()[-1]) / 1024
+    print(f"{name:12} {secs:8.1f} s {urls / secs:10,.0f} URLs/s {peak:8.1f} MiB {written:10,}")
 
 
 def main(urls: int = 1_000_000, rules: int = 1_000) -> None:

@@ -108,7 +108,7 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         Site({}) as gone,
     ):
         gone.__exit__(None, None, None)
-        urls = [start.url("/x"), none.url("/x"), ill.url("/x"), gone.url("/x")]
+        urls = [start.url("/x"), none.url("/x"), ill.url("/x"), gone.url("/x"), ill.url("/robots.txt")]
         ended = run("check", *urls, cwd=tmp_path)
         assert (ended.status, ended.err) == (2, "")
         assert f"redirected: 301 {start.url('/robots.txt')}, then 200 {end.url('/robots.txt')}" in ended.out
@@ -119,6 +119,7 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         assert "full disallow for now: robots.txt unreachable: HTTP 503" in ended.out
         assert f"disallowed for now: {urls[3]}\n" in ended.out
         assert "robots.txt unreachable: connection refused" in ended.out
+        assert f"allowed: {urls[4]}\n" in ended.out
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
