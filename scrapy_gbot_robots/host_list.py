@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +68,36 @@ class HostScope:
 
 def _key(name: str, origin: Origin) -> str:
     return name if origin.port == DEFAULT_PORTS[origin.scheme] else f"{name}:{origin.port}"
+
+
+class HostList:
+    """All hosts of a crawl: iterate over it for them as the user wrote them; a file is read as far as that goes."""
+
+    def __init__(self, listed: Iterable[str], path: str | Path | None) -> None:
+        self._listed = tuple(listed)
+        self._path = path
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._listed
+        if self._path:
+            yield from given_in_file(self._path)
+
+    def survey(self, others: Iterable[str]) -> tuple[int, HostScope]:
+        """Go through the whole list once: how many hosts there are, and which; `others` are URLs on more of them."""
+        count = 0
+
+        def origins() -> Iterator[Origin]:
+            nonlocal count
+            for text in self:
+                count += 1
+                with suppress(ValueError):
+                    yield Host.of(text).origin
+            for url in others:
+                with suppress(ValueError):
+                    yield Origin.of(url)
+
+        scope = HostScope(origins())
+        return count, scope
 
 
 def given_in(hosts: str | Iterable[str]) -> list[str]:

@@ -9,7 +9,8 @@ the file, and `lastmod`, the text that stands there as the date of the last chan
 
 `PROBE` may be set to True in a request for a robots.txt: if the server does not answer at all, do not wait for it.
 
-`ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already.
+`ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already;
+another flag says what that amounts to now: "full allow", "full disallow" or "rules".
 """
 
 from __future__ import annotations

@@ -137,7 +137,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise UnreachableRobotsTxt(answer.origin, answer.why)
         request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
         headers = {"Content-Type": "text/plain; charset=utf-8"}
-        return TextResponse(request.url, status, headers, body, flags=[ANSWERED], request=request)
+        flags = [ANSWERED, answer.state.value]
+        return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
     def _user_agent(self, request: Request) -> str:
         """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""

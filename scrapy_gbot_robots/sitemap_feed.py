@@ -17,6 +17,7 @@ from scrapy.utils.defer import ensure_awaitable
 
 from .meta import SITEMAP
 from .signals import sitemap_found
+from .sitemap_urls import Choosing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from .settings import GbotSettings
     from .sitemap_urls import FoundSitemap
 
 _NO_META: Mapping[str, Any] = MappingProxyType({})
@@ -110,6 +112,11 @@ class SitemapFeed:
     def _request_dropped(self, request: Request) -> None:
         if request is self._scheduling:
             self._scheduling = None
+
+
+def choosing_by(gbot: GbotSettings, settings: BaseSettings) -> Choosing:
+    """By what sitemaps are chosen in a crawl with these settings."""
+    return Choosing(followed_schemes(settings), gbot.sitemaps_hosts, gbot.sitemaps_max)
 
 
 def followed_schemes(settings: BaseSettings) -> frozenset[str]:

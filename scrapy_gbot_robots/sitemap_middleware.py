@@ -7,10 +7,11 @@ files in its own way, and documents from the net from leading to the local machi
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 
@@ -18,7 +19,7 @@ from .core.urls import Origin, shown
 from .exceptions import ForbiddenByRobotsTxt
 from .meta import ANSWERED, SITEMAP
 from .settings import GbotSettings
-from .sitemap_feed import SitemapStats, followed_schemes
+from .sitemap_feed import SitemapStats, choosing_by, followed_schemes
 from .sitemap_urls import Refused, source_below, usable_url
 from .sitemaps import SitemapDiscovery
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
+
+    from .sitemap_urls import Choosing
 
 _OK = range(200, 300)
 
@@ -50,7 +53,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         async for given in start:
             lists_nothing = lists_nothing and not isinstance(given, Request)
             yield given
-        spider = self._fed_spider()
+        spider = self._fed_spider
         if spider is None or not lists_nothing:
             return
         origins = dict.fromkeys(_first_origins(spider))
@@ -89,27 +92,28 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             self._stats.count("failed")
         return None
 
+    @cached_property
     def _fed_spider(self) -> SitemapSpider | None:
-        """The spider, if it is one that sitemaps are fed to."""
+        """The spider, if it is one that sitemaps are fed to; to be asked for once it is open."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         spider = self.crawler.spider
         return spider if discovery and discovery.feeds and isinstance(spider, SitemapSpider) else None
 
-    def _callback(self) -> object:
-        """What the spider reads sitemaps with; None if it is no spider that sitemaps are fed to."""
-        spider = self._fed_spider()
-        return None if spider is None else spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
+    @cached_property
+    def _schemes(self) -> frozenset[str]:
+        return followed_schemes(self.crawler.settings)
 
-    def _is_parsed_as_sitemap(self, response: Response) -> bool:
-        request = response.request
-        return request is not None and request.callback is not None and request.callback == self._callback()
+    def _is_for_sitemap(self, request: Request | None) -> bool:
+        """Whether the fed spider reads what `request` asks for as a sitemap."""
+        spider = self._fed_spider
+        return spider is not None and request is not None and request.callback == spider._parse_sitemap  # noqa: SLF001
 
     def _is_fed_already(self, response: Response) -> bool:
         """Whether this is a robots.txt that the plugin knows, so that what it lists has been or will be fed."""
-        return ANSWERED in response.flags and response.status in _OK and self._is_parsed_as_sitemap(response)
+        return ANSWERED in response.flags and response.status in _OK and self._is_for_sitemap(response.request)
 
     def _may_follow(self, given: object, response: Response) -> bool:
-        if not isinstance(given, Request) or not self._is_parsed_as_sitemap(response):
+        if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
             return True
         try:
             self._check(given, response)
@@ -125,21 +129,25 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         Raises:
             Refused: the request is not to be followed.
         """
-        schemes = followed_schemes(self.crawler.settings)
-        if response.url.startswith(tuple(f"{scheme}:" for scheme in schemes)):
-            usable_url(listed.url, schemes)
+        if response.url.partition(":")[0] in self._schemes:
+            usable_url(listed.url, self._schemes)
         source = response.meta.get(SITEMAP)
-        if source is not None and listed.callback == self._callback():
+        if source is not None and self._is_for_sitemap(listed):
             listed.meta.setdefault(SITEMAP, source_below(response.url, source))
             if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
                 listed.meta.setdefault("allow_offsite", True)
 
 
+class _RefusedSitemapError(IgnoreRequest):
+    """A sitemap lives where none may: counted already."""
+
+
 class SitemapDownloaderMiddleware:
     """Counts the sitemaps that robots.txt disallows and those that cannot be had. Belongs before all that retries."""
 
-    def __init__(self, stats: SitemapStats) -> None:
+    def __init__(self, stats: SitemapStats, choosing: Choosing) -> None:
         self._stats = stats
+        self._choosing = choosing
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -148,9 +156,25 @@ class SitemapDownloaderMiddleware:
         Raises:
             NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
         """
-        if GbotSettings.of(crawler.settings).sitemaps == "off":
+        settings = GbotSettings.of(crawler.settings)
+        if settings.sitemaps == "off":
             raise NotConfigured
-        return cls(SitemapStats(crawler))
+        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings))
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Check where a sitemap lives to which a redirect or an index has led.
+
+        Raises:
+            IgnoreRequest: none may live there.
+        """
+        source = request.meta.get(SITEMAP)
+        if source is not None and source.get("robotstxt"):
+            try:
+                self._choosing.check_host(request.url, Origin.of(source["robotstxt"]))
+            except Refused as refusal:
+                self._stats.refused(refusal.reason)
+                logger.info("%s: %s", source.get("index") or source["robotstxt"], refusal)
+                raise _RefusedSitemapError(str(refusal)) from None
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Count a sitemap that is not there."""
@@ -160,7 +184,7 @@ class SitemapDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
         """Count a sitemap that could not be fetched."""
-        if _is_listed(request):
+        if _is_listed(request) and not isinstance(exception, _RefusedSitemapError):
             self._stats.count("disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
 
 

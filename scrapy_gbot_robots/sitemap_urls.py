@@ -79,6 +79,7 @@ class Choosing(NamedTuple):
         duplicate = 0
         refused: Counter[str] = Counter()
         why: list[str] = []
+        robots_url = origin.robots_url
         for line in lines:
             try:
                 url = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
@@ -93,7 +94,7 @@ class Choosing(NamedTuple):
                     why.append(f"line {line.line}: {refusal}")
                 continue
             if len(chosen) < self.most:
-                chosen[url] = FoundSitemap(url, origin.robots_url, line.line)
+                chosen[url] = FoundSitemap(url, robots_url, line.line)
         capped = len(seen) - refused["host"] - len(chosen)
         return Choice(tuple(chosen.values()), len(seen), duplicate, capped, refused, tuple(why))
 

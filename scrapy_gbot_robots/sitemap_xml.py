@@ -6,12 +6,12 @@ nothing fetched. Source: sitemaps.org, "XML tag definitions", "Sitemap index fil
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lxml import etree
 
 from .core.urls import shown
+from .sitemap_ampersands import SPOILT, Ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,9 +22,8 @@ _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
 _MOST_BROKEN = 50_000  # entries
 _MOST_DEEP = 100  # elements within one another
 _MOST_ELEMENTS = 200_000  # on end that complete no entry
-_MOST_IDLE = 2**22  # characters on end in which no element begins or ends
+_MOST_IDLE = 2**20  # characters on end in which no element begins or ends
 _ENTRY_DEPTH = 2  # the root is at 1
-_SPOILT = "\ufffd"  # no character: stands for one that was not, and for a value that is none
 
 Entry: TypeAlias = "dict[str, Any]"  # as in Scrapy: "loc", and if given "lastmod", "alternate" (a list), and others
 
@@ -35,7 +34,7 @@ class NotASitemap(ValueError):  # noqa: N818  it says what the file is
 
 def is_url_text(text: str) -> bool:
     """Whether `text` may be the text of a URL: neither too long nor with a character that was none."""
-    return 0 < len(text) < MOST_TEXT and _SPOILT not in text
+    return 0 < len(text) < MOST_TEXT and SPOILT not in text
 
 
 class _Vocabulary(NamedTuple):
@@ -105,7 +104,7 @@ class _Target:
         self.events += 1
         self._depth = max(self._depth - 1, 0)
         if self._name == name and self._depth == _ENTRY_DEPTH:
-            value = "".join(self._text).strip() if self._chars < MOST_TEXT else _SPOILT
+            value = "".join(self._text).strip() if self._chars < MOST_TEXT else SPOILT
             self._name = ""
             if value:
                 self._take(name, value)
@@ -147,7 +146,7 @@ class _Target:
             entry.setdefault("loc", value)
         elif name in vocabulary.lastmod:
             entry.setdefault("lastmod", value)
-        elif name not in _OWN_NAMES and value != _SPOILT:
+        elif name not in _OWN_NAMES and value != SPOILT:
             entry.setdefault(name, value)
 
 
@@ -174,7 +173,7 @@ class Xml:
             remove_comments=True,
             remove_pis=True,
         )
-        self._ampersands = _Ampersands()
+        self._ampersands = Ampersands()
         self._idle = 0  # characters since an element began or ended
 
     @property
@@ -220,54 +219,3 @@ class Xml:
     def _ready(self) -> Iterator[Entry]:
         ready, self._target.ready = self._target.ready, []
         return iter(ready)
-
-
-class _Ampersands:
-    """Escapes ampersands that people forgot to escape, as in "?a=1&b=2"; lxml would drop them and what follows.
-
-    After this no entity but XML's own five is left to be expanded.
-    """
-
-    _MARKS = re.compile(
-        r"<!\[CDATA\[|<!--|\]\]>|-->"
-        r"|&(?!(?:amp|lt|gt|quot|apos);)(?:#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6}));)?"
-    )
-    _VERBATIM: ClassVar = {"<![CDATA[": "]]>", "<!--": "-->"}
-    _UNSURE = re.compile(r"(?:&[#0-9A-Za-z]{0,8}|<!?(?:-|\[[CDAT]{0,5})?|\]\]?|--?)\Z")
-
-    def __init__(self) -> None:
-        self._until = ""  # what ends the part in which ampersands are left alone
-        self._rest = ""
-
-    def repaired(self, text: str) -> str:
-        text = self._rest + text
-        unsure = self._UNSURE.search(text, max(0, len(text) - 10))
-        end = unsure.start() if unsure else len(text)
-        self._rest = text[end:]
-        return self._MARKS.sub(self._repair, text[:end])
-
-    def rest(self) -> str:
-        return self._MARKS.sub(self._repair, self._rest)
-
-    def _repair(self, found: re.Match[str]) -> str:
-        mark = found[0]
-        if self._until:
-            self._until = "" if mark == self._until else self._until
-            return mark
-        if mark[0] != "&":
-            self._until = self._VERBATIM.get(mark, "")
-            return mark
-        if mark == "&":
-            return "&amp;"
-        code = int(found[1]) if found[1] else int(found[2], 16)
-        return mark if any(code in chars for chars in _XML_CHARS) else _SPOILT
-
-
-# Code points that XML 1.0 has (2.2); a reference to any other would vanish from the text without a trace.
-_XML_CHARS = (
-    range(0x09, 0x0B),
-    range(0x0D, 0x0E),
-    range(0x20, 0xD800),
-    range(0xE000, 0xFFFE),
-    range(0x10000, 0x110000),
-)

@@ -20,8 +20,7 @@ from .core.urls import Origin
 from .meta import SITEMAP
 from .settings import GbotSettings
 from .signals import robotstxt_known
-from .sitemap_feed import SitemapFeed, SitemapStats, followed_schemes
-from .sitemap_urls import Choosing
+from .sitemap_feed import SitemapFeed, SitemapStats, choosing_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,8 +42,9 @@ logger = logging.getLogger(__name__)
 class _Listing(NamedTuple):
     """What the robots.txt of one origin has led to."""
 
-    sitemaps: tuple[FoundSitemap, ...]
-    chars: int
+    sitemaps: tuple[FoundSitemap, ...]  # as it lists them now
+    taken: int  # how many have been fed or shown in all
+    chars: int  # of their URLs
 
 
 class SitemapDiscovery:
@@ -140,25 +140,28 @@ class SitemapDiscovery:
                 await self._feed.feed(news)
 
     async def _collected(self, origin: Origin, robotstxt: RobotsTxt) -> tuple[Choice, tuple[FoundSitemap, ...]]:
-        """Read the sitemap lines of a robots.txt, off the reactor; return also what it did not list the last time."""
-        choosing = Choosing(
-            followed_schemes(self._crawler.settings), self._settings.sitemaps_hosts, self._settings.sitemaps_max
-        )
+        """Read the sitemap lines of a robots.txt, off the reactor; return also which were not fed or shown before."""
+        choosing = choosing_by(self._settings, self._crawler.settings)
         choice = await run_in_thread(lambda: choosing.choose(origin, robotstxt.sitemap_lines))
         before = self._listings.pop(origin, None)
-        known = {sitemap.url for sitemap in before.sitemaps} if before else set()
-        news = tuple(sitemap for sitemap in choice.sitemaps if sitemap.url not in known)
-        self._keep(origin, choice.sitemaps, before)
         if before is None:
             self._count_lines(origin, choice)
+            news = choice.sitemaps
+            listing = _Listing(news, len(news), _chars(news))
         else:
-            self._stats.count("found", len(news))
+            known = {sitemap.url for sitemap in before.sitemaps}
+            more = tuple(sitemap for sitemap in choice.sitemaps if sitemap.url not in known)
+            news = more[: max(0, self._settings.sitemaps_max - before.taken)]
+            self._stats.count("found", len(more))
+            self._stats.count("capped", len(more) - len(news))
+            self._chars -= before.chars
+            listing = _Listing(choice.sitemaps, before.taken + len(news), _chars(choice.sitemaps))
+        self._keep(origin, listing)
         return choice, news
 
-    def _keep(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], before: _Listing | None) -> None:
-        listing = _Listing(sitemaps, sum(len(sitemap.url) for sitemap in sitemaps))
+    def _keep(self, origin: Origin, listing: _Listing) -> None:
         self._listings[origin] = listing
-        self._chars += listing.chars - (before.chars if before else 0)
+        self._chars += listing.chars
         while len(self._listings) > self._settings.cache_size or self._chars > _MOST_CHARS:
             _, gone = self._listings.popitem(last=False)
             self._chars -= gone.chars
@@ -214,6 +217,10 @@ class SitemapDiscovery:
 
     def _spider_closed(self) -> None:
         self._background.cancel()
+
+
+def _chars(sitemaps: tuple[FoundSitemap, ...]) -> int:
+    return sum(len(sitemap.url) for sitemap in sitemaps)
 
 
 def _is_guest(origin: Origin, request: Request) -> bool:

@@ -6,8 +6,7 @@ by `sitemap_intake`. `host_list` reads what the user names, `progress` says how 
 
 from __future__ import annotations
 
-from contextlib import suppress
-from http import HTTPStatus
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,15 @@ from .concurrency import pause, run_in_thread
 from .core.robots import RobotsTxt
 from .core.urls import Origin, shown
 from .exceptions import UnreachableRobotsTxt
-from .host_list import Host, HostScope, given_in, given_in_file
+from .host_list import Host, HostList, given_in
 from .lastmod import since
-from .meta import PROBE
-from .policy.outcome import Fetched, Unreachable, outcome_of
+from .meta import ANSWERED, PROBE
+from .policy.ladder import State
+from .policy.outcome import Unreachable, outcome_of
 from .progress import Progress
 from .settings import GbotSettings
-from .sitemap_feed import followed_schemes
+from .sitemap_feed import choosing_by
 from .sitemap_intake import ROOM, SitemapIntake
-from .sitemap_urls import Choosing
 from .sitemaps import SitemapDiscovery
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
     from typing_extensions import Self
 
-MOST_ASKED = 1_000  # hosts whose answer is awaited at a time; the list is not read further ahead
-
+_OK = range(200, 300)
 _SCOPES = ("hosts", "any")
 _YES = frozenset({"1", "true", "yes", "on"})
 _IDLE_POLL_SECS = 0.1
@@ -62,6 +60,7 @@ class RobotsSitemapSpider(SitemapSpider):
             "any". What is outside is counted in the stat `gbot_robots/sitemaps/entries/host`.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
         since: a date; what was last changed before it, as far as its sitemap says, is left out.
+        most_asked: how many hosts are asked at a time, each by a connection; the list is read no further ahead.
         progress_secs: how often progress is logged; 0 is never.
     """
 
@@ -70,6 +69,7 @@ class RobotsSitemapSpider(SitemapSpider):
     scope: str = "hosts"
     guess: bool | str = False
     since: str | None = None
+    most_asked: int | str = 100
     progress_secs: float | str = 5.0
 
     feeds_itself = True  # so SitemapDiscovery leaves it alone: hosts it merely meets are not those it was given
@@ -87,6 +87,10 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
         if self.scope not in _SCOPES:
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
+        robots_txts = (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
+        self._hosts = HostList([*robots_txts, *given_in(self.hosts)], self.hosts_file)
+        self._most_asked = _number("most_asked", self.most_asked, least=1)
+        self._progress_secs = _number("progress_secs", self.progress_secs, least=0)
         self._guesses = str(self.guess).lower() in _YES
         self._since = since(self.since) if self.since else None
 
@@ -107,10 +111,15 @@ class RobotsSitemapSpider(SitemapSpider):
     def _settle_in(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
         self._discovery = SitemapDiscovery(self.crawler, gbot)
-        choosing = Choosing(followed_schemes(self.settings), gbot.sitemaps_hosts, gbot.sitemaps_max)
-        self._intake = SitemapIntake(self, choosing, self._since)
-        self._progress = Progress(self.crawler, self._intake, float(self.progress_secs))
+        self._intake = SitemapIntake(self, choosing_by(gbot, self.settings), self._since)
+        self._progress = Progress(self.crawler, self._intake, self._progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
+        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+
+    async def _spider_opened(self) -> None:
+        """Learn how many hosts there are, and which, before the first sitemap is read."""
+        self._progress.hosts, scope = await run_in_thread(self._hosts.survey, self.sitemap_urls)
+        self._intake.scope = scope if self.scope == "hosts" else None
 
     async def start(self) -> AsyncIterator[Any]:
         """Ask each host for its robots.txt; the list of hosts is read no faster than they answer."""
@@ -118,10 +127,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
         progress = self._progress
-        progress.hosts, scope = await run_in_thread(self._read_ahead)
-        self._intake.scope = scope if self.scope != "any" else None
-        for text in self._hosts():
-            while progress.asked - progress.done >= MOST_ASKED and not self._is_idle():
+        for text in self._hosts:
+            while progress.asked - progress.done >= self._most_asked and not self._is_idle():
                 await pause(_IDLE_POLL_SECS)
             progress.asked += 1
             try:
@@ -135,29 +142,6 @@ class RobotsSitemapSpider(SitemapSpider):
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Called for each host, as the user wrote it, that leads to no sitemap. Logs it; may be overridden."""
         self.logger.info("%s leads to no sitemap: %s", shown(host), why)
-
-    def _hosts(self) -> Iterator[str]:
-        yield from (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
-        yield from given_in(self.hosts)
-        if self.hosts_file:
-            yield from given_in_file(self.hosts_file)
-
-    def _read_ahead(self) -> tuple[int, HostScope]:
-        """Go through the hosts once, in a thread: how many there are, and which."""
-        count = 0
-
-        def origins() -> Iterator[Origin]:
-            nonlocal count
-            for text in self._hosts():
-                count += 1
-                with suppress(ValueError):
-                    yield Host.of(text).origin
-            for url in self.sitemap_urls:
-                with suppress(ValueError):
-                    yield Origin.of(url)
-
-        scope = HostScope(origins())
-        return count, scope
 
     def _is_idle(self) -> bool:
         """Whether nothing is under way, so that waiting for it would be for ever."""
@@ -179,21 +163,19 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, origin: str, otherwise: str = ""
     ) -> AsyncIterator[Request]:
-        if response.status == HTTPStatus.BAD_REQUEST and otherwise:  # what a server says that is asked without TLS
-            yield self._robots_request(host, Origin.of(otherwise), is_probe=True)
+        why = f"its robots.txt is HTTP {response.status}"
+        if self._is_unreachable(response):
+            self._report("unreachable", host, why)
             return
-        outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
-        if isinstance(outcome, Unreachable):
-            self._report("unreachable", host, outcome.why)
-            return
-        why = f"robots.txt is HTTP {response.status}"
-        if isinstance(outcome, Fetched):
+        if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
             choice = await self._discovery.feed_from(Origin.of(origin), robotstxt, self._intake.request_meta)
             if choice.sitemaps:
                 self._report("listed", host)
                 return
-            why = f"its robots.txt lists none that can be used ({'; '.join(choice.why)})" if choice.refused else why
+            why = "its robots.txt lists none" + (
+                f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
+            )
         if self._guesses:
             self._report("guessed", host)
             url = f"{origin}{_GUESS}"
@@ -201,6 +183,13 @@ class RobotsSitemapSpider(SitemapSpider):
             yield self._intake.request(url, source, errback=self._guess_failed, cb_kwargs={"host": host})
         else:
             self._report("without", host, why)
+
+    def _is_unreachable(self, response: Response) -> bool:
+        """Whether the server has a robots.txt that it cannot give now, by what the plugin says if it has a say."""
+        if ANSWERED in response.flags:
+            return State.FULL_DISALLOW.value in response.flags
+        outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
+        return isinstance(outcome, Unreachable)
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
@@ -253,3 +242,14 @@ class RobotsSitemapSpider(SitemapSpider):
         """Count a host that was asked before, in this run or in one that this one goes on with."""
         if request.callback == self._parse_robots_txt:
             self._progress.done += 1
+
+
+def _number(name: str, given: object, *, least: float) -> float:
+    """The number that an argument gives, be it a number or text."""
+    try:
+        number = float(str(given))
+    except ValueError:
+        number = math.nan
+    if not least <= number < math.inf:
+        raise ValueError(f"{name} must be a number >= {least}, got {given!r}")
+    return number

@@ -19,8 +19,9 @@ from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
 
 from .crawls import crawl, in_reactor, stats
+from .redis_server import redis_server
 from .sitemap_web import Links, Remembers, Sitemaps, Web, index, urlset, xml
-from .web import Reply, Site
+from .web import Reply, Site, redirect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -136,9 +137,13 @@ async def test_sitemaps_are_fed_from_where_they_may_live(hosts: str, fed: int) -
 
 @in_reactor
 async def test_host_that_only_has_sitemaps_of_others_is_not_opened() -> None:
+    class Slowly(Sitemaps):
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            await pause(0.1)
+
     with Web() as web:
         cdn = web.sites["cdn"]
-        crawler = await crawl(Sitemaps, start_urls=[web.sites["shop"].url()])
+        crawler = await crawl(Slowly, start_urls=[web.sites["shop"].url()])
         assert set(parsed(crawler)) == {
             web.sites["shop"].url("/e"),
             web.sites["shop"].url("/h"),
@@ -324,6 +329,26 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> N
         assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
 
 
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@in_reactor
+async def test_fleet_on_scrapy_redis_asks_for_each_sitemap_once() -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    with redis_server() as redis, Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        listing(site)
+        other.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}".encode()
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": redis.url,
+        }
+        one = await crawl(Sitemaps, settings, start_urls=[site.url()])
+        another = await crawl(Sitemaps, settings, start_urls=[other.url()])
+        assert set(parsed(one)) == {site.url("/page")}
+        assert sitemap_stats(another) == {"found": 1, "duplicate": 1}
+        assert site.paths() == ["/robots.txt", "/s.xml", "/page"]
+
+
 @in_reactor
 async def test_errors_of_the_spider_are_counted() -> None:
     class Broken(Sitemaps):
@@ -369,6 +394,38 @@ async def test_sitemap_that_a_robots_txt_gains_in_the_crawl_is_fed() -> None:
         assert {site.url("/page"), site.url("/other")} < set(parsed(crawler))
         assert sitemap_stats(crawler) == {"found": 2, "fed": 2}
         assert site.paths().count("/s.xml") == 1
+
+
+@in_reactor
+async def test_no_more_are_fed_however_often_a_robots_txt_changes() -> None:
+    class Slow(Sitemaps):
+        site: Site
+
+        async def start(self) -> AsyncIterator[Request]:
+            for number in range(8):
+                self.site.pages["/robots.txt"] = f"Sitemap: {self.site.url(f'/s{number}.xml')}".encode()
+                yield Request(self.site.url(f"/{number}"))
+                await pause(0.15)
+
+    with Site({"*": b"ok"}) as site:
+        crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2}, site=site)
+        assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
+        assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
+
+
+@pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
+@in_reactor
+async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: bool) -> None:
+    with Site({"*": b"ok"}) as site, Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/moved.xml')}\nSitemap: {site.url('/i.xml')}".encode()
+        site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
+        site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
+        other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
+        other.pages["/part.xml"] = xml(urlset(site.url("/2")))
+        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, start_urls=[site.url()])
+        assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
+        assert sitemap_stats(crawler).get("refused/host", 0) == (0 if read else 2)
+        assert "failed" not in sitemap_stats(crawler)
 
 
 @in_reactor

@@ -303,7 +303,7 @@ def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) ->
     run = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True)
     entries, seconds, megabytes = map(float, run.stdout.split())
     assert entries == 0
-    assert seconds < 5
+    assert seconds < 10
     assert megabytes < 60
 
 

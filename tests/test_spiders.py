@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.settings import default_settings
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots import RobotsSitemapSpider, sitemap_reader, spiders
+from scrapy_gbot_robots import RobotsSitemapSpider, sitemap_reader
 from scrapy_gbot_robots.meta import LISTED
 
 from .crawls import crawl, in_reactor, stats
@@ -30,7 +31,7 @@ from .test_sitemap_discovery import parsed, sitemap_stats
 from .web import Reply, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -84,7 +85,7 @@ async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> Non
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
         assert host_stats(crawler) == {"listed": 3, "without": 1, "unreachable": 1}
-        assert without(crawler) == {bare.url(): "robots.txt is HTTP 404", ill.url(): "HTTP 503"}
+        assert without(crawler) == {bare.url(): "its robots.txt is HTTP 404", ill.url(): "its robots.txt is HTTP 503"}
         counted = sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (15, 14, 2)
         assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
@@ -124,12 +125,21 @@ async def test_sitemap_is_guessed_where_none_is_listed(page: bytes | Reply, craw
         assert "failed" not in sitemap_stats(crawler)
 
 
+@pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
+@in_reactor
+async def test_server_error_that_says_not_found_is_no_robots_txt(addon: bool) -> None:
+    with Site({"/robots.txt": Reply(500, b"<title>Page not found</title>"), "*": b"ok"}) as site:
+        site.pages["/sitemap.xml"] = xml(urlset(site.url("/1")))
+        crawler = await crawl(Hosts, addon=addon, hosts=[site.url()], guess=True)
+        assert set(parsed(crawler)) == {site.url("/1")}
+
+
 @in_reactor
 async def test_host_whose_lines_are_all_bad_has_no_sitemap() -> None:
     with Site({"/robots.txt": b"Sitemap: /s.xml"}) as site:
         crawler = await crawl(Hosts, hosts=[site.url()])
         assert without(crawler) == {
-            site.url(): "its robots.txt lists none that can be used (line 1: no absolute URL with a host: /s.xml)"
+            site.url(): "its robots.txt lists none that can be used: line 1: no absolute URL with a host: /s.xml"
         }
 
 
@@ -265,10 +275,24 @@ async def test_sitemap_urls_go_beside_hosts(site: Site) -> None:
 
 
 @in_reactor
-async def test_hosts_come_from_a_file_no_faster_than_they_answer(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spiders, "MOST_ASKED", 2)
+async def test_robots_txt_may_be_asked_for_by_the_spiders_own_start(site: Site) -> None:
+    class Own(Hosts):
+        async def start(self) -> AsyncIterator[Any]:
+            async for request in super().start():
+                yield request
+            yield Request(self.site.url("/robots.txt"), self._parse_sitemap)
+
+        site: Site
+
+    site.pages["/s.xml"] = xml(urlset(site.url("/1")))
+    with Site({"/robots.txt": Reply(404)}) as bare:
+        crawler = await crawl(Own, hosts=[bare.url()], site=site, scope="any")
+        assert set(parsed(crawler)) == {site.url("/1")}
+        assert host_stats(crawler) == {"listed": 1, "without": 1}
+
+
+@in_reactor
+async def test_hosts_come_from_a_file_no_faster_than_they_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
@@ -277,7 +301,7 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         path = tmp_path_factory.mktemp("hosts") / "hosts.txt"
         lines = ["# six", *(f"127.0.0.1:{site.port}  # a comment" for site in sites), "", "no host", sites[0].url()]
         path.write_text("\n".join(lines))
-        crawler = await crawl(Hosts, hosts_file=str(path))
+        crawler = await crawl(Hosts, hosts_file=str(path), most_asked="2")
         assert set(parsed(crawler)) == {site.url("/page") for site in sites}
         assert host_stats(crawler) == {"listed": 6, "invalid": 1}
         assert list(without(crawler)) == ["no host"]
@@ -380,7 +404,10 @@ async def test_sitemap_with_more_than_it_may_have_is_counted_and_used_as_far_as_
         ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
         ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
-        ({"hosts": "a.com", "progress_secs": "often"}, "could not convert"),
+        ({"hosts": "a.com", "progress_secs": "often"}, "progress_secs must be a number >= 0, got 'often'"),
+        ({"hosts": "a.com", "progress_secs": "-1"}, "progress_secs must be a number >= 0, got '-1'"),
+        ({"hosts": "a.com", "most_asked": 0}, "most_asked must be a number >= 1, got 0"),
+        ({"hosts": "a.com", "most_asked": "inf"}, "most_asked must be a number >= 1, got 'inf'"),
     ],
 )
 def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> None:
@@ -395,14 +422,13 @@ def test_room_for_large_sitemaps_is_made_unless_the_user_says_otherwise() -> Non
 
 
 MODES = {
-    "asyncio": "TWISTED_REACTOR=twisted.internet.asyncioreactor.AsyncioSelectorReactor",
     "select": "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor",
     "reactorless": "TWISTED_REACTOR_ENABLED=False",
 }
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_hosts_are_crawled_under_every_reactor_and_without_one(mode: str, site: Site) -> None:
+def test_hosts_are_crawled_under_another_reactor_and_without_one(mode: str, site: Site) -> None:
     if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
         return  # this Scrapy always has a reactor: there is nothing to run
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
@@ -431,12 +457,10 @@ class Stock(SitemapSpider):
 """
 
 
-@pytest.mark.parametrize(
-    ("spider", "when"), [("discover", "/robots.txt"), ("discover", "/25"), ("stock", "/s1.xml"), ("stock", "/25")]
-)
-def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, when: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
+def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
     """SIGINT, as Ctrl-C sends it, to a real process; then the same command again."""
-    with Site({"*": Reply(200, b"<title>page</title>", after_secs=0.02)}) as site:
+    with Site({"*": Reply(200, b"<title>page</title>", after_secs=0.05)}) as site:
         site.pages["/robots.txt"] = Reply(200, f"Sitemap: {site.url('/s.xml')}".encode(), after_secs=0.3)
         site.pages["/s.xml"] = xml(index(*(site.url(f"/s{number}.xml") for number in range(3))))
         for number in range(3):
@@ -454,16 +478,15 @@ def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, when: s
         pipes: Any = {"cwd": PROJECT, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(command, **pipes) as process:
             deadline = time.monotonic() + 30
-            while when not in site.paths() and time.monotonic() < deadline:
+            while len(site.asked) < asked and time.monotonic() < deadline:
                 time.sleep(0.005)
             os.kill(process.pid, signal.SIGINT)
             first = process.communicate(timeout=30)[1]
         assert "Closing spider (shutdown)" in first
-        before = len(site.paths())
-        assert before < 55
+        assert len(site.asked) < 60
         again = subprocess.run(command, **pipes, check=True, timeout=30)
         items = [json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()]
         assert sorted(items) == sorted(site.url(f"/{page}") for page in range(60))
-        asked = [path for path in site.paths() if path != "/robots.txt"]
-        assert len(asked) == len(set(asked)) == 64
+        paths = [path for path in site.paths() if path != "/robots.txt"]
+        assert len(paths) == len(set(paths)) == 64
         assert "Traceback" not in first + again.stderr
