@@ -12,6 +12,7 @@ Boundary: no remarks, no sitemaps, no other crawler's rules.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from . import grammar
@@ -49,6 +50,7 @@ _AGENT_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 _STEP: Final = 4  # it splits into, by turns: the text between; the field name; the agent; or what else is in the line
+_BLOCK: Final = 32_768  # bytes
 _HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
 _COMMENT: Final = re.compile(rb"#[^\r\n]*")
 
@@ -90,16 +92,30 @@ def _find_groups(parts: list[bytes], agents: Sequence[bytes], strict: bool) -> d
 
 def _any_rule(parts: Iterable[bytes], strict: bool) -> bool:
     for part in parts:
-        for text in part.splitlines():
-            name, colon, _ = text.partition(b":")
-            kind = _USUAL.get(name)
-            if kind is None:
-                kind = read_line(0, text, strict=strict).kind
-            elif not colon:
-                continue
-            if kind in _RULES:
-                return True
+        for block in _blocks(part):
+            for text in block.splitlines():
+                name, colon, _ = text.partition(b":")
+                kind = _USUAL.get(name)
+                if kind is None:
+                    kind = read_line(0, text, strict=strict).kind
+                elif not colon:
+                    continue
+                if kind in _RULES:
+                    return True
     return False
+
+
+def _blocks(part: bytes) -> Iterable[bytes]:
+    """Cut `part` before line ends, so that the lines of a hostile file never are in memory all at once."""
+    if len(part) <= _BLOCK:
+        return (part,)
+    cuts = [0]
+    while len(part) - cuts[-1] > _BLOCK:
+        cut = part.find(b"\n", cuts[-1] + _BLOCK)
+        if cut < 0:
+            break
+        cuts.append(cut)
+    return (part[start:end] for start, end in pairwise([*cuts, len(part)]))
 
 
 def _read_group(parts: list[bytes], places: list[int], agent: bytes, strict: bool) -> Rules:
@@ -109,7 +125,10 @@ def _read_group(parts: list[bytes], places: list[int], agent: bytes, strict: boo
         for part in parts[last:place:_STEP]:
             line += part.count(b"\n") + 1
         last = place
-        _read(parts[place], line, found, strict)
+        at = line
+        for block in _blocks(parts[place]):
+            _read(block, at, found, strict)
+            at += block.count(b"\n")
     return Rules(
         Patterns.of(found.allows, found.allow_lines) if found.allows else NO_PATTERNS,
         Patterns.of(found.disallows, found.disallow_lines) if found.disallows else NO_PATTERNS,
