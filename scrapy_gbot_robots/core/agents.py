@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .grammar import GLOBAL
@@ -59,7 +60,7 @@ _GOOGLE: Final[tuple[tuple[str, tuple[str, ...], bool], ...]] = (
 _BY_NAME: Final = {row[0].lower(): row for row in _GOOGLE}
 GOOGLE_NAMES: Final = tuple(row[0] for row in _GOOGLE)
 
-_TOKEN: Final = r"[A-Za-z_-]+"
+_TOKEN: Final = r"[A-Za-z_-]+"  # noqa: S105 - of a product
 _PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
 _COMMENT: Final = r"\(([^()]*)\)"
 _COMPATIBLE: Final = "compatible"
@@ -173,7 +174,7 @@ def _after_compatible(comments: list[str]) -> Iterator[str]:
     """In "(compatible; Bot/2.1; +url)" and "(KHTML, like Gecko; compatible; Bot/2.1; +url)": Bot."""
     for comment in comments:
         items = [item.strip() for item in comment.split(";")]
-        for before, item in zip(items, items[1:], strict=False):
+        for before, item in pairwise(items):
             if before == _COMPATIBLE and _unless_browser(_leading_token(item)):
                 yield _leading_token(item)
 

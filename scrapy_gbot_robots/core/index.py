@@ -180,7 +180,8 @@ def _best_of(filed: list[Filed], path: str, best: int) -> int:
     for priority, needle, first, rest, anchored in filed:  # the highest comes first
         if priority <= best:
             break
-        if needle in path and path.startswith(first):
-            if path == first if rest is None else follow(rest, path, len(first), anchored):
-                return priority
+        if not (needle in path and path.startswith(first)):
+            continue
+        if path == first if rest is None else follow(rest, path, len(first), anchored):
+            return priority
     return best

@@ -79,7 +79,7 @@ class Verdict(NamedTuple):
 class Patterns(NamedTuple):
     """All allow or all disallow rules of a group, in a compact form that can be asked as it is.
 
-    `text` holds the patterns in file order, with a "\n" between them; `lines` the line of each.
+    `text` holds the patterns in file order, with a line feed between them; `lines` the line of each.
     """
 
     text: str
@@ -179,7 +179,7 @@ class Rules:
         """Roughly how many bytes of memory these rules take; measured, rounded up."""
         return sum(len(each.text) + _BYTES_PER_RULE * len(each.lines) for each in (self._allows, self._disallows))
 
-    def allowed(self, url: str | bytes) -> bool:
+    def allowed(self, url: str | bytes) -> bool:  # noqa: C901 - unrolled, as a crawl asks this for every URL
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:

@@ -69,6 +69,7 @@ def _find_groups(parts: list[bytes], agents: Sequence[bytes], strict: bool) -> d
     present: list[bytes] = []  # those of `agents` that the present group names
     last = 0  # the place after the last user-agent line
     for place in range(_STEP, len(parts), _STEP):
+        agent: bytes | None
         name, agent, rest = parts[place - 3 : place]
         if agent is None:
             line = read_line(0, name + rest, strict=strict)
@@ -131,7 +132,7 @@ class _Found:
         self.delay: float | None = None
 
 
-def _read(part: bytes, line: int, found: _Found, strict: bool) -> None:
+def _read(part: bytes, line: int, found: _Found, strict: bool) -> None:  # noqa: C901 - the inner loop
     """Read what stands after the user-agent line of number `line`."""
     if _HASH in part:
         part = _COMMENT.sub(b"", part)

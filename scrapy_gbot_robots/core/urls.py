@@ -177,7 +177,9 @@ def split_path(url: str | bytes) -> tuple[str, str]:
     The path of any other text that begins like that begins at the same slash. The first is "" if `url` is not of the
     form scheme://authority/path.
     """
-    found = _PREFIX.match(url) if isinstance(url, str) else None
+    if not isinstance(url, str):
+        return "", path_of(url)
+    found = _PREFIX.match(url)
     if not found:
         return "", path_of(url)
     if url.isascii() and "%" not in url and "#" not in url:

@@ -1,0 +1,84 @@
+"""RobotsTxt and Rules as objects: wrong types, many agents, many questions, and what they weigh."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, RobotsTxt
+
+BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
+
+
+def test_body_must_be_bytes() -> None:
+    with pytest.raises(TypeError, match="a robots.txt is bytes, not str"):
+        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview], ids=["bytes", "bytearray", "memoryview"])
+def test_body_may_be_any_kind_of_bytes(kind: type) -> None:
+    assert not RobotsTxt.parse(kind(BODY)).allowed("https://e.com/no", "a")
+
+
+def test_user_agent_and_url_must_be_text_or_bytes() -> None:
+    robots = RobotsTxt.parse(BODY)
+    with pytest.raises(TypeError, match="user agent"):
+        robots.allowed("https://e.com/", 7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="URL"):
+        robots.allowed(7, "a")  # type: ignore[arg-type]
+
+
+def test_any_number_of_agents_can_be_asked_for() -> None:
+    robots = RobotsTxt.parse(BODY)
+    assert not any(robots.allowed("https://e.com/no", f"agent{'x' * number}") for number in range(300))
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("https://e.com/yes", True),
+        ("https://e.com/no", False),
+        ("https://e.com/no/but", True),
+        ("https://e.com/a/secret", False),
+        ("https://e.com/a/s%65cret", True),  # nothing is decoded
+        ("https://e.com/a#secret", True),
+        ("https://e.com/caf\xe9/secret", False),
+        (b"https://e.com/caf\xe9/secret", False),
+        ("https://other.example/no", False),
+    ],
+)
+def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed: bool) -> None:
+    rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
+    answers = [rules.allowed(url) for _ in range(12)]
+    assert answers == [allowed] * 12
+    assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
+
+
+def test_weight_grows_with_the_rules() -> None:
+    many = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(1000))
+    assert 0 == RobotsTxt.parse(b"").rules_for("a").weight < RobotsTxt.parse(BODY).rules_for("a").weight
+    assert RobotsTxt.parse(many).rules_for("a").weight > 100_000
+
+
+def test_lines_and_groups_tell_all_there_is() -> None:
+    robots = RobotsTxt.parse(BODY)
+    assert [line.number for line in robots.lines] == [1, 2, 3, 4, 5]
+    (group,) = robots.groups
+    assert [str(rule) for rule in group.rules] == ["Disallow: /*secret", "Disallow: /no", "Allow: /no/but"]
+
+
+def test_remark_prints_as_one_line() -> None:
+    assert [str(remark).partition(":")[0] for remark in RobotsTxt.parse(BODY).remarks] == ["line 5"]
+
+
+def test_many_plain_rules_are_asked_by_bisection() -> None:
+    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % n for n in range(10, 90))).rules_for("a")
+    paths = ["/1", "/10", "/10/x", "/9", "/99", "/890", "/", "/A"]
+    for _ in range(3):
+        assert [rules.allowed(f"https://e.com{path}") for path in paths] == [
+            path[1:3] not in {str(n) for n in range(10, 90)} for path in paths
+        ]
+
+
+def test_sitemaps_are_told_once_and_in_order() -> None:
+    body = b"sitemap: https://e.com/b\nsitemap: https://e.com/a\nsitemap: /no\nsitemap: https://e.com/b"
+    assert RobotsTxt.parse(body).sitemaps == ("https://e.com/b", "https://e.com/a")
