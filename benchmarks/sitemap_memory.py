@@ -104,8 +104,9 @@ def main() -> None:
         "GBOT_ROBOTS_STORAGE": "memory",
         "ADDONS": {} if options.stock else {"scrapy_gbot_robots.Addon": 500},
     }
+    job = tempfile.TemporaryDirectory()
     if options.jobdir:
-        settings["JOBDIR"] = tempfile.mkdtemp()
+        settings["JOBDIR"] = job.name
     process = AsyncCrawlerProcess(settings)
     where = {"sitemap_urls": [f"{site}/sitemap.xml"]} if options.stock else {"hosts": site}
     crawler = process.create_crawler(Stock if options.stock else Ours)
@@ -113,6 +114,7 @@ def main() -> None:
     process.crawl(crawler, most_pages=options.pages, **where)
     process.start()
     server.kill()
+    job.cleanup()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     spider: Any = crawler.spider
     print(f"sitemap of {URLS:,} URLs and {size:,} bytes; {spider.pages:,} pages crawled")
