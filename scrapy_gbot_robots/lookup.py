@@ -208,18 +208,19 @@ class Lookup:
         answer = Answer.of(origin, entry, decision, held, now)
         if decision.copy is not None:
             had_one = held.agents if held is not None else ()
-            robotstxt = await self._read(decision.copy.body, answer, (*had_one, *agents))
+            robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
             if held is None or held.fetched_at != answer.fetched_at:
                 await self._tell(origin, robotstxt, answer, request)
         if answer.temporary and not (held is not None and held.temporary):
             self._warn(answer)
         return self._hold(answer)
 
-    async def _read(self, body: bytes, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
+    async def _read(self, copy: Copy, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
         """Let `answer` learn the rules of `agents`; off the reactor if that takes long."""
-        robotstxt = RobotsTxt.parse(body, strict=self._settings.strict, max_bytes=self._settings.max_bytes)
+        settings = self._settings
+        robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
         new = [agent for agent in agents if agent not in answer.agents]
-        if len(body) > READ_IN_THREAD_BYTES:
+        if len(copy.body) > READ_IN_THREAD_BYTES:
             await run_in_thread(answer.learn, robotstxt, new)
         else:
             answer.learn(robotstxt, new)

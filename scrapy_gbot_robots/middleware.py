@@ -11,6 +11,7 @@ import logging
 import time
 from contextlib import suppress
 from functools import lru_cache
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
 
-_RETURNED = "gbot_robots_returned"  # request.meta key: given back to the scheduler when the crawl closed
+_RETURNED = "gbot_robots_returned"  # request.meta key: the run that gave it back to the scheduler when it closed
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         store = Store(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
+        self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -174,10 +176,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: it was handed back before; whoever sent it does not use the scheduler.
         """
-        if request.meta.get(_RETURNED):
+        if request.meta.get(_RETURNED) == self._run:
             verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
             raise ForbiddenByRobotsTxt(verdict, origin)
-        return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: True})
+        return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: self._run})
 
     def _spider_opened(self, spider: Spider) -> None:
         hint = of_project(self.crawler.settings, spider).hint

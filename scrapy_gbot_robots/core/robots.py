@@ -44,19 +44,25 @@ class RobotsTxt:
 
     @classmethod
     def parse(
-        cls, body: bytes | bytearray | memoryview, *, strict: bool = False, max_bytes: int | None = grammar.MAX_BYTES
+        cls,
+        body: bytes | bytearray | memoryview,
+        *,
+        strict: bool = False,
+        max_bytes: int | None = grammar.MAX_BYTES,
+        cut: bool = False,
     ) -> RobotsTxt:
         """Take the bytes of a robots.txt; none of them raises.
 
         `strict` turns off what Google's parser accepts beyond the written text: misspelt field names, names that only
         begin like a field's, a missing colon, index.htm for its directory. What is past `max_bytes` is ignored
-        (Google's page: 500 KiB); None means no limit. Raises TypeError if `body` is not bytes.
+        (Google's page: 500 KiB); None means no limit. `cut` says that more was served than `body` has. Raises TypeError
+        if `body` is not bytes.
         """
         if not isinstance(body, (bytes, bytearray, memoryview)):
             raise TypeError(f"a robots.txt is bytes, not {type(body).__name__}")
         raw = body if isinstance(body, bytes) else bytes(body)
         if max_bytes is None or len(raw) <= max_bytes:
-            return cls(raw, strict, False)
+            return cls(raw, strict, cut)
         return cls(raw[:max_bytes], strict, True)
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:

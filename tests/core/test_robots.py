@@ -53,6 +53,13 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
 
+def test_body_that_was_cut_before_is_remarked_on() -> None:
+    assert RobotsTxt.parse(BODY, cut=True).truncated
+    assert {remark.kind for remark in RobotsTxt.parse(BODY, cut=True).remarks} - {
+        remark.kind for remark in RobotsTxt.parse(BODY).remarks
+    } == {"cut"}
+
+
 def test_weight_grows_with_the_rules() -> None:
     many = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(1000))
     assert 0 == RobotsTxt.parse(b"").rules_for("a").weight < RobotsTxt.parse(BODY).rules_for("a").weight
