@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 
@@ -36,7 +37,7 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         return result
 
 
-__all__ = ["Background", "Closing", "Places", "Turnstile", "pause", "run_in_thread"]
+__all__ = ["Background", "Closing", "OneThread", "Places", "Turnstile", "pause", "run_in_thread"]
 
 
 class Closing(Exception):  # noqa: N818  not an error
@@ -51,6 +52,29 @@ async def pause(secs: float) -> None:
         await maybe_deferred_to_future(over)
     finally:
         timer.cancel()
+
+
+class OneThread:
+    """A thread of its own for calls that may take long; they are made one after another."""
+
+    def __init__(self) -> None:
+        self._calls = ThreadPoolExecutor(1, "gbot_robots")
+
+    async def run(self, func: Callable[[], _T]) -> _T:
+        """Call `func` there and return its result. Cancelling this does not end a call that has begun."""
+        if is_asyncio_available():
+            return await asyncio.get_running_loop().run_in_executor(self._calls, func)
+        from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
+
+        over: Deferred[None] = Deferred()
+        call = self._calls.submit(func)
+        call.add_done_callback(lambda _: reactor.callFromThread(_call_back, over))
+        await over
+        return call.result()
+
+    def end(self) -> None:
+        """Make no further calls; those that were asked for are still made."""
+        self._calls.shutdown(wait=False)
 
 
 class Turnstile:
@@ -80,8 +104,7 @@ class Turnstile:
         """Let all waiters go on."""
         self._opened = True
         for turn in list(self._waiting):
-            if not turn.called:
-                turn.callback(None)
+            _call_back(turn)
 
 
 class Places:
@@ -127,6 +150,11 @@ class Background:
         """Wait until nothing runs any more."""
         for ended in list(self._running.values()):
             await ended.wait()
+
+
+def _call_back(waiting: Deferred[None]) -> None:
+    if not waiting.called:  # it was not cancelled
+        waiting.callback(None)
 
 
 def _log_unless_cancelled(failure: Failure) -> None:

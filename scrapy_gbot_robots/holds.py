@@ -8,7 +8,7 @@ the scheduler, which keeps it if there is a JOBDIR.
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
@@ -20,7 +20,6 @@ from .concurrency import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
-    from contextlib import AbstractContextManager
 
     from scrapy.crawler import Crawler
 
@@ -54,13 +53,14 @@ class Holds:
         self._crawler = crawler
         self._on_closing = on_closing
         self._waiting: set[Deferred[Any]] = set()
+        self._aside = 0
         self.closing = False
         self._looking = create_looping_call(self._look)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     async def wait(self, wanted: Coroutine[Any, Any, _T]) -> _T:
-        """Await `wanted` for a request that is set aside meanwhile.
+        """Await `wanted`.
 
         Raises:
             Closing: the crawl began to close first.
@@ -68,20 +68,29 @@ class Holds:
         if self.closing:
             wanted.close()
             raise Closing
-        with self._set_aside():
-            waiting: Deferred[_T] = deferred_from_coro(wanted)
-            self._waiting.add(waiting)
-            try:
-                return await maybe_deferred_to_future(waiting)
-            except (CancelledError, asyncio.CancelledError):
-                if self.closing:
-                    raise Closing from None
-                raise
-            finally:
-                self._waiting.discard(waiting)
+        waiting: Deferred[_T] = deferred_from_coro(wanted)
+        self._waiting.add(waiting)
+        try:
+            return await maybe_deferred_to_future(waiting)
+        except (CancelledError, asyncio.CancelledError):
+            if self.closing:
+                raise Closing from None
+            raise
+        finally:
+            self._waiting.discard(waiting)
 
-    def _set_aside(self) -> AbstractContextManager[None]:
-        return uncounted(self._crawler) if len(self._waiting) < MOST_ASIDE else nullcontext()
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let a request that waits take none of CONCURRENT_REQUESTS, as long as there is room."""
+        if self._aside >= MOST_ASIDE:
+            yield
+            return
+        self._aside += 1
+        try:
+            with uncounted(self._crawler):
+                yield
+        finally:
+            self._aside -= 1
 
     def _spider_opened(self) -> None:
         self._looking.start(_LOOK_SECS, now=False)

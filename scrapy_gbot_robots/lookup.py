@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -29,7 +30,8 @@ from .robotparser import GbotRobotParser
 from .signals import robotstxt_known, robotstxt_unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -43,21 +45,28 @@ if TYPE_CHECKING:
     from .store import Store
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
-READ_IN_THREAD_BYTES = 16 * 2**10  # a body over this takes a millisecond or more to read
+READ_IN_THREAD_BYTES = 64 * 2**10  # a body over this takes milliseconds to read
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
 
 logger = logging.getLogger(__name__)
 
 
-class _Flight(Turnstile):
-    """A look-up under way for the sake of `agents`, and in the end its answer; None if it was cancelled."""
+class _Flight:
+    """A look-up under way for the sake of `agents`.
 
-    __slots__ = ("agents", "answer")
+    Attributes:
+        looked: opened when the storage has been looked into; what then remains to be waited for is a fetch.
+        landed: opened at the end.
+        answer: the answer in the end; None if it was cancelled.
+    """
+
+    __slots__ = ("agents", "answer", "landed", "looked")
 
     def __init__(self, agent: Agent) -> None:
-        super().__init__()
         self.agents = {agent}
+        self.looked = Turnstile()
+        self.landed = Turnstile()
         self.answer: Answer | None = None
 
 
@@ -89,8 +98,16 @@ class Lookup:
         self._count("lookup/memory")
         return answer
 
-    async def ask(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer:
+    async def ask(
+        self,
+        origin: Origin,
+        agent: Agent,
+        request: Request | None = None,
+        aside: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> Answer:
         """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
+
+        A fetch, by whomever, is waited for `aside`; the storage, which is quick, is not.
 
         Raises:
             Closing: the crawl is closing.
@@ -100,7 +117,10 @@ class Lookup:
             if answer is not None:
                 return answer
             flight = self._join(origin, agent, request)
-            await flight.wait()
+            await flight.looked.wait()
+            if flight.answer is None:
+                with aside():
+                    await flight.landed.wait()
             if flight.answer is None:
                 raise Closing
             if flight.answer.knows(agent):
@@ -142,7 +162,7 @@ class Lookup:
 
     async def _fly(self, origin: Origin, flight: _Flight, request: Request | None) -> None:
         try:
-            entry = await self._good_entry(origin, request)
+            entry = await self._good_entry(origin, flight, request)
             flight.answer = await self._learn(origin, entry, flight.agents, request)
         except Exception:
             if self._closing:  # it was cancelled
@@ -153,13 +173,16 @@ class Lookup:
 
     def _land(self, origin: Origin, flight: _Flight) -> None:
         del self._flights[origin]
-        flight.open()
+        flight.looked.open()
+        flight.landed.open()
 
-    async def _good_entry(self, origin: Origin, request: Request | None) -> Entry | None:
+    async def _good_entry(self, origin: Origin, flight: _Flight, request: Request | None) -> Entry | None:
         """What is known of `origin`: stored and good for now, or fetched, be it by another process."""
         polls = _polls()
         while True:
             found = await self._store.find(str(origin), self._is_good)
+            if not self._is_good(found.entry):
+                flight.looked.open()
             if found.leased:
                 self._count("lookup/fetched")
                 return await self._fetch(origin, found.entry, request)

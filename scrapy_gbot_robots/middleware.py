@@ -115,7 +115,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         held = False
         began = time.time()
         while True:
-            answer = await self._lookup.ask(origin, agent, request)
+            answer = await self._lookup.ask(origin, agent, request, self._holds.aside)
             ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
             now = time.time()
             if not answer.bars_for_now or now >= ends or (answer.status is None and request.meta.get(PROBE)):
@@ -123,7 +123,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if not held:
                 held = True
                 self.crawler.stats.inc_value("gbot_robots/held")
-            await pause(max(0.0, min(ends, answer.ask_at) - now))
+            with self._holds.aside():
+                await pause(max(0.0, min(ends, answer.ask_at) - now))
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
         """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.

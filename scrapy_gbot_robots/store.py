@@ -1,8 +1,9 @@
 """The storage as a crawl uses it: off the reactor, and never in the crawl's way.
 
-What a driver does may take as long as a disk or a network: it is called in threads, and what belongs together at once.
-When a driver fails, that is said once and the crawl goes on from memory. The driver is tried again now and then, by
-nobody who would have to wait for it; when it answers it is given what was learnt meanwhile, and used again.
+What a driver does may take as long as a disk or a network: it is called in a thread, one call after another, and what
+belongs together is one call. When a driver fails, that is said once and the crawl goes on from memory. The driver is
+tried again now and then, by nobody who would have to wait for it; when it answers it is given what was learnt
+meanwhile, and used again.
 
 The leases that the crawl holds are remembered here: prolonged as long as the process lives, so that they can be short
 and end soon when it dies, and given back at the latest when the crawl ends.
@@ -14,13 +15,12 @@ import logging
 import math
 import time
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from .concurrency import Background, pause, run_in_thread
+from .concurrency import Background, OneThread, pause
 from .storage.base import StorageError
 from .storage.memory import MAX_ENTRIES, MemoryStorage
 
@@ -78,10 +78,10 @@ class Store:
         self._opens = opens
         self._stats = stats
         self._driver: Storage | None = None
-        self._opening = Lock()
+        self._thread = OneThread()
         self._instead: MemoryStorage | None = None  # while the driver is in trouble
         self._try_again_at = 0.0
-        self._leases: dict[str, str] = {}  # origin -> token; threads put into it, too
+        self._leases: dict[str, str] = {}  # origin -> token; the thread puts into it, too
         self._prolonging = False
         self._background = Background()
         self._closed = False
@@ -97,7 +97,7 @@ class Store:
     async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
         """The entry of `origin`; where it is not good, the right to fetch as well, unless another process has it.
 
-        `is_good` is called in a thread.
+        `is_good` is called in the thread.
         """
         found = await self._call(lambda driver: self._find(driver, origin, is_good))
         if found.leased and not self._prolonging:
@@ -124,7 +124,8 @@ class Store:
         self._closed = True
         self._background.cancel()
         await self._background.ended()
-        await run_in_thread(self._close)
+        await self._thread.run(self._close)
+        self._thread.end()
 
     def _find(self, driver: Storage, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
         entry = driver.get(origin)
@@ -162,23 +163,22 @@ class Store:
         try:
             if isinstance(self._driver, MemoryStorage):
                 return act(self._driver)
-            return await run_in_thread(self._use_driver, act)
+            return await self._thread.run(lambda: self._use_driver(act))
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # a driver of the user's may raise anything
             return act(self._fall_back(error))
 
     def _use_driver(self, act: Callable[[Storage], _T]) -> _T:
-        """In a thread: let `act` use the driver, unless that failed for others while this call waited for a thread."""
+        """In the thread: let `act` use the driver, unless that failed for others while this call waited."""
         if self._instead is not None:
             raise StorageError("it failed a moment ago")
         return act(self._opened())
 
     def _opened(self) -> Storage:
-        with self._opening:
-            if self._driver is None:
-                self._driver = self._opens()
-            return self._driver
+        if self._driver is None:
+            self._driver = self._opens()
+        return self._driver
 
     def _fall_back(self, error: Exception) -> MemoryStorage:
         self._stats.inc_value("gbot_robots/storage/errors")
@@ -195,7 +195,7 @@ class Store:
 
     async def _try_again(self, instead: MemoryStorage) -> None:
         try:
-            await run_in_thread(self._hand_over, instead)
+            await self._thread.run(lambda: self._hand_over(instead))
         except Exception:  # as above; that it fails was said
             self._stats.inc_value("gbot_robots/storage/errors")
             self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
@@ -204,7 +204,7 @@ class Store:
             logger.info("The robots.txt storage answers again and is used again")
 
     def _hand_over(self, instead: MemoryStorage) -> None:
-        """In a thread: give the driver what it does not know, or not as lately."""
+        """In the thread: give the driver what it does not know, or not as lately."""
         driver = self._opened()
         driver.get("")  # whether it answers, even if there is nothing to give
         for origin in instead.origins():
@@ -213,15 +213,14 @@ class Store:
                 driver.put(origin, ours)
 
     def _close(self) -> None:
-        with self._opening:
-            driver = self._driver
-        if driver is None:
+        """In the thread: after all that was asked of it before."""
+        if self._driver is None:
             return
         try:
             if self._instead is None:
-                for origin, token in list(self._leases.items()):
-                    driver.release(origin, token)
-            driver.close()
+                for origin, token in self._leases.items():
+                    self._driver.release(origin, token)
+            self._driver.close()
         except Exception as error:  # as above
             logger.warning("Closing the robots.txt storage failed: %s", error)
 

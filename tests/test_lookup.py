@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,13 +19,15 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetch import Fetcher
 from scrapy_gbot_robots.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
+from scrapy_gbot_robots.store import Store
 
-from .crawls import crawl, in_reactor, stats
+from .crawls import Pages, crawl, in_reactor, pages, stats
 from .web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
+    from socket import socket
 
     from scrapy.crawler import Crawler
 
@@ -91,6 +93,21 @@ async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -
     if crawler.spider.error is not None:
         raise crawler.spider.error
     return crawler
+
+
+class Gate:
+    """A robots.txt that comes when the gate is opened."""
+
+    def __init__(self, robotstxt: str) -> None:
+        self._reply = Reply(200, robotstxt.encode())
+        self._opened = threading.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def __call__(self, connection: socket) -> None:
+        self._opened.wait(20)
+        self._reply(connection)
 
 
 def fetches(site: Site) -> int:
@@ -201,13 +218,14 @@ async def test_answer_in_use_is_refreshed_while_it_goes_on_to_be_given(clock: Cl
         async def script(visitor: Visitor) -> None:
             assert await visitor.may(site.url("/"), "abot")
             assert await visitor.may(site.url("/"), "bbot")
-            site.pages["/robots.txt"] = Reply(200, CLOSED.encode(), after_secs=0.5)
+            site.pages["/robots.txt"] = gate = Gate(CLOSED)
             clock.goes_on(23.5 * HOUR)
-            began = time.monotonic()
             for _ in range(5):
                 assert await visitor.may(site.url("/"), "abot")
-            assert time.monotonic() - began < 0.4
-            await pause(0.6)
+            await until(lambda: fetches(site) == 2)
+            assert await visitor.may(site.url("/"), "abot")
+            gate.open()
+            await pause(0.2)
             for agent in ("abot", "bbot"):  # it asks anew for all whose rules were known
                 assert not await visitor.may(site.url("/"), agent)
             clock.goes_on(1 * HOUR)
@@ -219,7 +237,7 @@ async def test_answer_in_use_is_refreshed_while_it_goes_on_to_be_given(clock: Cl
             "gbot_robots/lookup/fetched": 1,
             "gbot_robots/lookup/storage": 1,  # the other agent
             "gbot_robots/lookup/refreshed": 1,
-            "gbot_robots/lookup/memory": 8,
+            "gbot_robots/lookup/memory": 9,
         }
 
 
@@ -298,13 +316,16 @@ async def test_error_of_our_own_is_a_disallow_for_a_while_and_takes_nothing_from
 
 @in_reactor
 async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other() -> None:
-    with Site({"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.4), "*": b"ok"}) as site:
+    gate = Gate("user-agent: *\ndisallow: /no")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
             urls = [site.url(path) for path in ("/first", "/second", "/no", "/third")]
             waiting = [asyncio.ensure_future(visitor.may(url)) for url in urls]
-            await pause(0.1)
+            await until(lambda: fetches(site) == 1)
             waiting[0].cancel()
+            await pause(0.1)
+            gate.open()
             assert await asyncio.gather(*waiting[1:]) == [True, False, True]
             assert fetches(site) == 1
             assert "/first" not in site.paths()
@@ -314,16 +335,16 @@ async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other()
 
 @in_reactor
 async def test_when_all_who_wait_are_cancelled_the_answer_still_comes() -> None:
-    with Site({"/robots.txt": Reply(200, CLOSED.encode(), after_secs=0.3), "*": b"ok"}) as site:
+    gate = Gate(CLOSED)
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
             waiting = asyncio.ensure_future(visitor.may(site.url("/")))
-            await pause(0.1)
+            await until(lambda: fetches(site) == 1)
             waiting.cancel()
-            await pause(0.4)
-            began = time.monotonic()
+            await pause(0.1)
+            gate.open()
             assert not await visitor.may(site.url("/"))
-            assert time.monotonic() - began < 0.2
             assert fetches(site) == 1
 
         await visit(script)
@@ -344,6 +365,32 @@ async def test_agents_in_any_number_share_one_body() -> None:
             assert fetches(site) == 1
 
         await visit(script, CONCURRENT_REQUESTS=100)
+
+
+@in_reactor
+async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloader_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a storage that falls behind would be given ever more to do."""
+    finding, most = 0, 0
+    find = Store.find
+
+    async def counted(*arguments: Any) -> Any:
+        nonlocal finding, most
+        finding += 1
+        most = max(most, finding)
+        await pause(0.02)
+        try:
+            return await find(*arguments)
+        finally:
+            finding -= 1
+
+    monkeypatch.setattr(Store, "find", counted)
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": b"", "*": b"ok"})) for _ in range(20)]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])
+        assert len(pages(crawler).crawled) == 20
+        assert 2 <= most <= 4  # and not 20
 
 
 @in_reactor

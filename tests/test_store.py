@@ -202,7 +202,7 @@ async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
 
     async with opened(MemoryStorage, caplog) as store:
         with monkeypatch.context() as patch:
-            patch.setattr(store_module, "run_in_thread", cancel)
+            patch.setattr(store._thread, "run", cancel)
             with pytest.raises(cancelled):
                 await store.get(ORIGIN)
         assert await store.get(ORIGIN) is None
