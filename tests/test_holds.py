@@ -82,7 +82,7 @@ async def test_crawl_that_closes_ends_the_waiting_at_once() -> None:
     with Site({"/robots.txt": raw(30.0)}) as site:
         began = time.monotonic()
         crawler = await crawl(Pages, {"CLOSESPIDER_TIMEOUT": 1}, urls=[site.url("/a")])
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 25
         assert stats(crawler)["finish_reason"] == "closespider_timeout"
         assert not pages(crawler).crawled
 

@@ -170,7 +170,7 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         fleet.processes[holder].kill()
         began = time.monotonic()
         while len(who_asked(slow)) < 2:
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
             fleet.push(slow.url(f"/more/{time.monotonic()}"))
             time.sleep(0.1)
         later = [site.url(f"/later/{number}") for site in sites for number in range(3)]
