@@ -24,6 +24,7 @@ from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
 from .core.rules import Verdict
 from .core.urls import Origin
+from .crawl_delay import CrawlDelays
 from .exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from .fetch import Fetcher
 from .holds import Holds
@@ -67,6 +68,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         store = Store(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
+        self._crawl_delays = (
+            CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None
+        )
         self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -96,6 +100,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if asks_for_robots_txt:
             return await self._known_robots_txt(request, answer)
         if answer.allowed(request.url, agent):
+            if self._crawl_delays is not None:
+                self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
             return None
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
 
