@@ -21,11 +21,13 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError
 
 from .concurrency import Places
+from .core.urls import shown
 from .decode import ACCEPTED, DecodeError, decoded
 from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
-from .policy.redirect import REDIRECTS, next_hop
+from .policy.redirect import REDIRECTS, next_hop, to_private_address
+from .private_addresses import leads_inside
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -164,6 +166,9 @@ class Fetcher:
                     return hop
                 if not _is_url_for_scrapy(hop):
                     return Unavailable(answer.status, asked[-1], "unfit Location")
+                if self._settings.refuse_private and await leads_inside(hop, asked[-1]):
+                    self._tell_refused(origin, hop)
+                    return to_private_address(answer.status, asked[-1])
                 asked.append(hop)
                 left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
                 if left > 0:
@@ -236,6 +241,14 @@ class Fetcher:
             max_age=_max_age(response.headers),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
             soft_404=self._settings.soft_404,
+        )
+
+    def _tell_refused(self, origin: Origin, target: str) -> None:
+        self._crawler.stats.inc_value("gbot_robots/refused_private")
+        logger.warning(
+            "%s is redirected to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses: %s",
+            origin.robots_url,
+            shown(target),
         )
 
     def _failed(self, error: Exception) -> Outcome:

@@ -102,6 +102,7 @@ class SitemapIntake:
         for loc in iterloc([entry], self._spider.sitemap_alternate_links):
             try:
                 url = usable_url(loc, self._choosing.schemes)
+                self._choosing.check_address(url, file_url)
                 request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
             except Refused as refusal:
                 left_out[refusal.reason] += 1

@@ -32,6 +32,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "max_redirects": 5,
         "timeout_secs": 30,
         "meta_keys": ("proxy", "bindaddress"),
+        "refuse_private": False,
         "crawl_delay": False,
         "crawl_delay_max_secs": 60,
         "sitemaps": "feed",
