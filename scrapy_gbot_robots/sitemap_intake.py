@@ -147,4 +147,4 @@ class SitemapIntake:
             )
         if reader.trouble and not source.get("guessed"):
             self._stats.count("failed")
-            logger.warning("%s: %d entries were read, then: %s", url, reader.entries, reader.trouble)
+            logger.warning("%s: %d entries were read, then: %s", url, reader.entries, shown(reader.trouble))

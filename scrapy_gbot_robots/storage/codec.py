@@ -32,6 +32,7 @@ _COPY = struct.Struct(">B?idd")  # kind, cut, status, fetched_at, fresh_until
 _OUTAGE = struct.Struct(">?iLdd")  # whether there is a status, status, failures, since, retry_at
 _KINDS = (Kind.RULES, Kind.NONE)  # by their number
 
+_MOST_FAILURES = 2**32 - 1  # that are told apart; what is read may be more than was ever counted
 _TEXT_BYTES = 32_768  # of a URL or a reason
 _FACTS_BYTES = 4 * _TEXT_BYTES  # more than all but the body can take
 
@@ -78,7 +79,8 @@ def _outage_bytes(outage: Outage | None) -> bytes:
     if outage is None:
         return b"\0"
     status = (outage.status is not None, outage.status or 0)
-    return b"\1" + _OUTAGE.pack(*status, outage.failures, outage.since, outage.retry_at) + _text_bytes(outage.why)
+    failures = min(outage.failures, _MOST_FAILURES)
+    return b"\1" + _OUTAGE.pack(*status, failures, outage.since, outage.retry_at) + _text_bytes(outage.why)
 
 
 def _text_bytes(text: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import tracemalloc
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,11 @@ def test_text_that_is_no_utf8_is_kept_as_well_as_can_be() -> None:
     assert outage is not None
     assert outage.outage is not None
     assert outage.outage.why == "a?b"
+
+
+def test_more_failures_than_can_be_written_are_the_most_that_can() -> None:
+    outage = decode(encode(Entry(None, replace(GONE, failures=2**32))))
+    assert outage == Entry(None, replace(GONE, failures=2**32 - 1))
 
 
 def test_compressed_where_it_pays() -> None:
