@@ -23,6 +23,7 @@ from twisted.internet.defer import CancelledError
 from .concurrency import Places
 from .core.urls import shown
 from .decode import ACCEPTED, DecodeError, decoded
+from .ftp import MOST_BYTES
 from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
@@ -179,6 +180,7 @@ class Fetcher:
     def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
         own = self.robots_request(url, request)
         own.meta.update(_OWN_META, download_timeout=left)
+        own.meta[MOST_BYTES] = self._settings.max_bytes
         own.meta[_EXCHANGE] = exchange
         for name in _NEVER_SENT:
             own.headers.setlist(name, [])
