@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy import Selector
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
@@ -125,6 +126,20 @@ async def test_nothing_forged_in_a_sitemap_reaches_the_log(
         await crawl(spider, **arguments)
         assert "/s.xml" in site.paths()
         assert_nothing_forged(messages(caplog))
+
+
+@in_reactor
+async def test_nothing_of_a_server_becomes_markup_in_the_report(tmp_path: Path) -> None:
+    markup = b"<img src=x onerror=alert(1)><script>alert(1)</script>"
+    with Site({"/robots.txt": raw(b"HTTP/1.1 " + markup + b"\r\n\r\n")}) as ill, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /&lt;i&gt;'"
+        report = tmp_path / "report.html"
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[ill.url("/a"), site.url("/&lt;i&gt;'b")])
+    document = Selector(text=report.read_text(encoding="utf-8"))
+    assert document.xpath("//td[contains(., 'onerror=alert(1)')]")
+    assert document.xpath("//td[contains(., '/&lt;i&gt;')]")
+    assert not document.xpath("//img | //i[not(@class)]")
+    assert len(document.xpath("//script")) == 1
 
 
 HOSTILE_TEXT = st.text(
