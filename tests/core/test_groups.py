@@ -1,4 +1,5 @@
 """Which group a crawler follows: Google's page, "Grouping of lines and rules" and "Order of precedence for user agents"."""
+# ruff: noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Which URLs a rule matches, and which of several rules wins: Google's page, "URL matching" and "Order of precedence"."""
+# ruff: noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
 
