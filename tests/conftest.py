@@ -6,9 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+# Tests say what is right and not how fast: a busy machine is no failure.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry
 
