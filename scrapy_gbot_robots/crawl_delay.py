@@ -124,7 +124,7 @@ class CrawlDelays:
 
     def _response_downloaded(self, request: Request) -> None:
         """Undo what has been made of the slot's delay, before that looks at its queue again."""
-        pace = self._paces.get(request.meta[_SLOT])
+        pace = self._paces.get(request.meta.get(_SLOT, ""))
         if pace is not None:
             pace.keep()
 

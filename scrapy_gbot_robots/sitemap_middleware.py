@@ -15,6 +15,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 
+from .concurrency import within
 from .core.urls import Origin, shown
 from .exceptions import ForbiddenByRobotsTxt
 from .meta import ANSWERED, SITEMAP
@@ -147,9 +148,10 @@ class _RefusedSitemapError(IgnoreRequest):
 class SitemapDownloaderMiddleware:
     """Counts the sitemaps that robots.txt disallows and those that cannot be had. Belongs before all that retries."""
 
-    def __init__(self, stats: SitemapStats, choosing: Choosing) -> None:
+    def __init__(self, stats: SitemapStats, choosing: Choosing, timeout_secs: float) -> None:
         self._stats = stats
         self._choosing = choosing
+        self._timeout_secs = timeout_secs
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -161,7 +163,7 @@ class SitemapDownloaderMiddleware:
         settings = GbotSettings.of(crawler.settings)
         if settings.sitemaps == "off":
             raise NotConfigured
-        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings))
+        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings), settings.timeout_secs)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Check where a sitemap lives to which a robots.txt, a redirect or an index has led.
@@ -176,12 +178,19 @@ class SitemapDownloaderMiddleware:
         try:
             if source.get("robotstxt"):
                 self._choosing.check_host(request.url, Origin.of(source["robotstxt"]))
-            if self._choosing.refuses_private and await leads_inside(request.url, found_at):
+            if self._choosing.refuses_private and await self._leads_inside(request.url, found_at):
                 raise to_private_address(request.url)
         except Refused as refusal:
             self._stats.refused(refusal.reason)
             logger.info("%s: %s", found_at, refusal)
             raise _RefusedSitemapError(str(refusal)) from None
+
+    async def _leads_inside(self, url: str, found_at: str) -> bool:
+        """Whether `url` may lead to a private address; so does a name that takes too long to resolve."""
+        try:
+            return await within(self._timeout_secs, leads_inside(url, found_at))
+        except TimeoutError:
+            return True
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Count a sitemap that is not there."""

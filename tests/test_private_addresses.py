@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 REFUSE = {"GBOT_ROBOTS_REFUSE_PRIVATE": True}
 PUBLIC = "http://public.example"
+SLOW = "slow.example"
 NAMES = {"public.example": ["93.184.216.34"], "other.example": ["1.1.1.1"], "inside.example": ["1.1.1.1", "10.0.0.7"]}
 
 
@@ -42,7 +43,8 @@ class Names:
         receiver.resolutionBegan(self)
         for address in NAMES.get(name, [name] if isIPAddress(name) else ()):
             receiver.addressResolved(IPv4Address("TCP", address, portNumber))
-        receiver.resolutionComplete()
+        if name != SLOW:
+            receiver.resolutionComplete()
 
 
 @pytest.fixture(autouse=True)
@@ -190,6 +192,19 @@ async def test_sitemaps_may_live_anywhere_by_default(proxy: Site, spider: Any, a
     proxy.pages = dict(SITEMAPS)
     await crawl(spider, **arguments)
     assert asked(proxy) >= REFUSED
+
+
+@in_reactor
+async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) -> None:
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"http://{SLOW}/r")}
+    settings = {**REFUSE, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
+    crawler = await crawl(Pages, settings, urls=[f"{PUBLIC}/free"])
+    assert proxy.paths() == [f"{PUBLIC}/robots.txt"]
+    assert stats(crawler)["gbot_robots/unreachable"] == 1
+    proxy.pages |= {f"{PUBLIC}/robots.txt": f"sitemap: http://{SLOW}/s.xml"}
+    crawler = await crawl(Sitemaps, settings, start_urls=[f"{PUBLIC}/"])
+    assert set(proxy.paths()) == {f"{PUBLIC}/robots.txt"}
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
 
 
 @in_reactor
