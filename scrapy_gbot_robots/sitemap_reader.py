@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 52_428_800  # uncompressed, and
 MAX_ENTRIES = 50_000  # in one file (sitemaps.org, "Sitemap file requirements")
 
-_PIECE = 32_768  # bytes read at a time: about a millisecond
+_PIECE = 8_192  # bytes read at a time: a millisecond, or two if there is nothing but elements
 _HEAD = 1_024  # characters that tell a format
 _GZIP = b"\x1f\x8b"
+_MOST_PIECES = 3_200  # that gzip unpacks; they are of 64 KiB, or what a file in many members has in one
 _MOST_GZIPS = 2  # within one another: servers compress what is compressed already
 
 
@@ -67,11 +68,11 @@ class SitemapReader:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Iterator[Entry | None]:
-        texts = _texts(self._limited(_unpacked(self._pieces())))
+        texts = _texts(_cut(self._limited(_unpacked(self._pieces()))))
         head = ""
         for text in texts:
-            head += text
-            if len(head.lstrip()) >= _HEAD:
+            head = (head + text).lstrip()
+            if len(head) >= _HEAD:
                 break
             yield None
         form, head = format_of(head)
@@ -111,6 +112,13 @@ class SitemapReader:
             yield entry
 
 
+def _cut(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Make small pieces of what was unpacked from one."""
+    for piece in pieces:
+        for start in range(0, len(piece), _PIECE):
+            yield piece[start : start + _PIECE]
+
+
 def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
     """Take off as many layers of gzip as there are, up to a few; a layer is known by its first bytes."""
     first = next(pieces, b"")
@@ -124,9 +132,8 @@ def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
 
 def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Stop a layer that says next to nothing at great length: many pieces, or many that are empty."""
-    most = 2 * MAX_BYTES // _PIECE
     for number, piece in enumerate(pieces):
-        if number > most:
+        if number > _MOST_PIECES:
             raise NotASitemap("there is no end to the compressed data")
         yield piece
 

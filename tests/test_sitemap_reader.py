@@ -294,6 +294,7 @@ def test_no_entity_is_expanded(body: bytes) -> None:
         pytest.param(lambda: b"<urlset>" + b"& " * 10_000_000, id="nothing-but-errors"),
         pytest.param(lambda: b"http://e/" + b"x" * 20_000_000, id="line-without-end"),
         pytest.param(lambda: b"<urlset>" + b"<a/>" * 5_000_000, id="nothing-but-elements"),
+        pytest.param(lambda: b" " * 50_000_000, id="nothing-but-space"),
     ],
 )
 def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) -> None:
