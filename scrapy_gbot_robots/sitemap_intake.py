@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, signals
 from scrapy.spiders import SitemapSpider
 from scrapy.spiders.sitemap import iterloc
+from w3lib.encoding import http_content_type_encoding
 
 from .concurrency import pause
 from .core.urls import Origin, shown
@@ -74,7 +75,8 @@ class SitemapIntake:
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, as it is read."""
-        reader = SitemapReader(response.body)
+        content_type = response.headers.get("Content-Type") or b""
+        reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         left_out: Counter[str] = Counter()
         turn, made = time.monotonic(), 0

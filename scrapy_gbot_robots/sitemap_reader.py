@@ -44,8 +44,10 @@ class SitemapReader:
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, charset: str | None = None) -> None:
+        """Take a file, and the charset that its server says it has, by Python's name; the file itself knows better."""
         self._body = body
+        self._charset = charset
         self._form: Format | None = None
         self.entries = 0
         self.over_limit = False
@@ -68,7 +70,7 @@ class SitemapReader:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Iterator[Entry | None]:
-        texts = _texts(_cut(self._limited(_unpacked(self._pieces()))))
+        texts = _texts(_cut(self._limited(_unpacked(self._pieces()))), self._charset)
         head = ""
         for text in texts:
             head = (head + text).lstrip()
@@ -140,12 +142,18 @@ def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 # Charsets in which markup is ASCII, by the beginnings of Python's names for them; Python knows stranger ones.
-_CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "euc")
+_CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
 _CONTROLS = {code: "\ufffd" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
 
 
-def _texts(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Decode; what is no character of XML becomes U+FFFD, which no URL has."""
+_WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character, even if it does not say so
+
+
+def _texts(pieces: Iterator[bytes], said: str | None) -> Iterator[str]:
+    """Decode; what is no character of XML becomes U+FFFD, which no URL has.
+
+    The charset is UTF-8 unless the file's first bytes say another; if it is not UTF-8 after all, it is the one `said`.
+    """
     first = b""
     for piece in pieces:
         first += piece
@@ -154,11 +162,24 @@ def _texts(pieces: Iterator[bytes]) -> Iterator[str]:
     charset, mark = read_bom(first)
     if charset is None:
         declared = _DECLARED.match(first)
-        charset = resolve_encoding(declared[1].decode("ascii")) if declared else None
-        if charset is None or not charset.startswith(_CHARSETS):
-            charset = "utf-8"
-    decoder = codecs.getincrementaldecoder(charset)("replace")
-    yield decoder.decode(first[len(mark or b"") :]).translate(_CONTROLS)
-    for piece in pieces:
-        yield decoder.decode(piece).translate(_CONTROLS)
-    yield decoder.decode(b"", final=True)
+        charset = _WIDE.get(first[:2]) or _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
+    otherwise = None if charset else _usable(said)
+    whole = chain((first[len(mark or b"") :],), pieces)
+    for text in _decoded(whole, charset or "utf-8", otherwise):
+        yield text.translate(_CONTROLS)
+
+
+def _usable(charset: str | None) -> str | None:
+    return charset if charset is not None and charset.startswith(_CHARSETS) else None
+
+
+def _decoded(pieces: Iterator[bytes], charset: str, otherwise: str | None) -> Iterator[str]:
+    """Decode, and go on in the charset `otherwise`, if there is one, from where that fails."""
+    decoder = codecs.getincrementaldecoder(charset)("strict" if otherwise else "replace")
+    for piece in chain(pieces, (None,)):
+        begun, _ = decoder.getstate()  # the bytes of a character that has not ended
+        try:
+            yield decoder.decode(piece or b"", final=piece is None)
+        except UnicodeDecodeError:
+            decoder = codecs.getincrementaldecoder(otherwise or charset)("replace")
+            yield decoder.decode(begun + (piece or b""), final=piece is None)

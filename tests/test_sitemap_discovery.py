@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import Rule
@@ -346,7 +347,7 @@ class AllRequests:
     """Adds to what the spider starts with."""
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        yield Request("data:,login", callback=lambda response: None)
+        yield Request("data:,login", callback=NO_CALLBACK)
         async for given in start:
             yield given
 
