@@ -147,7 +147,7 @@ class SitemapIntake:
         for reason, count in left_out.items():
             self._stats.count(f"entries/{reason}", count)
         if left_out["host"]:
-            logger.info("%s: %d entries are on hosts that were not given, and are left out", url, left_out["host"])
+            logger.info("%s: entries on hosts that were not given are left out: %d", url, left_out["host"])
         if reader.over_limit:
             self._stats.count("over_limit")
             logger.warning(
@@ -158,4 +158,5 @@ class SitemapIntake:
             )
         if reader.trouble and not source.get("guessed"):
             self._stats.count("failed")
-            logger.warning("%s: %d entries were read, then: %s", url, reader.entries, reader.trouble)
+            found = f"is read no further than entry {reader.entries}" if reader.entries else "is no sitemap"
+            logger.warning("%s %s: %s", url, found, reader.trouble)
