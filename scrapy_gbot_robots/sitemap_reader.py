@@ -143,10 +143,8 @@ def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 # Charsets in which markup is ASCII, by the beginnings of Python's names for them; Python knows stranger ones.
 _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
-_CONTROLS = {code: "\ufffd" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
-
-
 _WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character, even if it does not say so
+_CONTROLS = {code: "\ufffd" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
 
 
 def _texts(pieces: Iterator[bytes], said: str | None) -> Iterator[str]:
