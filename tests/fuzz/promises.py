@@ -1,0 +1,86 @@
+"""What holds for every input: each promise a function that asserts it of one input.
+
+Hypothesis (test_*.py) and atheris (coverage_guided.py) both call them, with what each thinks of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import rules as rules_module
+from scrapy_gbot_robots.storage.codec import decode, encode
+
+from . import oracle
+
+if TYPE_CHECKING:
+    from scrapy_gbot_robots import Rules, Verdict
+    from scrapy_gbot_robots.policy.entry import Entry
+
+_ENOUGH_FOR_AN_INDEX = 7  # questions
+
+
+def robots_txt_has_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
+    """The fast reader, the index and the arranged rules say what trying each rule of the careful reader says."""
+    robots = RobotsTxt.parse(body, strict=strict)
+    groups = robots.groups
+    for who in (user_agent, Crawler.of(user_agent)):
+        expected = oracle.verdict_of(groups, url, who, strict)
+        rules = robots.rules_for(who)
+        assert rules.verdict(url) == expected
+        assert later_verdict(rules, url) == expected
+        assert {robots.allowed(url, who) for _ in range(_ENOUGH_FOR_AN_INDEX)} == {expected.allowed}
+        assert rules.crawl_delay == oracle.delay_of(groups, who)
+        assert rules.group == expected.group
+        assert str(expected).isprintable()
+
+
+def later_verdict(rules: Rules, url: str | bytes) -> Verdict:
+    """The verdict by the rules as they are arranged for who asks often."""
+    rules._verdicts = max(rules._verdicts, rules_module._FEW_VERDICTS)
+    rules.verdict(url)
+    return rules.verdict(url)
+
+
+def robots_txt_is_told_in_full(body: bytes, *, strict: bool) -> None:
+    """Lines, remarks and sitemaps are there for any bytes, printable and consistent with one another."""
+    robots = RobotsTxt.parse(body, strict=strict)
+    lines = robots.lines
+    numbers = [line.number for line in lines]
+    assert numbers == list(range(1, len(lines) + 1))
+    for remark in robots.remarks:
+        assert 1 <= remark.line <= len(lines)
+        assert str(remark).isprintable()
+    assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
+        (line.number, line.value) for line in lines if line.kind == grammar.SITEMAP
+    ]
+    for sitemap in robots.sitemaps:
+        assert Origin.of(sitemap)
+
+
+def origin_is_stable(url: str | bytes) -> None:
+    """A URL has an origin that is the origin of its own text and of its robots.txt, or none, told by ValueError."""
+    try:
+        origin = Origin.of(url)
+    except ValueError as error:
+        told = str(error)
+        origin = None
+    if origin is None:
+        assert told.isprintable()
+        assert Origin.of_robots_txt(url) is None
+        return
+    assert Origin.of(str(origin)) == origin
+    assert Origin.of_robots_txt(origin.robots_url) == origin
+    assert origin.scheme in {"http", "https", "ftp"}
+    assert 0 < origin.port < 65_536
+    assert origin.host.isascii()
+    assert origin.host == origin.host.lower()
+
+
+def bytes_are_an_entry_or_a_miss(data: bytes) -> Entry | None:
+    """No bytes raise; what is read as an entry is written and read as the same one."""
+    entry = decode(data)
+    if entry is not None:
+        assert decode(encode(entry)) == entry
+    return entry
