@@ -28,9 +28,9 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
-    """Return whether the segments of `rest` are in `path` in this order, from `end` on, the last at its end if `anchored`.
+    """Return whether what stands after the first star of a pattern matches `path` from place `end` on.
 
-    `rest` is what stands after the first star of a pattern.
+    If `anchored`, its last segment must be at the end of `path`.
     """
     stars = rest.count("*")
     if stars > _MANY_STARS:

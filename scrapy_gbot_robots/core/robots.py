@@ -67,7 +67,11 @@ class RobotsTxt:
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
         """Return whether the crawler may fetch `url`; the answer of `verdict`, without the reasons."""
-        return (self._rules.get(user_agent) or self.rules_for(user_agent)).allowed(url)
+        try:
+            rules = self._rules[user_agent]
+        except KeyError:
+            rules = self.rules_for(user_agent)
+        return rules.allowed(url)
 
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
