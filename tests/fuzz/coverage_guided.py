@@ -140,7 +140,8 @@ def main() -> None:
     if all(option.startswith("-") for option in given):
         options.append(str(corpus_of(name)))
     atheris.Setup([sys.argv[0], *options], TARGETS[name][0])
-    atheris.Fuzz()
+    with promises.small_limits():
+        atheris.Fuzz()
 
 
 if __name__ == "__main__":

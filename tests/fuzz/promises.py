@@ -5,10 +5,11 @@ Hypothesis (test_*.py) and atheris (coverage_guided.py) both call them, with wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import deciders, grammar, index, lines
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.storage.codec import decode, encode
@@ -16,8 +17,34 @@ from scrapy_gbot_robots.storage.codec import decode, encode
 from . import oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_gbot_robots import Rules
     from scrapy_gbot_robots.policy.entry import Entry
+
+
+# Where the fast ways begin, are cut or change, as module, name and a number that short inputs get past.
+_SMALL: Final = (
+    (lines, "_BLOCK", 24),
+    (grammar, "MAX_LINE_BYTES", 60),
+    (index, "_FEW_STEMS", 2),
+    (index, "_FEW_NEEDLES", 1),
+    (index, "_MANY_NEEDLES", 3),
+    (deciders, "_FEW", 1),
+)
+
+
+@contextmanager
+def small_limits() -> Iterator[None]:
+    """Let short inputs meet what only long ones do: several blocks, over-long lines, many rules."""
+    before = [getattr(module, name) for module, name, _ in _SMALL]
+    for module, name, number in _SMALL:
+        setattr(module, name, number)
+    try:
+        yield
+    finally:
+        for (module, name, _), number in zip(_SMALL, before, strict=True):
+            setattr(module, name, number)
 
 
 def robots_txt_has_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
@@ -51,14 +78,13 @@ def _ask_often(rules: Rules, url: str | bytes) -> None:
 def robots_txt_is_told_in_full(body: bytes, *, strict: bool) -> None:
     """Lines, remarks and sitemaps are there for any bytes, printable and consistent with one another."""
     robots = RobotsTxt.parse(body, strict=strict)
-    lines = robots.lines
-    numbers = [line.number for line in lines]
-    assert numbers == list(range(1, len(lines) + 1))
+    told = robots.lines
+    assert [line.number for line in told] == list(range(1, len(told) + 1))
     for remark in robots.remarks:
-        assert 1 <= remark.line <= len(lines)
+        assert 1 <= remark.line <= len(told)
         assert str(remark).isprintable()
     assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
-        (line.number, line.value) for line in lines if line.kind == grammar.SITEMAP
+        (line.number, line.value) for line in told if line.kind == grammar.SITEMAP
     ]
     for sitemap in robots.sitemaps:
         assert Origin.of(sitemap)
@@ -69,10 +95,10 @@ def origin_is_stable(url: str | bytes) -> None:
     try:
         origin = Origin.of(url)
     except ValueError as error:
-        told = str(error)
+        refusal = str(error)
         origin = None
     if origin is None:
-        assert told.isprintable()
+        assert refusal.isprintable()
         assert Origin.of_robots_txt(url) is None
         return
     assert Origin.of(str(origin)) == origin

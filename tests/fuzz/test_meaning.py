@@ -37,6 +37,13 @@ def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: st
     promises.robots_txt_has_one_meaning(body, url, agent, strict=strict)
 
 
+@given(BODIES, URLS, USER_AGENTS, STRICT)
+def test_long_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
+    with promises.small_limits():
+        promises.robots_txt_has_one_meaning(body, url, agent, strict=strict)
+        promises.robots_txt_is_told_in_full(body, strict=strict)
+
+
 @given(GROUPS, PATHS, USER_AGENTS, STRICT)
 def test_groups_have_one_meaning_however_they_are_asked(
     groups: list[WrittenGroup], path: str, agent: str, strict: bool
@@ -48,7 +55,10 @@ def test_groups_have_one_meaning_however_they_are_asked(
 def test_many_rules_have_one_meaning_however_they_are_asked(
     rules: list[tuple[bool, str]], path: str, strict: bool
 ) -> None:
-    promises.robots_txt_has_one_meaning(written([WrittenGroup(["*"], rules)]), path, "a", strict=strict)
+    body = written([WrittenGroup(["*"], rules)])
+    promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
+    with promises.small_limits():
+        promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
 
 
 @given(BODIES, STRICT)
