@@ -34,7 +34,7 @@ VALUES = [
     b"/", b"/*", b"/a", b"/a b", b"/a#b", b"/a*b$", b"/$", b"/%c3%a9", b"/\xc3\xa9", b"/a\x1c", b"/index.html", b"*.gif$",
     b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * grammar.MAX_LINE_BYTES, b"http://e.com/s.xml",
 ]  # fmt: skip
-LEADS = [b"", b"", b"", b" ", b"\t", b"\v"]
+LEADS = [b"", b"", b"", b" ", b"\t", b"\v", grammar.BOM]
 BOMS = [b"", b"", grammar.BOM[:1], grammar.BOM[:2], grammar.BOM, grammar.BOM * 2]
 LINE_ENDS = [b"\n", b"\r", b"\r\n"]
 TRAILS = [b"", b"", b" ", b"\t", b" # x", b"\v", b"\r"]

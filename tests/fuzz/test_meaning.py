@@ -35,6 +35,8 @@ STRICT = st.booleans()
 @given(BODIES, URLS, USER_AGENTS, STRICT)
 def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
     promises.robots_txt_has_one_meaning(body, url, agent, strict=strict)
+    written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
+    promises.robots_txt_has_one_meaning(body, written_url, written_agent, strict=strict)
 
 
 @given(BODIES, URLS, USER_AGENTS, STRICT)
@@ -83,7 +85,7 @@ def test_byte_order_mark_line_ends_and_blank_lines_change_nothing(
     for line in lines:
         changed += data.draw(st.lists(st.tuples(BLANK_LINES, st.sampled_from(LINE_ENDS)).map(b"".join), max_size=2))
         changed += [line, data.draw(st.sampled_from(LINE_ENDS))]
-    assume(changed[0] != grammar.BOM * 2)  # the second is no mark
+    assume(changed[0] != grammar.BOM * 2 and not b"".join(lines).startswith(grammar.BOM))  # the second is no mark
     assert meaning(b"".join(changed), url, agent) == meaning(b"\n".join(lines), url, agent)
 
 
