@@ -12,6 +12,8 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core import deciders, grammar, index, lines
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
+from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
+from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
 
 from . import oracle
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy_gbot_robots import Rules
     from scrapy_gbot_robots.policy.entry import Entry
 
+
+_NOW: Final = 1_700_000_000.0
+_POLICY: Final = Policy()
 
 # Where the fast ways begin, are cut or change, as module, name and a number that short inputs get past.
 _SMALL: Final = (
@@ -110,8 +115,16 @@ def origin_is_stable(url: str | bytes) -> None:
 
 
 def bytes_are_an_entry_or_a_miss(data: bytes) -> Entry | None:
-    """No bytes raise; what is read as an entry is written and read as the same one."""
+    """No bytes raise; what is read as an entry has a meaning, and can be kept as it is and after the next failure."""
     entry = decode(data)
     if entry is not None:
         assert decode(encode(entry)) == entry
+        assert decide(entry, _NOW, _POLICY).why or entry.copy  # whose words are those of who wrote the bytes
+        after_a_failure = renew(entry, failed(Failure.RESET), _NOW, _POLICY)
+        assert decide(after_a_failure, _NOW, _POLICY).refresh_at <= _NOW + DAY
+        kept = decode(encode(after_a_failure))
+        assert kept is not None
+        assert kept.copy == entry.copy
+        assert kept.outage is not None
+        assert kept.outage.since <= _NOW
     return entry
