@@ -5,7 +5,7 @@ Nothing of the fast reader, of matching or of the indexes is used, so that they 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.core.rules import (
@@ -27,24 +27,29 @@ if TYPE_CHECKING:
     from scrapy_gbot_robots.core.groups import Group
 
 
-def verdict_of(groups: Sequence[Group], url: str | bytes, user_agent: str | bytes | Crawler, strict: bool) -> Verdict:
-    """The verdict on `url` by RFC 9309 2.2.1 and 2.2.2, of groups that were read with or without `strict`."""
-    agents = agents_heeded(user_agent)
-    for agent in agents:
-        merged = [group for group in groups if agent in group.agents]
-        if merged:
-            rules = [rule for group in merged for rule in group.rules]
-            return _verdict_by(rules, path_of(url), agent.decode("ascii"), strict)
-    return Verdict(True, None, NO_GROUP if agents else IGNORES_ROBOTS, None)
+class Followed(NamedTuple):
+    """What a crawler follows: the token of its group, its crawl delay in seconds, and the merged rules in file order."""
+
+    group: str | None
+    delay: float | None
+    rules: list[Rule]
 
 
-def delay_of(groups: Sequence[Group], user_agent: str | bytes | Crawler) -> float | None:
-    """The first crawl delay that the crawler's groups name for it."""
+def followed_by(groups: Sequence[Group], user_agent: str | bytes | Crawler) -> Followed:
+    """What `user_agent` follows of the groups of a file (RFC 9309 2.2.1)."""
     for agent in agents_heeded(user_agent):
         merged = [group for group in groups if agent in group.agents]
         if merged:
-            return next((group.delays[agent] for group in merged if agent in group.delays), None)
-    return None
+            delay = next((group.delays[agent] for group in merged if agent in group.delays), None)
+            return Followed(agent.decode("ascii"), delay, [rule for group in merged for rule in group.rules])
+    return Followed(None, None, [])
+
+
+def verdict_of(followed: Followed, url: str | bytes, user_agent: str | bytes | Crawler, strict: bool) -> Verdict:
+    """The verdict on `url` (RFC 9309 2.2.2); `strict` as the groups were read."""
+    if followed.group is None:
+        return Verdict(True, None, NO_GROUP if agents_heeded(user_agent) else IGNORES_ROBOTS, None)
+    return _verdict_by(followed.rules, path_of(url), followed.group, strict)
 
 
 def _verdict_by(rules: list[Rule], path: str, group: str, strict: bool) -> Verdict:

@@ -68,6 +68,7 @@ PIECES = [
     "%2f",
 ]
 PATTERNS = st.lists(st.sampled_from(["*", "/", *PIECES]), max_size=7).map("".join)
+LONG_PATTERNS = st.builds(lambda text, times, end: text * times + end, PATTERNS, st.integers(1, 30), PATTERNS)
 TOKENS = st.sampled_from(["*", "Googlebot", "googlebot-news", "Googlebot-Image", "a", "A", "foo_bot"])
 
 
@@ -129,6 +130,7 @@ USER_AGENTS = (
 )
 
 PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "".join(pieces))
+LONG_PATHS = st.builds(lambda path, times, end: path * times + end, PATHS, st.integers(1, 30), PATHS)
 _SHARDS_OF_URLS = [
     "http://", "HTTPS://", "ftp://", "//", "/", "?", "#", ";", ":", "@", "%", "%c3", "[", "]", "[::1]", ":80", ":99999",
     "\0", "\ud800", "ä", "ß", "。", "xn--", "e.com", "E.COM.", "u:p@", "*", "$", "\\", " ", "/robots.txt",

@@ -20,6 +20,8 @@ from .strategies import (
     GROUPS,
     LINE_ENDS,
     LINES,
+    LONG_PATHS,
+    LONG_PATTERNS,
     PATHS,
     PATTERNS,
     TOKENS,
@@ -53,14 +55,19 @@ def test_groups_have_one_meaning_however_they_are_asked(
     promises.robots_txt_has_one_meaning(written(groups), path, agent, strict=strict)
 
 
-@given(st.lists(st.tuples(st.booleans(), PATTERNS), max_size=40), PATHS, STRICT)
+@given(
+    st.lists(st.tuples(st.booleans(), PATTERNS | LONG_PATTERNS), min_size=5, max_size=40),
+    st.lists(PATHS | LONG_PATHS, min_size=3, max_size=9),
+    STRICT,
+)
 def test_many_rules_have_one_meaning_however_they_are_asked(
-    rules: list[tuple[bool, str]], path: str, strict: bool
+    rules: list[tuple[bool, str]], paths: list[str], strict: bool
 ) -> None:
     body = written([WrittenGroup(["*"], rules)])
-    promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
-    with promises.small_limits():
+    for path in paths:
         promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
+        with promises.small_limits():
+            promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
 
 
 @given(BODIES, STRICT)
