@@ -17,6 +17,7 @@ import sys
 import time
 import tracemalloc
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_gbot_robots import RobotsTxt
@@ -57,6 +58,16 @@ def ordinary_urls(count: int, seed: int = 1) -> list[str]:
     return [f"{SITE}/{path}{chance.choice(('', '/', '.html', '?page=2', '/1234'))}" for path in paths]
 
 
+def long_urls(count: int, seed: int = 4) -> list[str]:
+    """URLs of 2 KB."""
+    chance = random.Random(seed)
+    return [f"{SITE}/{'/'.join(word(chance, 7) for _ in range(256))}" for _ in range(count)]
+
+
+def word(chance: random.Random, length: int) -> str:
+    return "".join(chance.choices(ascii_lowercase, k=length))
+
+
 def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
     """URLs that the rules of the file are about: stars filled in, and something added here and there."""
     chance = random.Random(seed)
@@ -64,7 +75,7 @@ def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
     fills = ("", "x", "item/12", "a-b-c")
     picked = [chance.choice(patterns).rstrip("$") for _ in range(count)]
     paths = ["".join(chance.choice(fills) if sign == "*" else sign for sign in pattern) for pattern in picked]
-    return [f"{SITE}{path}{chance.choice(fills)}" for path in paths]
+    return [f"{SITE}/{path.removeprefix('/')}{chance.choice(fills)}" for path in paths]
 
 
 def of_all(robots: Robots) -> list[Any]:
@@ -87,11 +98,11 @@ def many_rules(count: int = 14_000, seed: int = 2) -> Robots:
 
 def many_wildcards(count: int = 22_000, seed: int = 3) -> Robots:
     chance = random.Random(seed)
-    return made(f"Disallow: /*{chance.randrange(16**5):05x}*{i:x}" for i in range(count))
+    return made(f"Disallow: /*{word(chance, 8)}*{word(chance, 4)}" for _ in range(count))
 
 
 def many_stars(rules: int = 250, stars: int = 1_000) -> Robots:
-    return made(f"Disallow: /{'a*' * stars}{i}b" for i in range(rules))
+    return made([f"Disallow: /{'a*' * stars}b"] * rules)
 
 
 # What is timed
@@ -106,7 +117,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def parsing(name: str, files: list[Robots], *, peers: bool = True) -> Workload:
     """Parse each file and put one question to it."""
-    url = f"{SITE}/products/item/1234?page=2"
+    url = (f"{SITE}/products/item/1234?page=2",)
 
     def run(peer: Peer) -> float:
         parse, ask = peer.parse, peer.ask
@@ -121,37 +132,35 @@ def parsing(name: str, files: list[Robots], *, peers: bool = True) -> Workload:
 
 
 def matching(name: str, asked: list[tuple[Robots, list[str]]], *, peers: bool = True) -> Workload:
-    """Put questions to files already parsed and asked once."""
+    """Put questions to files that have been asked them before, so that what is built for many questions is there."""
 
     def run(peer: Peer) -> float:
         ask = peer.ask
         ready = [(peer.parse(*robots), urls) for robots, urls in asked]
         for robots, urls in ready:
-            ask(robots, urls[0])
+            ask(robots, urls)
 
         def work() -> None:
             for robots, urls in ready:
-                for url in urls:
-                    ask(robots, url)
+                ask(robots, urls)
 
         return timed(work)
 
     return Workload(name, run, sum(len(urls) for _, urls in asked), peers)
 
 
-def whole(name: str, robots: Robots, url: str, questions: int) -> Workload:
-    """Parse the file, and put the question to it; all is timed, an index that is built for it included."""
+def asking(name: str, robots: Robots, urls: list[str]) -> Workload:
+    """Put questions to a file just parsed: what is built for them is timed with them."""
 
     def run(peer: Peer) -> float:
         ready = peer.parse(*robots)
 
         def work() -> None:
-            for _ in range(questions):
-                peer.ask(ready, url)
+            peer.ask(ready, urls)
 
         return timed(work)
 
-    return Workload(name, run, questions, peers=False)
+    return Workload(name, run, len(urls), peers=False)
 
 
 def workloads(files: list[Robots]) -> Iterator[Workload]:
@@ -177,10 +186,12 @@ def workloads(files: list[Robots]) -> Iterator[Workload]:
         )
     yield parsing("parse + first question, 14,000 rules", [many_rules()], peers=False)
     yield matching("match, 14,000 rules", [(many_rules(), ordinary_urls(QUESTIONS))], peers=False)
-    long_url = f"{SITE}/" + "".join(random.Random(4).choices("0123456789abcdef/", k=2_000))
-    yield whole("match, 22,000 wildcards x 2 KB URL, with the index", many_wildcards(), long_url, 5)
-    yield whole("worst case: 250 rules of 1,000 stars x 2 KB of a's", many_stars(), f"{SITE}/{'a' * 2_000}", 5)
-    yield whole("worst case: the same x /ab and 2 KB of a's", many_stars(), f"{SITE}/ab{'a' * 2_000}", 5)
+    for count in (1, 20, 100):
+        yield asking(
+            f"{count} questions of 2 KB to 22,000 wildcards, index included", many_wildcards(), long_urls(count)
+        )
+    yield asking("worst case: 250 rules of 1,000 stars x 2 KB of a's", many_stars(), [f"{SITE}/{'a' * 2_000}"] * 5)
+    yield asking("worst case: the same x /ab and 2 KB of a's", many_stars(), [f"{SITE}/ab{'a' * 2_000}"] * 5)
 
 
 def times_of(workload: Workload, peers: list[Peer]) -> dict[str, float]:

@@ -42,8 +42,9 @@ class Index:
     """The rules of a group, arranged for matching.
 
     If there are `guards`, then a path that begins with none of them matches no disallow rule but perhaps one that has a
-    needle. If `final`, then there is nothing but disallow rules that are plain prefixes: a path is allowed if and only
-    if it begins with none of `stems`, of which none begins another. Both are for paths escaped or not.
+    needle. If `plain`, then all rules are prefixes without an escape; if `final`, all of them disallow, too: a path is
+    allowed if and only if it begins with none of `stems`, of which none begins another. All this holds for a path as it
+    is in a URL, neither escaped nor freed of its fragment; a path that is asked about otherwise has to be.
     """
 
     __slots__ = (
@@ -53,10 +54,10 @@ class Index:
         "_hung",
         "_next_hung",
         "_parents",
-        "_plain",
         "final",
         "guards",
         "needles",
+        "plain",
         "stems",
     )
 
@@ -86,8 +87,8 @@ class Index:
         few = len(guards) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
         self.guards = tuple(guards) if few and not escapes else None
         self.needles = [needle for _, needle, _, _, _ in needles[0]]
-        self._plain = not escapes and not hung and not needles[0] and not needles[1]
-        self.final = self._plain and not any(allows)
+        self.plain = not escapes and not hung and not needles[0] and not needles[1]
+        self.final = self.plain and not any(allows)
         self._disallow_needles = _Needles(needles[0]) if needles[0] else None
         self._allow_needles = _Needles(needles[1]) if needles[1] else None
         self._arrange(_shortest(stems) if self.final else stems, hung)
@@ -111,9 +112,9 @@ class Index:
         self._best.append(0)
         self._next_hung.append(-1)
 
-    def takes(self, url: str) -> bool:
-        """Return whether the rest of `url` can be asked about as it is, neither escaped nor freed of its fragment."""
-        return self._plain or (url.isascii() and "%" not in url and "#" not in url)
+    def begins_none(self, path: str) -> bool:
+        """Return whether `path` begins with no stem; only if `final`, for then none but the last one not after it can."""
+        return not path.startswith(self.stems[bisect_right(self.stems, path) - 1])
 
     def allows(self, path: str) -> bool:
         """Return whether the rules allow `path`."""

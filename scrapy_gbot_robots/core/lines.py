@@ -7,7 +7,6 @@ Source: RFC 9309 2.2, Google's page ("File format", "Syntax"), and Google's pars
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import grammar
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCK: Final = 8_192  # bytes
+_ENDLESS: Final = float("inf")
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
@@ -121,5 +121,5 @@ def delay_of(line: Line) -> float | None:
 
 def seconds(value: bytes) -> float | None:
     """Return `value` as seconds, None if it is no plain number."""
-    number = float(value) if value.replace(b".", b"", 1).isdigit() else inf
-    return number if number < inf else None
+    number = float(value) if value.replace(b".", b"", 1).isdigit() else _ENDLESS
+    return number if number < _ENDLESS else None

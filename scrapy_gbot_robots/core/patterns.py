@@ -6,7 +6,6 @@ saves.
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .grammar import INDEX_PAGE
@@ -32,7 +31,11 @@ class Patterns(NamedTuple):
     def of(cls, paths: bytes, lines: Sequence[int]) -> Patterns:
         """Take the paths of rules, not yet escaped, LF between them, and the line of each."""
         text = escape(paths).decode("ascii")
-        return cls(text, bytes(lines) if lines[-1] < _IN_A_BYTE else array("I", lines))
+        if lines[-1] < _IN_A_BYTE:
+            return cls(text, bytes(lines))
+        from array import array  # noqa: PLC0415 - few files are so long
+
+        return cls(text, array("I", lines))
 
     def texts(self) -> list[str]:
         """Return the patterns in file order; that of a rule without a path is empty."""

@@ -15,7 +15,6 @@ from . import grammar
 from .agents import agents_heeded
 from .lines import read_lines
 from .scan import scan
-from .sitemaps import read_sitemaps
 
 if TYPE_CHECKING:
     from .agents import Crawler
@@ -118,6 +117,8 @@ class RobotsTxt:
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
+        from .sitemaps import read_sitemaps  # noqa: PLC0415 - for who only asks for verdicts
+
         return tuple(read_sitemaps(self._body, strict=self._strict))
 
     @property

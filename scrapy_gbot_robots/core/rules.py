@@ -8,17 +8,17 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .deciders import Deciders
-from .index import Index
 from .matching import matches
 from .patterns import NO_PATTERNS, Patterns
 from .urls import path_of, shown, split_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .deciders import Deciders
+    from .index import Index
 
     # A pattern, whether it allows, the line and the pattern of the rule it stands for, and the reason it gives
     Filed = tuple[str, bool, int, str, str]
@@ -147,10 +147,11 @@ class Rules:
                         break
                 else:
                     return True
-        elif index.final:  # only the last stem that is not after the path can begin it
-            path = url[start:]
-            return not path.startswith(index.stems[bisect_right(index.stems, path) - 1])
-        return index.allows(url[start:] if index.takes(url) else path_of(url))
+        elif index.final:
+            return index.begins_none(url[start:])
+        if index.plain or (url.isascii() and "%" not in url and "#" not in url):
+            return index.allows(url[start:])
+        return index.allows(path_of(url))
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -159,6 +160,8 @@ class Rules:
             return self._deciders.of(path)
         self._verdicts += 1
         if self._verdicts > _FEW_VERDICTS:
+            from .deciders import Deciders  # noqa: PLC0415 - a crawl never asks for so many
+
             patterns = [(_preference(each), each[0], self._said(each)) for each in self._patterns()]
             self._deciders = Deciders(patterns, self._undecided())
         found = [each for each in self._patterns() if matches(each[0], path)]
@@ -193,6 +196,8 @@ class Rules:
         if self._questions > _FEW_QUESTIONS or (
             len(self._disallows.lines) > _MANY_RULES and self._disallows.text.count("*") > _MANY_RULES
         ):
+            from .index import Index  # noqa: PLC0415 - not for who asks once
+
             self._index = Index(
                 self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
             )
