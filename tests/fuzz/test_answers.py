@@ -35,6 +35,7 @@ from .strategies import (
 )
 
 CRAWLER = get_crawler()
+FETCHER = Fetcher(CRAWLER, GbotSettings.of(CRAWLER.settings))
 URL = "https://example.com/robots.txt"
 MOST_SECONDS = 2.0**31
 MAX_REDIRECTS = 5
@@ -94,9 +95,6 @@ def test_any_body_is_decoded_as_far_as_wanted_or_broken(body: bytes, codings: li
     assert cut in {True, False}
 
 
-FETCHER = Fetcher(CRAWLER, GbotSettings.of(CRAWLER.settings))
-
-
 def outcome(answer: HttpAnswer) -> Outcome:
     """What a fetch makes of an answer that leads nowhere else."""
     if answer.status in REDIRECTS:
@@ -130,7 +128,7 @@ def test_any_answer_has_the_outcome_that_its_status_names(answer: HttpAnswer) ->
 OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(failed, st.sampled_from(Failure), st.text(max_size=300))
 
 
-@given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), max_size=6), POLICIES, st.booleans())
+@given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), min_size=1, max_size=3), POLICIES, st.booleans())
 def test_any_outcomes_come_to_a_state_and_can_be_kept(
     entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy, site_available: bool
 ) -> None:
