@@ -40,13 +40,13 @@ class Watched(str):
         self.compared += max(1, places) * max(1, len(text))
         return place
 
-    def startswith(self, text: str | tuple[str, ...]) -> bool:  # type: ignore[override]
+    def startswith(self, text: str | tuple[str, ...], start: int = 0) -> bool:  # type: ignore[override]
         self.compared += len(text) if isinstance(text, str) else sum(map(len, text))
-        return super().startswith(text)
+        return super().startswith(text, start)
 
-    def endswith(self, text: str) -> bool:  # type: ignore[override]
+    def endswith(self, text: str, start: int = 0) -> bool:  # type: ignore[override]
         self.compared += len(text)
-        return super().endswith(text)
+        return super().endswith(text, start)
 
     def __contains__(self, text: str) -> bool:  # type: ignore[override]
         return self.find(text) >= 0
