@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.core.deciders import Deciders
 from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.matching import matches
+from scrapy_gbot_robots.core.patterns import Patterns
 
 from .strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 
@@ -102,6 +103,10 @@ def test_one_pattern_takes_no_more_than_pattern_times_path(pattern: str, path: s
     assert steps(lambda watched: matches(pattern, watched), path) <= bound([pattern], path)
 
 
+def tried(patterns: list[str]) -> Callable[[str], object]:
+    return Patterns("\n".join(patterns), range(len(patterns))).longest
+
+
 def indexed(patterns: list[str]) -> Callable[[str], object]:
     return Index(patterns[::2], patterns[1::2]).allows
 
@@ -122,7 +127,7 @@ MANY = st.builds(
 )
 
 
-@given(st.sampled_from([indexed, arranged]), MANY, PATHS | LONG_PATHS)
+@given(st.sampled_from([tried, indexed, arranged]), MANY, PATHS | LONG_PATHS)
 def test_many_patterns_take_no_more_than_each_alone(
     way: Callable[[list[str]], Callable[[str], object]], patterns: list[str], path: str
 ) -> None:
