@@ -26,7 +26,7 @@ from .decode import ACCEPTED, DecodeError, decoded
 from .ftp import MOST_BYTES
 from .holds import uncounted
 from .policy import headers
-from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
+from .policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop, to_private_address
 from .private_addresses import leads_inside
 
@@ -245,11 +245,12 @@ class Fetcher:
         if "dataloss" in response.flags:
             return failed(Failure.TRUNCATED)
         whole = "download_stopped" not in response.flags
+        broken = ""
         try:
             body, cut = decoded(response.body, exchange.content_encoding, self._settings.max_bytes, whole=whole)
         except DecodeError as error:
-            return failed(Failure.BAD_CONTENT, str(error))
-        return outcome_of(
+            body, cut, broken = b"", False, str(error)
+        outcome = outcome_of(
             response.status,
             url,
             body,
@@ -258,6 +259,9 @@ class Fetcher:
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
             soft_404=self._settings.soft_404,
         )
+        if broken and isinstance(outcome, Fetched):  # of any other answer the status says all
+            return failed(Failure.BAD_CONTENT, broken)
+        return outcome
 
     def _tell_refused(self, robots_url: str, target: str) -> None:
         self._crawler.stats.inc_value("gbot_robots/refused_private")
