@@ -39,6 +39,8 @@ CLOSED = "user-agent: *\ndisallow: /"
 class Clock:
     """The time, in a world where it can be set."""
 
+    monotonic = staticmethod(time.monotonic)
+
     def __init__(self) -> None:
         self._ahead = 0.0
 
