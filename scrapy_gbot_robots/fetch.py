@@ -223,9 +223,14 @@ class Fetcher:
     def _outcome(self, response: Response, url: str, exchange: Exchange) -> Outcome:
         if "dataloss" in response.flags:
             return failed(Failure.TRUNCATED)
-        whole = "download_stopped" not in response.flags
         try:
-            body, cut = decoded(response.body, exchange.content_encoding, self._settings.max_bytes, whole=whole)
+            body, cut = decoded(
+                response.body,
+                exchange.content_encoding,
+                self._settings.max_bytes,
+                whole="download_stopped" not in response.flags,
+                may_be_empty="partial" not in response.flags,  # it ended with the connection: maybe before it began
+            )
         except DecodeError as error:
             return failed(Failure.BAD_CONTENT, str(error))
         return outcome_of(
