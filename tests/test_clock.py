@@ -25,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(lookup, "time", clock)
     monkeypatch.setattr(middleware, "time", clock)
-    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__, "clock", clock.time)
+    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
     return clock
 
 
