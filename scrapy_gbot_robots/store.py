@@ -217,10 +217,12 @@ class Store:
         if self._driver is None:
             return
         try:
-            if self._instead is None:
-                for origin, token in self._leases.items():
-                    self._driver.release(origin, token)
-            self._driver.close()
+            try:
+                if self._instead is None:
+                    for origin, token in self._leases.items():
+                        self._driver.release(origin, token)
+            finally:
+                self._driver.close()
         except Exception as error:  # as above
             logger.warning("Closing the robots.txt storage failed: %s", error)
 
