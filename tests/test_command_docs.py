@@ -22,7 +22,9 @@ TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DO
 EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 _FETCHES_NOTHING = re.compile("--file|--robots|--diff|lint|cache")
-_VARIES = re.compile(r"\d[\d,.]* s, [\d,]+ a second|\d+ s ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d")
+_VARIES = re.compile(
+    r"\d[\d,.]* s, [\d,]+ a second| *\d+ s ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
+)  # and with it the width of columns
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""The words of a robots.txt: field names, accepted misspellings, line flags and limits, each beside its source. Data only.
+"""The words of a robots.txt: field names, accepted misspellings, line flags and limits, each beside its source.
 
-"Google's page" is "How Google interprets the robots.txt specification"; "Google's parser" is github.com/google/robotstxt,
-whose leniency is kept here unless `strict` asks for the written text alone.
+"Google's page" is "How Google interprets the robots.txt specification"; "Google's parser" is
+github.com/google/robotstxt, whose leniency is kept here unless `strict` asks for the written text alone.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ TYPO: Final = 16
 TOO_LONG: Final = 32
 MISSING_COLON: Final = 64
 
-# (kind, the name as written in Google's page, further names Google's parser accepts). A name is compared without regard
-# to case, and in this order; Google's parser takes any key that begins with one of them, strict reading the first alone.
+# (kind, the name as written in Google's page, further names Google's parser accepts). A name is compared without
+# regard to case, and in this order; Google's parser takes any key that begins with one of them, strict reading only
+# the first.
 FIELDS: Final = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),

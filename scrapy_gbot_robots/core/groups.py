@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import grammar
 from .lines import delay_of
-from .rules import NO_GROUP, NO_PATTERNS, Patterns, Rule, Rules
+from .rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from .lines import Line
 
@@ -50,25 +50,3 @@ def read_groups(lines: Iterable[Line]) -> list[Group]:
                 for agent in group.agents:
                     group.delays.setdefault(agent, delay)
     return groups
-
-
-def rules_of(groups: list[Group], agents: Sequence[bytes], *, strict: bool) -> Rules:
-    """Return the merged rules for the first of `agents` that one of `groups` is for."""
-    for agent in agents:
-        merged = [group for group in groups if agent in group.agents]
-        if merged:
-            rules = [rule for group in merged for rule in group.rules]
-            return Rules(
-                _patterns([rule for rule in rules if rule.allow]),
-                _patterns([rule for rule in rules if not rule.allow]),
-                agent.decode("ascii"),
-                next((group.delays[agent] for group in merged if agent in group.delays), None),
-                strict,
-            )
-    return Rules(unmatched=NO_GROUP)
-
-
-def _patterns(rules: list[Rule]) -> Patterns:
-    if not rules:
-        return NO_PATTERNS
-    return Patterns.of([rule.pattern.encode("ascii") for rule in rules], [rule.line for rule in rules])

@@ -1,14 +1,15 @@
 """Many patterns against one path: the rules of a group, arranged so that the deciding one is found without trying all.
 
-Each rule has a priority: twice the length of its pattern, plus one for allow. The highest priority that matches decides,
-and an odd one allows: so the longest pattern wins, and allow wins a tie (Google's page, "Order of precedence for rules").
+Each rule has a priority: twice the length of its pattern, plus one for allow. The highest priority that matches
+decides, and an odd one allows: so the longest pattern wins, and allow wins a tie (Google's page, "Order of precedence
+for rules").
 
 1. A plain prefix is a stem. Of the sorted stems, those that a path begins with are the last one not after the path, or
-   beginnings of that one; from each stem a link leads to the next shorter one that begins it. So one bisection finds all.
+   beginnings of that one; from each stem a link leads to the next shorter one that begins it. One bisection finds all.
 2. A wildcard pattern is filed under its longest literal segment. If paths must begin with that, it hangs on the stem.
-3. If not, the segment is a needle, and the pattern is tried only where its needle is in the path. Many needles are filed
-   by short pieces of them ("grams"): looking at every third place of the path, a needle is found by one of the grams at
-   its own first three places, wherever it lies.
+3. If not, the segment is a needle, and the pattern is tried only where its needle is in the path. Many needles are
+   filed by short pieces of them ("grams"): looking at every third place of the path, a needle is found by one of the
+   grams at its own first three places, wherever it lies.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ _GRAMS: Final = (3, 3)  # length, and at each how many-th place of a path one is
 _LONG_GRAMS: Final = (5, 1)
 _SHORTEST_BY_GRAM: Final = 5  # length + step - 1: a shorter needle may lie between the places looked at
 
-_by_priority = itemgetter(0)
+_priority = itemgetter(0)
 
 
 class Index:
     """The rules of a group, arranged for matching.
 
-    Three tests can be made on a URL as it is, before its path is taken from it and escaped: if there are `guards`, then a
-    path that begins with none of them matches no disallow rule but those with `needles`, which must be in the path, too
-    (that one only if no escape is in the URL); and if `final`, then a path that begins with a guard is disallowed.
+    If there are `guards`, then a path that begins with none of them matches no disallow rule but perhaps one that has a
+    needle. If `plain`, then all rules are prefixes without an escape; if `final`, all of them disallow, too: a path is
+    allowed if and only if it begins with none of `stems`, of which none begins another. All this holds for a path as it
+    is in a URL, neither escaped nor freed of its fragment; a path that is asked about otherwise has to be.
     """
 
     __slots__ = (
@@ -55,14 +57,14 @@ class Index:
         "final",
         "guards",
         "needles",
-        "raw",
+        "plain",
         "stems",
     )
 
     def __init__(self, allows: Sequence[str], disallows: Sequence[str]) -> None:
         """Take the patterns of the rules; empty ones never decide."""
         stems: dict[str, int] = {}
-        hung: dict[str, list[Filed]] = {}
+        hung: defaultdict[str, list[Filed]] = defaultdict(list)
         needles: tuple[list[Filed], list[Filed]] = ([], [])
         guards: list[str] = []
         for allow, patterns in enumerate((disallows, allows)):
@@ -70,33 +72,29 @@ class Index:
                 priority = 2 * len(pattern) + allow
                 stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
                 if "*" in stem or stem.endswith("$"):
-                    anchored = pattern.endswith("$")
-                    stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-                    needle = max(reversed(rest.split("*")), key=len) if "*" in rest else rest
-                    filed = (priority, needle, stem, rest if star else None, anchored)
+                    filed = _filed(pattern, priority)
+                    _, needle, stem, _, _ = filed
                     if len(needle) >= len(stem):  # the slash that a stem begins with tells nothing
                         needles[allow].append(filed)
                         continue
-                    hung.setdefault(stem, []).append(filed)
+                    hung[stem].append(filed)
                     priority = 0
                 if stems.get(stem, -1) < priority:
                     stems[stem] = priority
                 if not allow:
                     guards.append(stem)
-        plain = not any("%" in stem for stem in stems)
-        few = plain and len(guards) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
-        self.guards = tuple(guards) if few else None
-        self.needles = tuple([filed[1] for filed in needles[0]]) if few else ()
-        self.raw = plain and not hung and not needles[0] and not needles[1]
-        self.final = self.raw and not any(allows)
-        if self.final:
-            stems = _minimal(stems)
-        self._arrange(stems, hung)
+        escapes = any("%" in stem for stem in stems)
+        few = len(guards) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
+        self.guards = tuple(guards) if few and not escapes else None
+        self.needles = [needle for _, needle, _, _, _ in needles[0]]
+        self.plain = not escapes and not hung and not needles[0] and not needles[1]
+        self.final = self.plain and not any(allows)
         self._disallow_needles = _Needles(needles[0]) if needles[0] else None
         self._allow_needles = _Needles(needles[1]) if needles[1] else None
+        self._arrange(_shortest(stems) if self.final else stems, hung)
 
     def _arrange(self, priorities: dict[str, int], hung: dict[str, list[Filed]]) -> None:
-        """Sort the stems and link them; in each list the last entry is for "no stem", which is number -1."""
+        """Sort the stems and link them. In each list the last entry is for "no stem", which has the number -1."""
         self.stems = sorted(priorities)
         self._parents: list[int] = []  # of each stem, the next shorter one that begins it
         self._best: list[int] = []  # the highest priority of a plain prefix among it and its parents
@@ -108,13 +106,15 @@ class Index:
                 parent = self._parents[parent]
             self._parents.append(parent)
             self._best.append(max(priorities[stem], self._best[parent] if parent >= 0 else 0))
+            self._next_hung.append(number if stem in hung else self._next_hung[parent] if parent >= 0 else -1)
             if stem in hung:
-                self._hung[number] = sorted(hung[stem], key=_by_priority, reverse=True)
-                self._next_hung.append(number)
-            else:
-                self._next_hung.append(self._next_hung[parent] if parent >= 0 else -1)
+                self._hung[number] = sorted(hung[stem], key=_priority, reverse=True)
         self._best.append(0)
         self._next_hung.append(-1)
+
+    def begins_none(self, path: str) -> bool:
+        """Return whether `path` begins with no stem; only if `final`, for then none but the last one not after it can."""
+        return not path.startswith(self.stems[bisect_right(self.stems, path) - 1])
 
     def allows(self, path: str) -> bool:
         """Return whether the rules allow `path`."""
@@ -135,7 +135,7 @@ class Index:
         return self._allow_needles is not None and self._allow_needles.best(path, best) > best
 
 
-def _minimal(stems: dict[str, int]) -> dict[str, int]:
+def _shortest(stems: dict[str, int]) -> dict[str, int]:
     """Return the stems that no other one begins."""
     found: dict[str, int] = {}
     last = None
@@ -146,13 +146,20 @@ def _minimal(stems: dict[str, int]) -> dict[str, int]:
     return found
 
 
+def _filed(pattern: str, priority: int) -> Filed:
+    anchored = pattern.endswith("$")
+    first, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
+    needle = max(reversed(rest.split("*")), key=len) if "*" in rest else rest
+    return priority, needle, first, rest if star else None, anchored
+
+
 class _Needles:
     """Wildcard patterns, filed under a segment that must be somewhere in the path."""
 
     __slots__ = ("_by_gram", "_one_by_one", "_size", "_step")
 
     def __init__(self, filed: list[Filed]) -> None:
-        filed.sort(key=_by_priority, reverse=True)
+        filed.sort(key=_priority, reverse=True)
         self._by_gram: defaultdict[str, list[Filed]] = defaultdict(list)
         if len(filed) <= _FEW_NEEDLES:
             self._one_by_one = filed
@@ -180,8 +187,10 @@ def _best_of(filed: list[Filed], path: str, best: int) -> int:
     for priority, needle, first, rest, anchored in filed:  # the highest comes first
         if priority <= best:
             break
-        if not (needle in path and path.startswith(first)):
-            continue
-        if path == first if rest is None else follow(rest, path, len(first), anchored):
+        if (
+            needle in path
+            and path.startswith(first)
+            and (path == first if rest is None else follow(rest, path, len(first), anchored))
+        ):
             return priority
     return best

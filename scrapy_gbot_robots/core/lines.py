@@ -7,9 +7,7 @@ Source: RFC 9309 2.2, Google's page ("File format", "Syntax"), and Google's pars
 
 from __future__ import annotations
 
-import re
-from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import grammar
 from .urls import escape
@@ -17,7 +15,9 @@ from .urls import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CR, _NUL = b"\r\0"  # `13 in body` is much faster than `b"\r" in body`
+_BLOCK: Final = 8_192  # bytes
+_ENDLESS: Final = float("inf")
+_CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
 class Line(NamedTuple):
@@ -64,25 +64,22 @@ def _usable(raw: bytes) -> bytes:
     return raw[: grammar.MAX_LINE_BYTES].partition(b"\0")[0]
 
 
-def lined_up(body: bytes) -> bytes:
-    """Return the lines of `body`, cut as the careful reader cuts them, each with LF before it, some with CR before that."""
-    body = without_bom(body)
-    if _NUL in body or (len(body) > grammar.MAX_LINE_BYTES and _has_long_line(body)):
-        body = b"\n".join(map(_usable, body.splitlines()))
-    elif _CR in body and re.search(rb"\r(?!\n)", body):
-        body = b"\n".join(body.splitlines())
-    return b"\n" + body
+def content_blocks(body: bytes) -> Iterator[bytes]:
+    """Yield the lines of `body`, each as far as it counts and ended by LF but for the last, in blocks of whole lines.
 
-
-def _has_long_line(body: bytes) -> bool:
+    So the lines of a hostile file are never in memory all at once.
+    """
+    text = without_bom(body)
+    if _CR in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     start = 0
-    while len(body) - start > grammar.MAX_LINE_BYTES:
-        limit = start + grammar.MAX_LINE_BYTES + 1
-        end = max(body.rfind(b"\n", start, limit), body.rfind(b"\r", start, limit))
-        if end < 0:
-            return True
-        start = end + 1
-    return False
+    while start < len(text):
+        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
+        block = text[start:end]
+        if _NUL in block or len(block) > grammar.MAX_LINE_BYTES:
+            block = b"\n".join(map(_usable, block.split(b"\n")))
+        yield block
+        start = end
 
 
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
@@ -124,5 +121,5 @@ def delay_of(line: Line) -> float | None:
 
 def seconds(value: bytes) -> float | None:
     """Return `value` as seconds, None if it is no plain number."""
-    number = float(value) if value.replace(b".", b"", 1).isdigit() else inf
-    return number if number < inf else None
+    number = float(value) if value.replace(b".", b"", 1).isdigit() else _ENDLESS
+    return number if number < _ENDLESS else None

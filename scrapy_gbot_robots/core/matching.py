@@ -28,11 +28,13 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
-    """Return whether the segments of `rest` are in `path` in this order, from `end` on, the last at its end if `anchored`.
+    """Return whether what stands after the first star of a pattern matches `path` from place `end` on.
 
-    `rest` is what stands after the first star of a pattern.
+    If `anchored`, its last segment must be at the end of `path`.
     """
     stars = rest.count("*")
+    if not stars:
+        return path.endswith(rest, end) if anchored else path.find(rest, end) >= 0
     if stars > _MANY_STARS:
         last = rest[rest.rfind("*") + 1 :]
         if path.find(last, end + len(rest) - stars - len(last)) < 0:
@@ -43,7 +45,7 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
         if begin < 0:
             return False
         end = begin + len(segment)
-    return not anchored or (path.endswith(segment) and len(path) - len(segment) >= begin)
+    return not anchored or path.endswith(segment, begin)
 
 
 def directory_of_index(pattern: str) -> str | None:

@@ -70,7 +70,7 @@ def _on_form(line: Line) -> Iterator[Remark]:
     if flags & grammar.TOO_LONG:
         yield Remark(number, OVER_LONG, f"longer than {grammar.MAX_LINE_BYTES} bytes, the rest was dropped")
     if not flags & grammar.HAS_DIRECTIVE:
-        if not flags & (grammar.EMPTY | grammar.IS_COMMENT) and flags != grammar.HAS_COMMENT:
+        if not flags & (grammar.EMPTY | grammar.IS_COMMENT):
             yield Remark(number, IGNORED, "neither a directive nor a comment")
         return
     key = _text(line.key)

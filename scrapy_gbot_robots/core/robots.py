@@ -15,7 +15,6 @@ from . import grammar
 from .agents import agents_heeded
 from .lines import read_lines
 from .scan import scan
-from .sitemaps import read_sitemaps
 
 if TYPE_CHECKING:
     from .agents import Crawler
@@ -67,7 +66,11 @@ class RobotsTxt:
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
         """Return whether the crawler may fetch `url`; the answer of `verdict`, without the reasons."""
-        return (self._rules.get(user_agent) or self.rules_for(user_agent)).allowed(url)
+        try:
+            rules = self._rules[user_agent]
+        except KeyError:
+            rules = self.rules_for(user_agent)
+        return rules.allowed(url)
 
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
@@ -114,6 +117,8 @@ class RobotsTxt:
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
+        from .sitemaps import read_sitemaps  # noqa: PLC0415 - for who only asks for verdicts
+
         return tuple(read_sitemaps(self._body, strict=self._strict))
 
     @property

@@ -8,18 +8,17 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .deciders import Deciders
-from .grammar import INDEX_PAGE
-from .index import Index
-from .matching import directory_of_index, matches
-from .urls import escape, shown, split_path
+from .matching import matches
+from .patterns import NO_PATTERNS, Patterns
+from .urls import path_of, shown, split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+
+    from .deciders import Deciders
+    from .index import Index
 
     # A pattern, whether it allows, the line and the pattern of the rule it stands for, and the reason it gives
     Filed = tuple[str, bool, int, str, str]
@@ -33,7 +32,6 @@ NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 _LINE_BITS: Final = 32
-_IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
 _BYTES_PER_RULE: Final = 300  # besides its pattern, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
 _FEW_VERDICTS: Final = 500  # that are found by trying the rules before they are arranged for that
@@ -76,55 +74,6 @@ class Verdict(NamedTuple):
         return f'{answer} by "{self.rule}" {where}: {shown(self.reason)}'
 
 
-class Patterns(NamedTuple):
-    """All allow or all disallow rules of a group, in a compact form that can be asked as it is.
-
-    `text` holds the patterns in file order, with a line feed between them; `lines` the line of each.
-    """
-
-    text: str
-    lines: Sequence[int]
-
-    @classmethod
-    def of(cls, paths: Sequence[bytes], lines: Sequence[int]) -> Patterns:
-        """Take the paths of rules as written, but stripped, and the line of each."""
-        text = escape(b"\n".join(paths)).decode("ascii")
-        return cls(text, bytes(lines) if lines[-1] < _IN_A_BYTE else array("I", lines))
-
-    def texts(self) -> list[str]:
-        """Return the patterns in file order; that of a rule without a path is empty."""
-        return self.text.split("\n") if self.lines else []
-
-    def longest(self, path: str) -> int:
-        """Return the length of the longest pattern that matches `path`, 0 if none does."""
-        if not self.text:
-            return 0
-        texts = self.text.split("\n")
-        longest = 0
-        if path.startswith(tuple(texts)):
-            longest = max([len(text) for text in texts if path.startswith(text) and matches(text, path)], default=0)
-        if "*" in self.text or "$" in self.text:
-            for text in [text for text in texts if "*" in text or text[-1:] == "$"]:
-                if matches(text, path) and len(text) > longest:
-                    longest = len(text)
-        return longest
-
-    def directories(self) -> list[tuple[str, int, str]]:
-        """Return what rules for index pages also stand for: the pattern, the line, and the pattern of the rule."""
-        if INDEX_PAGE not in self.text:
-            return []
-        found = ((directory_of_index(text), line, text) for text, line in zip(self.texts(), self.lines, strict=True))
-        return [(directory, line, text) for directory, line, text in found if directory is not None]
-
-    def empty_line(self) -> int:
-        """Return the line of the first rule without a path, 0 if there is none."""
-        texts = self.texts()
-        return self.lines[texts.index("")] if "" in texts else 0
-
-
-NO_PATTERNS: Final = Patterns("", b"")
-
-
 class Rules:
     """The merged rules of the one group that a crawler follows (RFC 9309 2.2.1); immutable.
 
@@ -141,7 +90,6 @@ class Rules:
         "_disallows",
         "_index",
         "_origin",
-        "_path_at",
         "_questions",
         "_strict",
         "_unmatched",
@@ -170,7 +118,6 @@ class Rules:
         self._deciders: Deciders[Verdict] | None = None
         self._verdicts = 0
         self._origin: str | tuple[()] = ()  # which no URL begins with
-        self._path_at = 0
         self.group = group
         self.crawl_delay = crawl_delay
 
@@ -179,30 +126,32 @@ class Rules:
         """Roughly how many bytes of memory these rules take; measured, rounded up."""
         return sum(len(each.text) + _BYTES_PER_RULE * len(each.lines) for each in (self._allows, self._disallows))
 
-    def allowed(self, url: str | bytes) -> bool:  # noqa: C901 - unrolled, as a crawl asks this for every URL
+    def allowed(self, url: str | bytes) -> bool:  # noqa: C901 - spelt out, in the order of what is common
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:
             return self._allowed_by_trying(url)
-        if isinstance(url, str) and url.startswith(self._origin):
-            if index.guards is not None:
-                if url.startswith(index.guards, self._path_at):
-                    if index.final:
-                        return False
-                elif not index.needles:
+        origin = self._origin
+        if not isinstance(url, str) or not url.startswith(origin):
+            return index.allows(self._path(url))
+        start = len(origin) - 1  # of the path
+        if index.guards is not None:
+            if url.startswith(index.guards, start):
+                if index.final:
+                    return False
+            elif not index.needles:
+                return True
+            elif url.isascii() and "%" not in url:
+                for needle in index.needles:
+                    if needle in url:
+                        break
+                else:
                     return True
-                elif url.isascii() and "%" not in url:
-                    for needle in index.needles:
-                        if needle in url:
-                            break
-                    else:
-                        return True
-            elif index.final:  # of the sorted stems, only the last one not after the path can begin it
-                path = url[self._path_at :]
-                return not path.startswith(index.stems[bisect_right(index.stems, path) - 1])
-            if index.raw or (url.isascii() and "%" not in url and "#" not in url):
-                return index.allows(url[self._path_at :])
-        return index.allows(self._path(url))
+        elif index.final:
+            return index.begins_none(url[start:])
+        if index.plain or (url.isascii() and "%" not in url and "#" not in url):
+            return index.allows(url[start:])
+        return index.allows(path_of(url))
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -211,6 +160,8 @@ class Rules:
             return self._deciders.of(path)
         self._verdicts += 1
         if self._verdicts > _FEW_VERDICTS:
+            from .deciders import Deciders  # noqa: PLC0415 - a crawl never asks for so many
+
             patterns = [(_preference(each), each[0], self._said(each)) for each in self._patterns()]
             self._deciders = Deciders(patterns, self._undecided())
         found = [each for each in self._patterns() if matches(each[0], path)]
@@ -245,6 +196,8 @@ class Rules:
         if self._questions > _FEW_QUESTIONS or (
             len(self._disallows.lines) > _MANY_RULES and self._disallows.text.count("*") > _MANY_RULES
         ):
+            from .index import Index  # noqa: PLC0415 - not for who asks once
+
             self._index = Index(
                 self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
             )
@@ -258,11 +211,10 @@ class Rules:
         )
 
     def _path(self, url: str | bytes) -> str:
-        """Return the path of `url`, and remember where the path begins in the URLs of its origin."""
+        """Return the path of `url`, and remember with what the URLs of its origin begin."""
         prefix, path = split_path(url)
         if prefix:
             self._origin = prefix
-            self._path_at = len(prefix) - 1
         return path
 
 

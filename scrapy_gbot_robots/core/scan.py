@@ -1,31 +1,30 @@
 """The fast reader: of the bytes of a robots.txt, the rules for one crawler, and nothing else.
 
-1. Split the body at its user-agent lines, all at once. What stands after a line that names one of the crawler's agents,
-   up to the next group, is read for the first of these agents that has a group; the rest is not looked at.
-2. There, split each line at its colon, and look the field name up among the usual ways of writing it. A line that is
-   unusual even so is left to the careful reader (lines.py), which is the specification of this one.
-3. Join the paths into one text (rules.py), so that they are decoded and escaped all at once.
+1. Go through the lines once. Outside the groups of the crawler's agents only user-agent lines are looked at; a block of
+   lines without any is passed over.
+2. Within, split each line at its colon, and look its field name up among the usual ways of writing one: that settles
+   most lines of most files. What is written in any other way is left to the careful reader (lines.py), which is the
+   specification of this one, unless its beginning shows that it cannot matter.
+3. Join the paths of the rules into one text (patterns.py), so that they are decoded and escaped all at once.
 
 Boundary: no remarks, no sitemaps, no other crawler's rules.
 """
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from . import grammar
-from .lines import delay_of, lined_up, read_line, seconds
-from .rules import IGNORES_ROBOTS, NO_GROUP, NO_PATTERNS, Patterns, Rules
+from .lines import content_blocks, read_line, seconds
+from .patterns import NO_PATTERNS, Patterns
+from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _USER_AGENT: Final = grammar.USER_AGENT
 _ALLOW: Final = grammar.ALLOW
 _DISALLOW: Final = grammar.DISALLOW
-_RULES: Final = frozenset({_ALLOW, _DISALLOW})
 _DELAY: Final = -1  # a kind of its own here, though not for Google
 
 # The kind of line by its field name, in the usual ways of writing it.
@@ -39,145 +38,129 @@ _USUAL: Final = {
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
+_AGENT_LINE: Final = b"user"  # in lower case, any user-agent line has it, with nothing but white space before
+_BEFORE_AGENT: Final = frozenset({b"u", b"U", b" ", b"\t", b"\v", b"\f"})
+_BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
+    *(name for kind, written, typos in grammar.FIELDS if kind != grammar.SITEMAP for name in (written, *typos)),
+    grammar.CRAWL_DELAY,
+)
 _MOST_USUAL: Final = b"Disallow"  # so begin most lines of real files
-
-_WRITTEN, *_TYPOS = (
-    name for kind, written, typos in grammar.FIELDS if kind == _USER_AGENT for name in (written, *typos)
-)
-_AGENT_LINE: Final = re.compile(
-    rb"\n[%(space)b]*(%(names)b)(?:[%(space)b]*:[%(space)b]*(%(agent)b)[^\n]*|([^\n]*))"
-    % {b"space": grammar.SPACE, b"names": b"|".join([_WRITTEN, *_TYPOS]), b"agent": grammar.AGENT},
-    re.IGNORECASE,
-)
-_STEP: Final = 4  # it splits into, by turns: the text between; the field name; the agent; or what else is in the line
-_BLOCK: Final = 32_768  # bytes
 _HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
-_COMMENT: Final = re.compile(rb"#[^\r\n]*")
 
 
-def scan(body: bytes, agents: Sequence[bytes], strict: bool = False) -> Rules:
-    """Return the rules for the first of `agents` (tokens in lower case, "*") that a group in `body` is for."""
-    parts = _AGENT_LINE.split(lined_up(body))
-    groups = _find_groups(parts, agents, strict)
-    for agent in agents:
-        if agent in groups:
-            return _read_group(parts, groups[agent], agent, strict)
-    return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS)
+class _Group:
+    """The rules of a group: their paths as written, and their lines; the agents so far, each with its crawl delay."""
 
-
-def _find_groups(parts: list[bytes], agents: Sequence[bytes], strict: bool) -> dict[bytes, list[int]]:
-    """Return for those of `agents` with a group the places of the parts in it, from the line that names them on."""
-    found: dict[bytes, list[int]] = {}
-    present: list[bytes] = []  # those of `agents` that the present group names
-    last = 0  # the place after the last user-agent line
-    for place in range(_STEP, len(parts), _STEP):
-        agent: bytes | None
-        name, agent, rest = parts[place - 3 : place]
-        if agent is None:
-            line = read_line(0, name + rest, strict=strict)
-            agent = grammar.agent_of(line.value) if line.kind == _USER_AGENT else None
-        elif strict and name.lower() != _WRITTEN:
-            agent = None
-        if agent is not None:
-            if present and _any_rule(parts[last:place:_STEP], strict):
-                present = []
-            last = place
-            agent = agent.lower()
-            if agent in agents and agent not in present:
-                present.append(agent)
-        for named in present:
-            found.setdefault(named, []).append(place)
-    return found
-
-
-def _any_rule(parts: Iterable[bytes], strict: bool) -> bool:
-    for part in parts:
-        for block in _blocks(part):
-            for text in block.splitlines():
-                name, colon, _ = text.partition(b":")
-                kind = _USUAL.get(name)
-                if kind is None:
-                    kind = read_line(0, text, strict=strict).kind
-                elif not colon:
-                    continue
-                if kind in _RULES:
-                    return True
-    return False
-
-
-def _blocks(part: bytes) -> Iterable[bytes]:
-    """Cut `part` before line ends, so that the lines of a hostile file never are in memory all at once."""
-    if len(part) <= _BLOCK:
-        return (part,)
-    cuts = [0]
-    while len(part) - cuts[-1] > _BLOCK:
-        cut = part.find(b"\n", cuts[-1] + _BLOCK)
-        if cut < 0:
-            break
-        cuts.append(cut)
-    return (part[start:end] for start, end in pairwise([*cuts, len(part)]))
-
-
-def _read_group(parts: list[bytes], places: list[int], agent: bytes, strict: bool) -> Rules:
-    found = _Found()
-    last = line = 0
-    for place in places:
-        for part in parts[last:place:_STEP]:
-            line += part.count(b"\n") + 1
-        last = place
-        at = line
-        for block in _blocks(parts[place]):
-            _read(block, at, found, strict)
-            at += block.count(b"\n")
-    return Rules(
-        Patterns.of(found.allows, found.allow_lines) if found.allows else NO_PATTERNS,
-        Patterns.of(found.disallows, found.disallow_lines) if found.disallows else NO_PATTERNS,
-        agent.decode("ascii"),
-        found.delay,
-        strict,
-    )
-
-
-class _Found:
-    """What has been read of a group: the paths of its rules, the line of each, and the first crawl delay."""
-
-    __slots__ = ("allow_lines", "allows", "delay", "disallow_lines", "disallows")
+    __slots__ = ("agents", "allow_lines", "allows", "disallow_lines", "disallows")
 
     def __init__(self) -> None:
+        self.agents: dict[bytes, float | None] = {}
         self.allows: list[bytes] = []
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        self.delay: float | None = None
 
 
-def _read(part: bytes, line: int, found: _Found, strict: bool) -> None:  # noqa: C901 - the inner loop
-    """Read what stands after the user-agent line of number `line`."""
-    if _HASH in part:
-        part = _COMMENT.sub(b"", part)
-    disallows, disallow_lines = found.disallows, found.disallow_lines
-    line -= 1
-    for text in part.splitlines():  # the first is what is left of the user-agent line: nothing
-        line += 1
-        name, colon, value = text.partition(b":")
-        if name == _MOST_USUAL:
-            if colon:
-                disallows.append(value.strip())
-                disallow_lines.append(line)
+def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
+    """Return the rules for the first of `agents` (tokens in lower case, "*") that a group in `body` is for."""
+    groups = _groups(body, agents, strict)
+    for agent in agents:
+        merged = [group for group in groups if agent in group.agents]
+        if merged:
+            return _rules(merged, agent, strict)
+    return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS)
+
+
+def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group]:  # noqa: C901, PLR0912 - spelt out
+    groups: list[_Group] = []
+    group: _Group | None = None  # the present one, if it is for one of the agents
+    number = 0
+    for block in content_blocks(body):
+        if group is None and _AGENT_LINE not in block.lower():
+            number += block.count(b"\n")
             continue
-        kind = _USUAL.get(name)
-        if kind is None:
-            careful = read_line(line, text, strict=strict)
-            kind, value = careful.kind, careful.value
-            if found.delay is None:
-                found.delay = delay_of(careful)
-        elif not colon:
-            continue
-        if kind == _ALLOW:
-            found.allows.append(value.strip())
-            found.allow_lines.append(line)
-        elif kind == _DISALLOW:
-            disallows.append(value.strip())
-            disallow_lines.append(line)
-        elif kind == _DELAY and found.delay is None:
-            found.delay = seconds(value.strip())
+        for text in block.splitlines():
+            number += 1
+            if group is None and text[:1] not in _BEFORE_AGENT:
+                continue
+            name, colon, value = text.partition(b":")
+            if group and name == _MOST_USUAL:
+                if colon:
+                    group.disallows.append(value.strip())
+                    group.disallow_lines.append(number)
+                continue
+            kind = _USUAL.get(name)
+            if kind is None:
+                if not name.lstrip().lower().startswith(_BEGINNINGS):
+                    continue
+                kind, value = _careful(text, strict)
+            elif not colon:
+                continue
+            if kind == _USER_AGENT:
+                if group and (group.disallows or group.allows):
+                    group = None
+                agent = _agent(value, agents)
+                if agent:
+                    if not group:
+                        group = _Group()
+                        groups.append(group)
+                    group.agents.setdefault(agent, None)
+            elif not group:
+                continue
+            elif kind == _DISALLOW:
+                group.disallows.append(value.strip())
+                group.disallow_lines.append(number)
+            elif kind == _ALLOW:
+                group.allows.append(value.strip())
+                group.allow_lines.append(number)
+            elif kind == _DELAY:
+                _delay(group, value)
+    return groups
+
+
+def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
+    """Return the kind and the value of a line as the careful reader sees it."""
+    line = read_line(0, text, strict=strict)
+    is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY
+    return (_DELAY if is_delay else line.kind), line.value
+
+
+def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
+    """Return which of `agents` the value of a user-agent line names, if any."""
+    value = value.strip().lower()
+    if value in agents:
+        return value
+    if value.startswith(agents):
+        agent = grammar.agent_of(value)
+        return agent if agent in agents else None
+    return None
+
+
+def _delay(group: _Group, value: bytes) -> None:
+    delay = seconds(value.partition(b"#")[0].strip())
+    group.agents = {agent: delay if known is None else known for agent, known in group.agents.items()}
+
+
+def _rules(groups: Sequence[_Group], agent: bytes, strict: bool) -> Rules:
+    first, *others = groups
+    delay = first.agents[agent]
+    for group in others:
+        first.allows += group.allows
+        first.allow_lines += group.allow_lines
+        first.disallows += group.disallows
+        first.disallow_lines += group.disallow_lines
+        delay = group.agents[agent] if delay is None else delay
+    return Rules(
+        _patterns(first.allows, first.allow_lines) if first.allows else NO_PATTERNS,
+        _patterns(first.disallows, first.disallow_lines) if first.disallows else NO_PATTERNS,
+        agent.decode("ascii"),
+        delay,
+        strict,
+    )
+
+
+def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
+    text = b"\n".join(paths)
+    if _HASH in text:
+        text = b"\n".join([path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths])
+    return Patterns.of(text, lines)

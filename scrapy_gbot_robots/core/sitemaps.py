@@ -6,24 +6,20 @@ line is.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import grammar
-from .lines import lined_up, read_line
+from .lines import content_blocks, read_line
 from .urls import Origin, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NAMES: Final = b"|".join(
-    name for kind, written, typos in grammar.FIELDS if kind == grammar.SITEMAP for name in (written, *typos)
-)
-_SITEMAP_LINE: Final = b"\n([%b]*(?:%b)[^\n]*)" % (grammar.SPACE, _NAMES)
+_BEGIN: Final = b"site"  # of all names of the field
 
 
 class SitemapLine(NamedTuple):
-    """A sitemap line: its number from 1, its URL as text (None if not an absolute http, https or ftp one), its bytes."""
+    """A sitemap line: its number from 1, its URL as text (None if no absolute http, https or ftp one), its bytes."""
 
     line: int
     url: str | None
@@ -32,14 +28,17 @@ class SitemapLine(NamedTuple):
 
 def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
     """Yield the sitemap lines of `body` in file order."""
-    text = lined_up(body)
-    number = counted = 0
-    for found in re.finditer(_SITEMAP_LINE, text, re.IGNORECASE):
-        number += text.count(b"\n", counted, found.start(1))
-        counted = found.start(1)
-        line = read_line(number, found[1], strict=strict)
-        if line.kind == grammar.SITEMAP:
-            yield SitemapLine(number, _absolute(line.value), line.value)
+    number = 0
+    for block in content_blocks(body):
+        if _BEGIN not in block.lower():
+            number += block.count(b"\n")
+            continue
+        for text in block.splitlines():
+            number += 1
+            if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
+                line = read_line(number, text, strict=strict)
+                if line.kind == grammar.SITEMAP:
+                    yield SitemapLine(number, _absolute(line.value), line.value)
 
 
 def _absolute(value: bytes) -> str | None:

@@ -1,8 +1,8 @@
 """URLs as robots.txt needs them: the origin a file is valid for, the path a rule is compared with, percent-escaping.
 
 Boundary: nothing is fetched and nothing resolved; `..` and `//` stay as they are, as in Google's parser.
-Source: Google's page ("Location and valid range"), RFC 9309 2.2.2 and 2.3, Google's parser for the path of odd URLs, and
-the URL standard (url.spec.whatwg.org) for what a host is.
+Source: Google's page ("Location and valid range"), RFC 9309 2.2.2 and 2.3, Google's parser for the path of odd URLs,
+and the URL standard (url.spec.whatwg.org) for what a host is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_PORT: Final = 65_535
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
 _ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
 _PORT: Final = r":0*([0-9]*)\Z"
-_FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]"
+_FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 # scheme and authority, of which Google's parser takes any text before the first "/", "?" or ";". No way back (the
 # lookaheads): a "//" or "://" that stands there is never read as the beginning of the path.
@@ -31,11 +31,12 @@ _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 # What escaping changes: escapes with a lower-case digit, and bytes past ASCII.
 _PERCENT: Final = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
 _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
-_LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]")
+_LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
+_ESCAPED: Final = [b"%%%02X" % byte for byte in range(256)]
 
 
 class Origin(NamedTuple):
-    """What a robots.txt is valid for: scheme, host and port, and nothing else (Google's page, "Location and valid range").
+    """What a robots.txt is valid for, and nothing else (Google's page, "Location and valid range").
 
     `scheme` is http, https or ftp; `host` is in lower case and punycode, an IPv6 address in brackets; `port` is given
     even where it is the default. A host with a final dot is another host: its robots.txt is asked for under that name.
@@ -116,7 +117,7 @@ def _ipv6(name: str) -> str:
 
 
 def _host(name: str) -> str:
-    """Fold `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. An ASCII name is not judged by label."""
+    """Fold `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. ASCII names are not judged by label."""
     if "%" in name:
         name = _unescape(name)
     if not name.isascii():
@@ -191,7 +192,12 @@ def escape(raw: bytes) -> bytes:
     """Percent-encode the bytes past ASCII and write the escapes in upper case; nothing is decoded (Google's parser)."""
     if raw.isascii() and (_PERCENT not in raw or not _LOOSE_ESCAPE.search(raw)):
         return raw
-    return _LOOSE_BYTES.sub(lambda found: b"%%%02X" % found[0][0] if len(found[0]) == 1 else found[0].upper(), raw)
+    return _LOOSE_BYTES.sub(_tightened, raw)
+
+
+def _tightened(found: re.Match[bytes]) -> bytes:
+    loose = found[0]
+    return loose.upper() if loose[0] == _PERCENT else b"".join(map(_ESCAPED.__getitem__, loose))
 
 
 def escape_text(text: str) -> str:

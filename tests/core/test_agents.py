@@ -28,8 +28,7 @@ HEADERS = [
     ("googlebot-smartphone", SMARTPHONE, "Googlebot"),
     (
         "googlebot-desktop",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) "
-        "Chrome/W.X.Y.Z Safari/537.36",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/W.X.Y.Z Safari/537.36",
         "Googlebot",
     ),
     ("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
@@ -46,8 +45,7 @@ HEADERS = [
     ("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
     (
         "applebot",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 "
-        "Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
         "Applebot",
     ),
     ("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),

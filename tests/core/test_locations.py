@@ -195,7 +195,7 @@ def test_origin_of_url(url: str, origin: tuple[str, str, int], text: str) -> Non
     ],
 )
 def test_url_without_an_origin_is_refused_with_a_clear_message(url: str) -> None:
-    with pytest.raises(ValueError, match="URL|host|port") as caught:
+    with pytest.raises(ValueError, match=r"URL|host|port") as caught:
         Origin.of(url)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500

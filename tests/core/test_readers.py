@@ -1,104 +1,205 @@
-"""The fast reader (scan) answers as the careful one (lines, groups) does, on anything."""
+"""The fast reader gives what the careful one gives, and the index what trying each rule gives: on any bytes, any URL."""
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.groups import read_groups, rules_of
+from scrapy_gbot_robots.core.groups import Group, read_groups
+from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.lines import read_lines
+from scrapy_gbot_robots.core.matching import directory_of_index, matches
 from scrapy_gbot_robots.core.scan import scan
 
+from .test_reference import FILES, body_of, read
+
 if TYPE_CHECKING:
-    from scrapy_gbot_robots.core.rules import Rules
+    from pathlib import Path
 
-DATA = Path(__file__).parent.parent / "data"
+AGENTS = [(b"googlebot", b"*"), (b"a", b"b", b"*"), (b"*",), (b"googlebot",), ()]
 
-FIELDS = [
-    *(name for _, written, typos in grammar.FIELDS for name in (written, *typos)),
-    *grammar.UNUSED_FIELDS,
-    b"user-agents",
-    b"Disallowed",
-    b"DISALLOW",
-    b"User-Agent",
-    b"unknown",
-    b"",
-]
-SPACES = st.sampled_from([b"", b" ", b"\t", b"  ", b"\x0b", b"\xa0"])
-VALUES = st.sampled_from(
-    [
-        b"a",
-        b"b/1.0",
-        b"*",
-        b"* x",
-        b"*x",
-        b"a b",
-        b"/",
-        b"/x",
-        b"/*.php$",
-        b"/caf\xe9",
-        b"%c3%a9",
-        b"",
-        b"#c",
-        b"\0",
-        b"1.5",
-        b"x",
-    ]
-)
+KEYS = [
+    b"User-agent", b"user-agent", b"USER-AGENT", b"useragent", b"user agent", b"User-agents", b"User-agent \t", b"user",
+    b"Disallow", b"disallow", b"DISALLOW", b"disallowed", b"dissallow", b"Disalow", b"diasllow ", b"disallow x", b"dis",
+    b"Allow", b"allow", b"aLLow", b"allowance", b"alow", b"Sitemap", b"site-map", b"Crawl-delay", b"crawl-DELAY",
+    b"Noindex", b"foo", b"", b"\xa0Disallow", b"\x1cUser-agent", b"\0Disallow", b"#Disallow", b"<p>",
+]  # fmt: skip
+SEPARATORS = [b": ", b":", b" : ", b" ", b"\t", b"  \t", b":\v", b"", b"\f", b": :", b" # :"]
+VALUES = [
+    b"*", b"* x", b"*x", b"Googlebot", b"googlebot/2.1", b"a", b"A b", b"b#c", b"googlebot-image", b"", b"1", b"\xa0a",
+    b"/", b"/*", b"/a", b"/a b", b"/a#b", b"/a*b$", b"/$", b"/%c3%a9", b"/\xc3\xa9", b"/a\x1c", b"/index.html", b"*.gif$",
+    b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * grammar.MAX_LINE_BYTES,
+]  # fmt: skip
+ENDS = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b" \n", b"\t\r\n", b" # x\n", b"\v\n", b"\r\r\n", b""]
+LEADS = [b"", b"", b"", b" ", b"\t", b"\v", b"\xef\xbb\xbf"]
+
 LINES = st.builds(
     lambda *parts: b"".join(parts),
-    SPACES,
-    st.sampled_from(FIELDS),
-    SPACES,
-    st.sampled_from([b":", b"", b" ", b"::"]),
-    SPACES,
-    VALUES,
-    SPACES,
-    st.sampled_from([b"", b"#", b" # comment: x"]),
+    *map(st.sampled_from, (LEADS, KEYS, SEPARATORS, VALUES, ENDS)),
 )
-ENDS = st.sampled_from([b"\n", b"\r\n", b"\r", b"\n\n", b"\r\r\n"])
 BODIES = st.builds(
-    lambda bom, lines: bom + b"".join(line + end for line, end in lines),
-    st.sampled_from([b"", b"", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"x\xef\xbb\xbf"]),
-    st.lists(st.tuples(LINES | st.binary(max_size=8), ENDS), max_size=12),
+    lambda bom, lines: bom + b"".join(lines),
+    st.sampled_from([b"", b"", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf"]),
+    st.lists(LINES | st.binary(max_size=12), max_size=12),
 )
-AGENTS = [(b"a", b"*"), (b"b", b"a", b"*"), (b"*",), (b"a",), ()]
 
 
-def said(rules: Rules) -> tuple[object, ...]:
-    """All that a group's rules are."""
-    both = [(each.texts(), list(each.lines)) for each in (rules._allows, rules._disallows)]
-    return (*both, rules.group, rules.crawl_delay)
+def contents(rules: Rules) -> object:
+    entries = [[(text, line) for text, line in each.entries()] for each in (rules._disallows, rules._allows)]
+    return rules.group, rules.crawl_delay, *entries
 
 
-def assert_alike(body: bytes, *, strict: bool) -> None:
+def careful(groups: list[Group], agents: tuple[bytes, ...]) -> object:
+    for agent in agents:
+        merged = [group for group in groups if agent in group.agents]
+        if merged:
+            rules = [rule for group in merged for rule in group.rules]
+            return (
+                agent.decode(),
+                next((group.delays[agent] for group in merged if agent in group.delays), None),
+                [(rule.pattern, rule.line) for rule in rules if not rule.allow],
+                [(rule.pattern, rule.line) for rule in rules if rule.allow],
+            )
+    return None, None, [], []
+
+
+def assert_readers_agree(body: bytes, strict: bool) -> None:
     groups = read_groups(read_lines(body, strict=strict))
     for agents in AGENTS:
-        assert said(scan(body, agents, strict)) == said(rules_of(groups, agents, strict=strict)), agents
+        assert contents(scan(body, agents, strict)) == careful(groups, agents)
+    robots = RobotsTxt.parse(body, strict=strict)
+    assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
+        (line.number, line.value) for line in robots.lines if line.kind == grammar.SITEMAP
+    ]
 
 
-@given(BODIES, st.booleans())
-@example(b"user-agent: a\n" + b"disallow: /" + b"x" * 20_000 + b"\ndisallow: /y", False)
-@example(b"user-agent: a\0b\r\ndisallow: /x\0y", False)
-@example(b"user-agent: a\n" + b"# and so on\r\nallow: /a\n" * 6_000 + b"user-agent: b\ndisallow: /b", False)
-@example(b"user-agent: a\n" + b"# x\n" * 7_500 + b"allow: /" + b"y" * 9_000, False)
-@example(b"disallow: /\nuser-agent: a\ndisallow\nallow /x\ncrawl-delay: 2", True)
-def test_readers_agree_on_anything(body: bytes, strict: bool) -> None:
-    assert_alike(body, strict=strict)
+@settings(max_examples=400, deadline=None)
+@given(body=BODIES, strict=st.booleans())
+@example(body=b"user-agent:\xa0googlebot\ndisallow: /", strict=False)
+@example(body=b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", strict=False)
+@example(body=b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", strict=False)
+@example(body=b"User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\nAllow: /", strict=False)
+@example(
+    body=b"User-agent: a\nAllow: /\nUser-agent: *\nAllow: /\nUser-agent: a\nCrawl-delay: x\nCrawl-delay: 3",
+    strict=False,
+)
+@example(body=b"\xef\xbb\xbf\xef\xbb\xbfUser-agent: a\0\nDisallow: /", strict=False)
+def test_fast_reader_gives_what_the_careful_one_gives(body: bytes, strict: bool) -> None:
+    assert_readers_agree(body, strict)
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
-def test_readers_agree_on_the_synthetic_files(strict: bool) -> None:
-    with gzip.open(DATA / "synthetic-cases.jsonl.gz", "rt", encoding="utf-8") as cases:
-        bodies = [base64.b64decode(json.loads(line)["body_b64"]) for line in cases]
-    assert len(bodies) > 1000
+@pytest.mark.parametrize("file", FILES)
+def test_readers_agree_on_every_reference_body(file: Path, strict: bool) -> None:
+    bodies = {body_of(case) for case in read(file)}
     for body in bodies:
-        assert_alike(body, strict=strict)
+        assert_readers_agree(body[: grammar.MAX_BYTES], strict)
+    assert len(bodies) > 100
+
+
+PIECES = ["/", "a", "b", "ab", "aaaaa", "abcde", "*", "$", "?", "%C3%A9", ".html", "index.htm", "x" * 7, "bcdeab"]
+PATTERNS = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
+PATHS = st.lists(st.sampled_from([piece for piece in PIECES if piece != "*"]), max_size=9).map(
+    lambda s: "/" + "".join(s)
+)
+
+
+def decided_by_trying(allows: list[str], disallows: list[str], path: str) -> bool:
+    allow = max((len(pattern) for pattern in allows if matches(pattern, path)), default=0)
+    return allow >= max((len(pattern) for pattern in disallows if matches(pattern, path)), default=0)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    allows=st.lists(PATTERNS, max_size=12),
+    disallows=st.lists(PATTERNS, max_size=12),
+    paths=st.lists(PATHS, min_size=1, max_size=6),
+    crowd=st.sampled_from([0, 0, 30, 60, 2_100]),
+    kind=st.sampled_from(["/{}", "/*q{:05}", "*{}$", "/q/*{}x"]),
+)
+def test_index_gives_what_trying_each_rule_gives(
+    allows: list[str], disallows: list[str], paths: list[str], crowd: int, kind: str
+) -> None:
+    crowded = disallows + [kind.format(number) for number in range(crowd)]
+    index = Index(allows, crowded)
+    for path in paths:
+        assert index.allows(path) == decided_by_trying(allows, crowded, path)
+
+
+def naive(pattern: str, path: str) -> bool:
+    """Every place the pattern may have come to, as RFC 9309 2.2.3 reads."""
+    places = {0}
+    for number, char in enumerate(pattern):
+        if char == "$" and number == len(pattern) - 1:
+            return len(path) in places
+        if char == "*":
+            places = set(range(min(places), len(path) + 1)) if places else set()
+        else:
+            places = {place + 1 for place in places if path[place : place + 1] == char}
+    return bool(places)
+
+
+@settings(max_examples=600, deadline=None)
+@given(pattern=PATTERNS | st.text("ab*$/", max_size=24), path=PATHS | st.text("ab/$", max_size=16))
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c", path="ababababababc")
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c$", path="abababababcc")
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c", path="ababababac")
+def test_matching_segments_gives_what_trying_every_place_gives(pattern: str, path: str) -> None:
+    assert matches(pattern, path) == naive(pattern, path)
+
+
+QUESTIONS = ["/", "/a", "/a/b?c#d", "/%c3%a9", "/é", "/index.html", "/d/", "/d/x.gif", "/aaa/b", "?a", "/x#/a", "/q"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    lines=st.lists(
+        st.builds(
+            "{}: {}".format, st.sampled_from(["allow", "disallow"]), PATTERNS | st.sampled_from(["/é", "/%c3%a9"])
+        ),
+        max_size=12,
+    ),
+    crowd=st.sampled_from([0, 0, 45]),
+    strict=st.booleans(),
+)
+def test_quick_answer_is_the_verdicts_at_the_first_and_at_the_tenth_question(
+    lines: list[str], crowd: int, strict: bool
+) -> None:
+    many = [f"disallow: /q{number}/" for number in range(crowd)]
+    robots = RobotsTxt.parse("\n".join(["user-agent: *", *lines, *many]).encode(), strict=strict)
+    urls = [start + path for start in ("https://example.com", "http://other.example") for path in QUESTIONS]
+    verdicts = [robots.verdict(url, "bot").allowed for url in urls]
+    for _ in range(2):
+        assert [robots.allowed(url, "bot") for url in urls] == verdicts
+        assert [robots.rules_for("bot").allowed(url.encode()) for url in urls] == verdicts
+
+
+def test_verdict_names_the_first_longest_rule() -> None:
+    rules = [Rule(False, "/a", 4), Rule(True, "/d/index.html", 5), Rule(True, "/d/$", 6), Rule(False, "/*", 7)]
+    body = "user-agent: *\n\n\n" + "\n".join(
+        f"{'allow' if rule.allow else 'disallow'}: {rule.pattern}" for rule in rules
+    )
+    robots = RobotsTxt.parse(body.encode())
+    assert robots.verdict("http://e.com/a", "x").rule == rules[0]
+    assert robots.verdict("http://e.com/d/", "x").rule == rules[1]
+    assert robots.verdict("http://e.com/d/index.htm", "x").rule == rules[3]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "directory"),
+    [
+        ("/index.html", "/$"),
+        ("/d/index.htm", "/d/$"),
+        ("/d/index.html?x", "/d/$"),
+        ("index.html", None),
+        ("/d/index.ht", None),
+        ("/index.html/x", None),
+    ],
+)
+def test_index_page_stands_for_its_directory(pattern: str, directory: str | None) -> None:
+    assert directory_of_index(pattern) == directory

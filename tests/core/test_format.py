@@ -1,0 +1,192 @@
+"""What a line is and says, in lenient and in strict reading: Google's page, "File format" and "Syntax"; Google's parser."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core import grammar
+
+ROOT = "http://example.com/"
+
+
+def blocks(body: bytes, url: str = ROOT + "x", *, strict: bool = False) -> bool:
+    robots = RobotsTxt.parse(body, strict=strict)
+    assert robots.allowed(url, "foobot") == robots.verdict(url, "foobot").allowed
+    return not robots.allowed(url, "foobot")
+
+
+@pytest.mark.parametrize(
+    ("body", "blocked"),
+    [
+        pytest.param(b"user-agent: *\ndisallow: /", True, id="S4.2-LF"),
+        pytest.param(b"user-agent: *\rdisallow: /", True, id="S4.2-CR"),
+        pytest.param(b"user-agent: *\r\ndisallow: /", True, id="S4.2-CRLF"),
+        pytest.param(b"user-agent: *\r\r\n\ndisallow: /\r", True, id="S4.2-mixed"),
+        pytest.param(b"user-agent: *\vdisallow: /", False, id="S4.2-VT-ends-no-line"),
+        pytest.param(b"user-agent: *\fdisallow: /", False, id="S4.2-FF-ends-no-line"),
+        pytest.param(b"user-agent: *\x1cdisallow: /", False, id="S4.2-FS-ends-no-line"),
+        pytest.param("user-agent: *\u2028disallow: /".encode(), False, id="S4.2-U2028-ends-no-line"),
+        pytest.param("user-agent: *\u0085disallow: /".encode(), False, id="S4.2-NEL-ends-no-line"),
+        pytest.param(b"\xef\xbb\xbfuser-agent: *\ndisallow: /", True, id="S4.4-BOM"),
+        pytest.param(b"\xef\xbbuser-agent: *\ndisallow: /", True, id="S4.4-two-bytes-of-it"),
+        pytest.param(b"\xefuser-agent: *\ndisallow: /", True, id="S4.4-one-byte-of-it"),
+        pytest.param(b"\xef\xefuser-agent: *\ndisallow: /", False, id="S4.4-not-twice"),
+        pytest.param(b"\xbb\xbfuser-agent: *\ndisallow: /", False, id="S4.4-not-its-end"),
+        pytest.param(b"user-agent: *\n\xef\xbb\xbfdisallow: /", False, id="S4.4-elsewhere-it-spoils-the-line"),
+        pytest.param(b"<html><body>\nuser-agent: *\ndisallow: /x\n</body>", True, id="S4.5-html"),
+        pytest.param(b"<p>user-agent: *</p>\ndisallow: /", False, id="S4.5-html-in-the-line"),
+        pytest.param(
+            b"u\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0d\0i\0s\0a\0l\0l\0o\0w\0:\0/\0", False, id="S4.10-utf-16"
+        ),
+        pytest.param(b"user-agent: *\0x\ndisallow: /\0y", True, id="S4.10-NUL-ends-the-text"),
+        pytest.param(b"user-agent: *\ndisallow: /\0#\n", True, id="S4.10-NUL-before-comment"),
+        pytest.param(b"  user-agent\t:\v*\f\n \tdisallow : / \t", True, id="S5.3-white-space"),
+        pytest.param(b"user-agent: *\n\xa0disallow: /", False, id="S5.3-no-break-space"),
+        pytest.param(b"user-agent:*\ndisallow:/", True, id="S5.2-no-spaces"),
+        pytest.param(b"user-agent: * # all\ndisallow: / # everything", True, id="S5.4-comment"),
+        pytest.param(b"user-agent: *\n# disallow: /", False, id="S5.4-commented-out"),
+        pytest.param(b"user-agent: *\ndisallow: /y#x", False, id="S5.4-cuts-the-value"),
+        pytest.param(b"user-agent: *\ndisallow # x: /", False, id="S5.4-cuts-the-field"),
+        pytest.param(b"USER-AGENT: *\nDisAllow: /", True, id="S5.6-case"),
+        pytest.param(b"user-agent: *\ndisallow: /X", False, id="S5.7-path-case"),
+        pytest.param(b"user-agent: *\nnoindex: /\nfoo: /\nhost: /", False, id="S5.8-other-fields"),
+        pytest.param(b"user-agent: *\ndisallow: ", False, id="S5.11-no-path"),
+        pytest.param(b"disallow: /\nuser-agent: *", False, id="S6.5-before-any-group"),
+        pytest.param(b"user-agent: *\n: /\n:disallow: /", False, id="R2-empty-key"),
+        pytest.param(b"user-agent: *\ndisallow: /x:y", False, id="R2-colon-in-the-value"),
+    ],
+)
+def test_line_is_read(body: bytes, blocked: bool) -> None:
+    assert blocks(body) == blocked
+    assert blocks(body, strict=True) == blocked
+
+
+# Each leniency of Google's parser: what it makes of the line, and what the written text does.
+LENIENT = [
+    *(
+        (f"R4-typo-{typo.decode()}", b"user-agent: *\n%b: /" % typo)
+        for kind, _, typos in grammar.FIELDS
+        if kind == grammar.DISALLOW
+        for typo in typos
+    ),
+    ("R4-typo-useragent", b"useragent: *\ndisallow: /"),
+    ("R4-typo-user agent", b"User Agent: *\ndisallow: /"),
+    ("R4-prefix-disallowed", b"user-agent: *\ndisallowed: /"),
+    ("R4-prefix-disallow-foo", b"user-agent: *\nDisallow-Foo: /"),
+    ("R4-prefix-user-agents", b"user-agents: *\ndisallow: /"),
+    ("R3-no-colon", b"user-agent: *\ndisallow /"),
+    ("R3-no-colon-tab", b"user-agent: *\ndisallow\t\t/"),
+    ("R3-no-colon-agent", b"user-agent *\ndisallow: /"),
+    ("R3-no-colon-comment", b"user-agent: *\ndisallow / # x"),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LENIENT])
+def test_strict_reading_turns_off_each_leniency(body: bytes) -> None:
+    assert blocks(body)
+    assert not blocks(body, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "lenient", "strict"),
+    [
+        pytest.param(b"allow: /index.html\ndisallow: /", True, False, id="S8.13-index"),
+        pytest.param(b"allow: /index.htm\ndisallow: /", True, False, id="S8.13-index.htm"),
+        pytest.param(b"allowance: /\ndisallow: /", True, False, id="R4-prefix-allow"),
+        pytest.param(b"allow /\ndisallow: /", True, False, id="R3-no-colon-allow"),
+        pytest.param(b"alow: /\ndisallow: /", False, False, id="R4-no-typo-of-allow"),
+        pytest.param(b"disalllow: /", True, True, id="R4-unlisted-typo"),
+        pytest.param(b"disallow / x", True, True, id="R3-three-words"),
+        pytest.param(b"disallow", True, True, id="R3-one-word"),
+    ],
+)
+def test_root_is_allowed(rules: bytes, lenient: bool, strict: bool) -> None:
+    assert blocks(b"user-agent: *\n" + rules, ROOT) != lenient
+    assert blocks(b"user-agent: *\n" + rules, ROOT, strict=True) != strict
+
+
+def test_strict_reading_turns_off_misspelt_sitemap_fields() -> None:
+    body = b"site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3"
+    assert RobotsTxt.parse(body).sitemaps == ("http://e.com/1", "http://e.com/2", "http://e.com/3")
+    assert RobotsTxt.parse(body, strict=True).sitemaps == ("http://e.com/3",)
+
+
+def test_unknown_field_of_strict_reading_ends_no_run_of_agents() -> None:
+    body = b"user-agent: foobot\ndisallowed: /y\nuser-agent: other\ndisallow: /x"
+    assert not blocks(body)
+    assert blocks(body, strict=True)
+
+
+def test_line_counts_up_to_its_limit() -> None:
+    value = b"/" + b"x" * (grammar.MAX_LINE_BYTES - len(b"disallow: /"))
+    url = "http://example.com" + value.decode()
+    exact = b"user-agent: *\ndisallow: " + value
+    assert blocks(exact, url)
+    assert blocks(exact + b"yyy", url)
+    assert not blocks(exact, url[:-1])
+    assert [line.flags & grammar.TOO_LONG for line in RobotsTxt.parse(exact + b"y").lines] == [0, grammar.TOO_LONG]
+    assert blocks(b"user-agent: *\n" + b"x" * grammar.MAX_LINE_BYTES + b"\r\ndisallow: /")
+
+
+class TestSizeLimit:
+    body = b"user-agent: *\n%b\ndisallow: /x/y" % (b"#" * (grammar.MAX_BYTES - 29))
+
+    def test_bytes_past_the_limit_are_ignored(self) -> None:
+        assert len(self.body) == grammar.MAX_BYTES
+        assert RobotsTxt.parse(self.body + b"\ndisallow: /").allowed(ROOT, "x")
+        assert not RobotsTxt.parse(self.body + b"\ndisallow: /", max_bytes=None).allowed(ROOT, "x")
+
+    def test_file_of_just_the_limit_is_not_cut(self) -> None:
+        robots = RobotsTxt.parse(self.body)
+        assert not robots.truncated
+        assert robots.verdict(ROOT + "x/y", "x").rule == (False, "/x/y", 3)
+
+    def test_line_cut_at_the_limit_is_parsed_and_remarked_on(self) -> None:
+        robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /abc", max_bytes=len(b"user-agent: *\ndisallow: /a"))
+        assert robots.truncated
+        assert not robots.allowed(ROOT + "axx", "x")
+        assert [(remark.line, remark.kind) for remark in robots.remarks] == [(2, "cut")]
+        assert str(robots.remarks[0]) == (
+            "line 2: the file was cut here, after 26 bytes; this line may have lost its end"
+        )
+
+    @pytest.mark.parametrize("limit", [0, 1, 13, 14, 15])
+    def test_any_limit_will_do(self, limit: int) -> None:
+        assert RobotsTxt.parse(b"user-agent: *\ndisallow: /", max_bytes=limit).allowed(ROOT, "x")
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_any_bytes_will_do(kind: type[bytes]) -> None:
+    body = kind(b"user-agent: *\ndisallow: /")
+    assert not RobotsTxt.parse(body).allowed(ROOT, "x")
+    assert not RobotsTxt.parse(memoryview(body)[:], max_bytes=25).allowed(ROOT, "x")
+
+
+REMARKS: list[tuple[str, bytes, list[tuple[int, str]]]] = [
+    ("nothing odd", b"# c\nuser-agent: a\nallow: /\nsitemap: http://e.com/\n\ncrawl: x\n"[:-9], []),
+    ("ignored", b"junk\n: x\na b c", [(1, "ignored"), (2, "ignored"), (3, "ignored")]),
+    ("comment after nothing", b"#\n # c\nx # c", [(3, "ignored")]),
+    ("typo", b"useragent: a\ndisalow: /", [(1, "typo"), (2, "typo")]),
+    ("prefix", b"user-agents: a\nallowed: /", [(1, "prefix"), (2, "prefix")]),
+    ("missing colon", b"user-agent a\nfoo bar", [(1, "missing colon"), (2, "unknown field"), (2, "missing colon")]),
+    ("rule before any group", b"allow: /\nuser-agent: a\nallow: /", [(1, "rule before any group")]),
+    ("unknown field", b"foo: bar", [(1, "unknown field")]),
+    ("unused field", b"Crawl-Delay: 5\nhost: x", [(1, "unused field"), (2, "unused field")]),
+    ("over-long", b"#" * 17_000, [(1, "over-long")]),
+    ("user agent cut", b"user-agent: bot/2.1\nuser-agent: * x", [(1, "user agent cut"), (2, "user agent cut")]),
+    ("no user agent", b"user-agent: 1\nuser-agent:\nuser-agent: *x", [(n, "no user agent") for n in (1, 2, 3)]),
+    ("no leading slash", b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:", [(2, "no leading slash")]),
+    (
+        "bad sitemap",
+        b"sitemap: /s.xml\nsitemap http://e.com/s",
+        [(1, "bad sitemap"), (2, "prefix"), (2, "bad sitemap")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "remarks"), [pytest.param(*row, id=name) for name, *row in REMARKS])
+def test_what_is_odd_becomes_a_remark(body: bytes, remarks: list[tuple[int, str]]) -> None:
+    found = RobotsTxt.parse(body).remarks
+    assert [(remark.line, remark.kind) for remark in found] == remarks
+    assert all(remark.text.isprintable() and len(remark.text) < 1_000 for remark in found)

@@ -1,0 +1,205 @@
+"""Any bytes, any URL, any user agent: an answer, and in bounded time and memory."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules, Verdict
+from scrapy_gbot_robots.core.grammar import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=40)
+FRAGMENTS = st.sampled_from(
+    [
+        "http://",
+        "HTTPS://",
+        "//",
+        "/",
+        "?",
+        "#",
+        ";",
+        ":",
+        "@",
+        "%",
+        "%c3",
+        "[",
+        "]",
+        "\0",
+        "\ud800",
+        "ä",
+        "e.com",
+        "*",
+        "$",
+    ]
+)
+ODD_URLS = ANY_TEXT | st.lists(FRAGMENTS, max_size=12).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(body=st.binary(max_size=300), url=ODD_URLS, agent=ANY_TEXT, strict=st.booleans())
+def test_everything_has_an_answer(body: bytes, url: str, agent: str, strict: bool) -> None:
+    robots = RobotsTxt.parse(body, strict=strict)
+    for who in (agent, agent.encode("utf-8", "surrogatepass"), Crawler.of(agent)):
+        for where in (url, url.encode("utf-8", "surrogatepass")):
+            verdict = robots.verdict(where, who)
+            assert str(verdict).isprintable()
+            assert {robots.allowed(where, who) for _ in range(7)} == {verdict.allowed}
+    assert all(remark.text.isprintable() for remark in robots.remarks)
+    assert len(robots.lines) >= len(robots.groups)
+    assert all(Origin.of(sitemap) for sitemap in robots.sitemaps)
+
+
+@settings(max_examples=300, deadline=None)
+@given(url=ODD_URLS)
+def test_url_has_an_origin_or_is_refused(url: str) -> None:
+    try:
+        origin = Origin.of(url)
+    except ValueError:
+        assert Origin.of_robots_txt(url) is None
+        return
+    assert Origin.of(str(origin)) == origin
+    assert Origin.of_robots_txt(origin.robots_url) == origin
+    assert 0 < origin.port < 65_536
+
+
+HANG_SECS = 60  # what is asked here takes a second at most; if it were not bounded, hours
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+STARS = b"user-agent: *\n" + (b"disallow: /" + b"a*" * 1_000 + b"b\n") * 250
+HOSTILE_BODIES = {
+    "stars": STARS,
+    "nested prefixes": b"user-agent: *\n" + b"".join(b"disallow: /%b\n" % (b"a" * n) for n in range(1_000)),
+    "one needle": b"user-agent: *\n" + b"".join(b"disallow: /*aaaaa%d\n" % n for n in range(20_000)),
+    "same needle": b"user-agent: *\n" + b"".join(b"disallow: /%d*aaaaaaaa\n" % n for n in range(20_000)),
+    "agents": b"".join(b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26 % 26) for n in range(20_000))
+    + b"disallow: /",
+    "groups": b"user-agent: *\ndisallow: /a\n" * 18_000,
+    "one line": b"disallow: /" * 46_000,
+    "blank": b"\n" * MAX_BYTES,
+    "returns": b"\r" * MAX_BYTES,
+    "commas": b"user-agent: *\n" + b"disallow: /a$*$*$*\n" * 26_000,
+    "percent": b"user-agent: *\ndisallow: /" + b"%c3" * 5_000,
+    "index pages": b"user-agent: *\ndisallow: /\n" + b"allow: /a/index.html\n" * 24_000,
+    "delays": b"user-agent: *\n" + b"crawl-delay: x\n" * 34_000,
+    "junk": b"d\n a\n u:\n" * 51_000,
+}
+LONG_URLS = ["http://e.com/" + "a" * 2_000, "http://e.com/ab" + "a" * 2_000, "http://e.com/" + "%c3" * 700, "/" * 2_000]
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in HOSTILE_BODIES.items()])
+def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
+    def ask() -> None:
+        robots = RobotsTxt.parse(body)
+        for url in LONG_URLS * 3:
+            robots.allowed(url, "bot")
+        robots.verdict(LONG_URLS[0], "bot")
+        assert robots.sitemaps == ()
+
+    assert seconds_of(ask) < HANG_SECS
+
+
+@pytest.mark.parametrize(
+    "url", ["http://e.com/" + "a" * 1_000_000, "é" * 1_000_000, "/" + "%c3" * 300_000, "#" * 1_000_000]
+)
+def test_long_url_is_answered_in_bounded_time(url: str) -> None:
+    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa")
+
+    def ask() -> None:
+        for _ in range(6):
+            robots.allowed(url, "bot")
+        robots.verdict(url, "bot")
+
+    assert seconds_of(ask) < HANG_SECS
+
+
+def test_many_user_agents_take_bounded_memory() -> None:
+    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /")
+    for number in range(1_000):
+        assert not robots.allowed("http://e.com/", f"bot{number}")
+    assert len(robots._rules) <= 100
+
+
+def held_by(root: object) -> list[object]:
+    """Everything that lives as long as `root` does, classes and modules left out."""
+    held: dict[int, object] = {}
+    queue = [root]
+    while queue:
+        each = queue.pop()
+        if id(each) not in held and not isinstance(each, (type, ModuleType)):
+            held[id(each)] = each
+            queue += gc.get_referents(each)
+    return list(held.values())
+
+
+@pytest.mark.parametrize("questions", [0, 1, 10])
+def test_rules_hold_neither_the_body_nor_other_groups(questions: int) -> None:
+    body = (
+        b"# secret\nuser-agent: *\ndisallow: /x # secret\nsitemap: http://e.com/secret\n\nuser-agent: a\nallow: /secret"
+    )
+    rules = RobotsTxt.parse(body).rules_for("bot")
+    assert [rules.allowed("http://e.com/") for _ in range(questions)] == [True] * questions
+    texts = [str(each) for each in held_by(rules) if isinstance(each, (str, bytes))]
+    assert any("/x" in text for text in texts)
+    assert not any("secret" in text for text in texts)
+
+
+def test_rules_take_little_memory() -> None:
+    from protego import Protego
+
+    body = b"user-agent: *\n" + b"".join(b"disallow: /path-%d/\n" % number for number in range(200))
+
+    def size(root: object) -> int:
+        return sum(map(sys.getsizeof, held_by(root)))
+
+    rules = RobotsTxt.parse(body).rules_for("bot")
+    rules.allowed("http://e.com/x")
+    parser = Protego.parse(body.decode())
+    parser.can_fetch("http://e.com/x", "bot")
+    assert size(rules) * 4 < size(parser)
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [Verdict(True), Origin.of("http://e.com"), Crawler.of("bot"), RobotsTxt.parse(b"").verdict("/", "x")],
+    ids=["verdict", "origin", "crawler", "verdict-of-nothing"],
+)
+def test_values_are_frozen_and_hashable(frozen: Verdict | Origin | Crawler) -> None:
+    assert hash(frozen) == hash(frozen._replace())
+    with pytest.raises(AttributeError):
+        frozen.extra = 1  # type: ignore[union-attr]
+
+
+def test_rules_of_nothing_allow_everything() -> None:
+    assert Rules().allowed("http://e.com/")
+    assert str(Rules().verdict("http://e.com/")) == "allowed: no rule matches"
+
+
+def test_pure_part_loads_no_framework() -> None:
+    code = (
+        "import sys; before = set(sys.modules); from scrapy_gbot_robots import Crawler, Origin, RobotsTxt; "
+        "robots = RobotsTxt.parse(b'user-agent: *'); robots.allowed('http://e.com/', Crawler.of('x')); robots.remarks; "
+        "Origin.of('http://e.com/'); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & "
+        "{'scrapy', 'twisted', 'redis', 'idna', 'dataclasses', 'logging'} - before))"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,68 @@
+"""Sitemap lines: Google's page, "sitemap"; sitemaps.org; Google's parser for what such a line is."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import RobotsTxt
+
+from .test_groups import E5, E6_3, E6_4, E10
+
+E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "sitemaps"),
+    [
+        pytest.param(E5, ["https://example.com/sitemap.xml"], id="E5"),
+        pytest.param(E6_3, ["https://example.com/sitemap.xml"], id="E6.3"),
+        pytest.param(E6_4, ["http://www.example.com/sitemap.xml"], id="E6.4"),
+        pytest.param(
+            E10,
+            [
+                "https://example.com/sitemap.xml",
+                "https://cdn.example.org/other-sitemap.xml",
+                "https://ja.example.org/テスト-サイトマップ.xml",
+            ],
+            id="E10",
+        ),
+        pytest.param(E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"], id="E10b"),
+        pytest.param("SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"], id="S10.8-value-case"),
+        pytest.param(
+            "site-map: http://e.com/\nsitemaps: http://e.com/b", ["http://e.com/", "http://e.com/b"], id="S10.11"
+        ),
+        pytest.param("sitemap https://e.com/t.xml", [], id="S10.11-no-colon-after-the-key"),
+        pytest.param("sitemap: http://e.com/a#b", ["http://e.com/a"], id="S10.11-comment"),
+        pytest.param("sitemap: http://e.com/a b", ["http://e.com/a b"], id="S10.4-not-encoded"),
+        pytest.param("sitemap: ftp://e.com/s.xml", ["ftp://e.com/s.xml"], id="ftp"),
+        pytest.param("sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"], id="each-once"),
+        pytest.param("sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s", [], id="S10.2-not-absolute"),
+        pytest.param("sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s", [], id="no-host"),
+    ],
+)
+def test_sitemaps_are_listed_in_file_order(body: str, sitemaps: list[str]) -> None:
+    assert RobotsTxt.parse(body.encode()).sitemaps == tuple(sitemaps)
+
+
+@pytest.mark.parametrize(
+    ("raw", "url"),
+    [
+        (b"http://e.com/caf\xe9.xml", "http://e.com/caf%E9.xml"),
+        (b"http://e.com/caf\xc3\xa9.xml", "http://e.com/caf\u00e9.xml"),
+        (b"http://\xe9.com/", None),
+        (b"http://e.com/\xed\xa0\x80", "http://e.com/%ED%A0%80"),
+        (b"http://e.com:99999/", None),
+        (b"http://[::1/", None),
+    ],
+)
+def test_odd_bytes_of_a_sitemap_line_do_no_harm(raw: bytes, url: str | None) -> None:
+    assert RobotsTxt.parse(b"\n\r\nsitemap: " + raw).sitemap_lines == ((3, url, raw),)
+
+
+def test_sitemap_lines_have_the_numbers_of_the_file() -> None:
+    body = b"\xef\xbb\xbfsitemap: http://e.com/1\r\rsitemap: x\r\nfoo\n\tSiteMap : http://e.com/4"
+    assert [tuple(line)[:2] for line in RobotsTxt.parse(body).sitemap_lines] == [
+        (1, "http://e.com/1"),
+        (3, None),
+        (5, "http://e.com/4"),
+    ]
