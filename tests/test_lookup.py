@@ -117,7 +117,7 @@ def fetches(site: Site) -> int:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < deadline
         await pause(0.01)
