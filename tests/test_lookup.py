@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +20,9 @@ from scrapy_gbot_robots.fetch import Fetcher
 from scrapy_gbot_robots.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+from scrapy_gbot_robots.store import Store
 
-from .crawls import crawl, in_reactor, stats
+from .crawls import Pages, crawl, in_reactor, pages, stats
 from .web import Reply, Site
 
 if TYPE_CHECKING:
@@ -367,6 +368,32 @@ async def test_agents_in_any_number_share_one_body() -> None:
             assert fetches(site) == 1
 
         await visit(script, CONCURRENT_REQUESTS=100)
+
+
+@in_reactor
+async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloader_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a storage that falls behind would be given ever more to do."""
+    finding, most = 0, 0
+    find = Store.find
+
+    async def counted(*arguments: Any) -> Any:
+        nonlocal finding, most
+        finding += 1
+        most = max(most, finding)
+        await pause(0.02)
+        try:
+            return await find(*arguments)
+        finally:
+            finding -= 1
+
+    monkeypatch.setattr(Store, "find", counted)
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": b"", "*": b"ok"})) for _ in range(40)]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])
+        assert len(pages(crawler).crawled) == 40
+        assert most < 15  # a fetch that begins or ends may let one more in before it counts; all would be 40
 
 
 @in_reactor
