@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from .core.rules import Verdict
@@ -34,7 +35,7 @@ class Answer:
         why: the reason for the state, in words.
         status: status code behind it; None if there was no answer, or none yet.
         temporary: whether it stands in for an answer that could not be had.
-        temporary_since: when this crawl first met with that; seconds since the epoch.
+        temporary_since: when this crawl first met with that; seconds on the monotonic clock.
         site_available: whether another page of the origin was served meanwhile.
         given_at: when it was made; seconds since the epoch.
         ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
@@ -64,7 +65,7 @@ class Answer:
         self.why = decision.why
         self.status = status
         self.temporary = decision.temporary
-        self.temporary_since = now
+        self.temporary_since = time.monotonic()
         self.site_available = False
         self.given_at = now
         self.ask_at = decision.ask_at

@@ -23,7 +23,9 @@ class DecodeError(ValueError):
     """The body is not what its Content-Encoding says, or ends too early."""
 
 
-def decoded(body: bytes, content_encoding: str, limit: int, *, whole: bool = True) -> tuple[bytes, bool]:
+def decoded(
+    body: bytes, content_encoding: str, limit: int, *, whole: bool = True, may_be_empty: bool = True
+) -> tuple[bytes, bool]:
     """Undo the content codings of `body` as far as its first `limit` bytes.
 
     Args:
@@ -31,6 +33,7 @@ def decoded(body: bytes, content_encoding: str, limit: int, *, whole: bool = Tru
         content_encoding: the Content-Encoding header's value; codings in the order they were applied.
         limit: how many decoded bytes are wanted at the most.
         whole: whether `body` is all there is; if it was cut off, an early end is no error.
+        may_be_empty: whether no bytes at all are an empty file in any coding, as servers mean it that say so.
 
     Returns:
         The decoded bytes, and whether there were more.
@@ -40,7 +43,7 @@ def decoded(body: bytes, content_encoding: str, limit: int, *, whole: bool = Tru
     """
     codings = [name for name in (part.strip().lower() for part in content_encoding.split(",")) if name != "identity"]
     codings = [name for name in codings if name]
-    if not codings or not body:
+    if not codings or (may_be_empty and not body):
         return body[:limit], len(body) > limit or not whole
     unknown = [name for name in codings if name not in _DECODERS]
     if unknown or len(codings) > _MAX_LAYERS:

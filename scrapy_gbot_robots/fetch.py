@@ -245,9 +245,11 @@ class Fetcher:
         if "dataloss" in response.flags:
             return failed(Failure.TRUNCATED)
         whole = "download_stopped" not in response.flags
+        may_be_empty = "partial" not in response.flags  # else it ended with the connection: maybe before it began
         broken = ""
         try:
-            body, cut = decoded(response.body, exchange.content_encoding, self._settings.max_bytes, whole=whole)
+            limit, coding = self._settings.max_bytes, exchange.content_encoding
+            body, cut = decoded(response.body, coding, limit, whole=whole, may_be_empty=may_be_empty)
         except DecodeError as error:
             body, cut, broken = b"", False, str(error)
         outcome = outcome_of(

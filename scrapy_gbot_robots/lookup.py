@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
 READ_IN_THREAD_BYTES = 64 * 2**10  # a body over this takes milliseconds to read
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
+PATIENCE = 3  # time-outs of a fetch for which a lease that another process has is respected
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
 
 logger = logging.getLogger(__name__)
@@ -180,16 +181,18 @@ class Lookup:
     async def _good_entry(self, origin: Origin, flight: _Flight, request: Request | None) -> Entry | None:
         """What is known of `origin`: stored and good for now, or fetched, be it by another process."""
         polls = _polls()
+        patient_until = time.monotonic() + PATIENCE * self._settings.timeout_secs
         while True:
             found = await self._store.find(str(origin), self._is_good)
-            if not self._is_good(found.entry):
-                flight.looked.open()
-            if found.leased:
-                self._count("lookup/fetched")
-                return await self._fetch(origin, found.entry, request)
-            if self._is_good(found.entry):
+            if self._is_good(found.entry) and not found.leased:
                 self._count("lookup/storage")
                 return found.entry
+            flight.looked.open()
+            if found.leased or time.monotonic() >= patient_until:
+                if not found.leased:
+                    logger.warning("%s: another process has the right to fetch it and does not", origin.robots_url)
+                self._count("lookup/fetched")
+                return await self._fetch(origin, found.entry, request)
             await pause(next(polls))
 
     async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:

@@ -156,18 +156,18 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
         held = False
-        began = time.time()
+        began = time.monotonic()  # how long a request is held must not hang on the time of day, which may jump
         while True:
             answer = await self._lookup.ask(origin, agent, request, self._holds.aside)
             ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
-            now = time.time()
-            if not answer.bars_for_now or now >= ends or (answer.status is None and request.meta.get(PROBE)):
+            left = ends - time.monotonic()
+            if not answer.bars_for_now or left <= 0 or (answer.status is None and request.meta.get(PROBE)):
                 return answer
             if not held:
                 held = True
                 self.crawler.stats.inc_value("gbot_robots/held")
             with self._holds.aside():
-                await pause(max(0.0, min(ends, answer.ask_at) - now))
+                await pause(max(0.0, min(left, answer.ask_at - time.time())))
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
         """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.

@@ -207,7 +207,7 @@ class Store:
     def _hand_over(self, instead: MemoryStorage) -> None:
         """In the thread: give the driver what it does not know, or not as lately."""
         driver = self._opened()
-        driver.get("")  # whether it answers, even if there is nothing to give
+        driver.release("", driver.lease("", LEASE_SECS) or "")  # whether it can be written to, with nothing to give too
         for origin in instead.origins():
             ours, theirs = instead.get(origin), driver.get(origin)
             if ours is not None and _fetched_at(ours) >= _fetched_at(theirs):
@@ -218,10 +218,12 @@ class Store:
         if self._driver is None:
             return
         try:
-            if self._instead is None:
-                for origin, token in self._leases.items():
-                    self._driver.release(origin, token)
-            self._driver.close()
+            try:
+                if self._instead is None:
+                    for origin, token in self._leases.items():
+                        self._driver.release(origin, token)
+            finally:
+                self._driver.close()
         except Exception as error:  # as above
             logger.warning("Closing the robots.txt storage failed: %s", shown(str(error), limit=500))
 

@@ -1,6 +1,6 @@
 """Scrapy's command line for tests that cannot wait: `python -m tests.hurried runspider ...`.
 
-An idle spider looks for work five times a second, instead of every five seconds, and a lease ends after a second and a half.
+An idle spider looks for work five times a second, instead of every five seconds, and a lease ends after four seconds.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ if __name__ == "__main__":
     from scrapy_gbot_robots import store
 
     ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.2
-    store.LEASE_SECS = 1.5
+    store.LEASE_SECS = 4
     execute(["scrapy", *sys.argv[1:]])

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.settings import default_settings
 
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
 from .fleet import workers
 from .redis_server import RedisServer, redis_server
 from .web import Reply, Site
@@ -126,16 +129,22 @@ MODES: dict[str, dict[str, Any]] = {
 def test_process_that_is_asked_to_stop_gives_back_what_it_holds(start: Start, mode: str, tmp_path: Path) -> None:
     if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
         return  # this Scrapy always has a reactor: there is nothing to run
-    settings = {**sqlite(tmp_path), **MODES[mode]}
-    with sites(3, Reply(200, RULES, after_secs=30)) as all_sites:
-        worker = start([site.url("/a") for site in all_sites], settings)
-        until(lambda: fetches(*all_sites) == [1, 1, 1])
+    path, secs = tmp_path / "robots.sqlite", 23.5 * 3600
+    settings = {**sqlite(tmp_path), **MODES[mode], "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 8}
+    silent = Reply(200, RULES, after_secs=30)
+    with sites(2, silent) as asked, sites(1, silent) as (refreshed,), sites(1, Reply(503)) as (held,):
+        with closing(SqliteStorage(path)) as storage:
+            url, soon = refreshed.url("/robots.txt"), time.time() + 1800
+            storage.put(refreshed.url(""), Entry(Copy(Kind.RULES, 200, url, RULES, False, "", soon - secs, soon)))
+        urls = [site.url("/a") for site in (*asked, held)]
+        worker = start([*urls, *(refreshed.url(f"/{number}") for number in range(20))], settings)
+        until(lambda: fetches(*asked, refreshed) == [1, 1, 1] and fetches(held) >= [2])
         worker.process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        assert worker.report()["crawled"] == []
-        assert time.monotonic() - began < 30
-        assert worker.warnings() == []
-        with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
+        assert not set(worker.report()["crawled"]) & set(urls)
+        (warning,) = worker.warnings()
+        assert f"{held.url('/robots.txt')}: robots.txt unreachable" in warning
+        assert not [word for word in ("Unhandled", "never awaited", "was destroyed") if word in worker.log]
+        with closing(sqlite3.connect(path)) as database:
             assert database.execute("SELECT origin FROM leases").fetchall() == []
 
 

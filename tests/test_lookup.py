@@ -19,6 +19,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetch import Fetcher
 from scrapy_gbot_robots.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from scrapy_gbot_robots.store import Store
 
 from .crawls import Pages, crawl, in_reactor, pages, stats
@@ -39,6 +40,8 @@ CLOSED = "user-agent: *\ndisallow: /"
 
 class Clock:
     """The time, in a world where it can be set."""
+
+    monotonic = staticmethod(time.monotonic)
 
     def __init__(self) -> None:
         self._ahead = 0.0
@@ -115,7 +118,7 @@ def fetches(site: Site) -> int:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < deadline
         await pause(0.01)
@@ -416,6 +419,29 @@ async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
         with closing(sqlite3.connect(path)) as database:
             assert database.execute("SELECT origin FROM leases").fetchall() == []
         assert [record.getMessage() for record in caplog.records if record.levelno > logging.WARNING] == []
+
+
+@in_reactor
+async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_TIMEOUT_SECS": 0.3}
+    with (
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site,
+        closing(SqliteStorage(path)) as other,
+    ):
+        assert other.lease(site.url(""), DAY)
+
+        async def script(visitor: Visitor) -> None:
+            began = time.monotonic()
+            assert await asyncio.gather(*(visitor.may(site.url(path)) for path in ("/", "/no"))) == [True, False]
+            assert time.monotonic() - began >= lookup.PATIENCE * 0.3
+            assert fetches(site) == 1
+
+        await visit(script, **settings)
+        (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        assert warning == f"{site.url('/robots.txt')}: another process has the right to fetch it and does not"
 
 
 # What is held

@@ -22,6 +22,7 @@ from twisted.internet.defer import CancelledError
 from scrapy_gbot_robots import store as store_module
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from scrapy_gbot_robots.store import Found, Store
@@ -310,6 +311,32 @@ async def test_storage_that_can_be_read_but_not_written_is_not_taken_for_one_tha
                 assert await store.get(ORIGIN) == Entry(RULES)
                 await pause(0.05)
             assert store.said == [FAILED]
+
+
+@as_scrapy_runs_it
+async def test_storage_is_tried_by_writing_also_where_there_is_nothing_to_hand_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    connect, opened_files = sqlite_file.connect, []
+
+    def noted(path: Path) -> sqlite3.Connection:
+        opened_files.append(connect(path))
+        return opened_files[-1]
+
+    monkeypatch.setattr(sqlite_file, "connect", noted)
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
+        await store.get(ORIGIN)
+        opened_files[-1].execute("PRAGMA query_only = 1")
+        assert await store.find(ORIGIN, is_there) == Found(None, leased=True)  # and a fetch that takes long begins
+        for _ in range(5):
+            assert await store.get(OTHER) is None
+            await pause(0.06)
+        assert store.said == [FAILED]
+        opened_files[-1].execute("PRAGMA query_only = 0")
+        while WORKS not in store.said:
+            await store.get(OTHER)
+            await pause(0.02)
 
 
 @as_scrapy_runs_it

@@ -149,9 +149,9 @@ def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
 
 
 def _retry_at(outage: Outage, now: float, policy: Policy) -> float:
-    """Say when to ask again; at once where the wait is longer than any can be: a clock was wrong."""
+    """Say when to ask again; at once where the outage is yet to begin, or the wait is longer than any: a clock was wrong."""
     longest = max(policy.busy_retry_secs, policy.slow_retry_secs, policy.retry_after_secs)
-    return outage.retry_at if outage.retry_at <= now + longest + _SKEW else now
+    return outage.retry_at if outage.since <= now + _SKEW and outage.retry_at <= now + longest + _SKEW else now
 
 
 def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, temporary: bool = False) -> Decision:

@@ -16,7 +16,6 @@ from .codec import decode, encode, longest
 try:
     import redis
     from redis.backoff import NoBackoff
-    from redis.exceptions import RedisError
     from redis.retry import Retry
 except ImportError as error:
     raise ImportError("storing in Redis needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from error
@@ -131,7 +130,7 @@ class RedisStorage:
         """Turn the driver's troubles into StorageError, which names the server and not the password."""
         try:
             yield
-        except (RedisError, OSError) as error:
+        except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
             raise StorageError(f"cannot use Redis at {self._server}: {error}") from error
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import socketserver
 import sys
 import time
 import tracemalloc
-from contextlib import closing
+from contextlib import closing, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -133,7 +135,7 @@ def free_port() -> int:
 
 
 def every_verb(storage: RedisStorage) -> list[str]:
-    """Names of the verbs that raise StorageError over one of redis-py's errors."""
+    """Names of the verbs that raise StorageError over an error of redis-py's."""
     verbs: dict[str, Callable[[], object]] = {
         "get": lambda: storage.get(ORIGIN),
         "put": lambda: storage.put(ORIGIN, Entry(None, GONE)),
@@ -150,7 +152,7 @@ def fails(verb: Callable[[], object]) -> bool:
     try:
         verb()
     except StorageError as error:
-        return isinstance(error.__cause__, redis.exceptions.RedisError)
+        return error.__cause__ is not None
     return False
 
 
@@ -257,3 +259,27 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
     with pytest.raises(ImportError, match=r"needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"):
         __import__("scrapy_gbot_robots.storage.redis")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(b":x\r\n", id="number-that-is-none"),
+        pytest.param(b"*x\r\n", id="length-that-is-none"),
+        pytest.param(b"*1\r\n" * 5000, id="nested-without-end"),
+        pytest.param(b"-MOVED somewhere\r\n", id="moved-nowhere"),
+        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", id="http"),
+    ],
+)
+def test_server_that_is_no_redis_is_a_storage_error(answer: bytes) -> None:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                while self.request.recv(65536):
+                    self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        with closing(RedisStorage(f"redis://127.0.0.1:{server.server_address[1]}/0", timeout=0.1)) as storage:
+            assert every_verb(storage) == ALL
+        server.shutdown()

@@ -1,0 +1,24 @@
+"""A small run of the soak: random origins with random faults, and an oracle that knows what may be crawled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from .fleet import ROOT
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        pytest.param(["--failures=1", "--dead=0", "--timeout=1", "--wait=60"], id="that-pass"),
+        pytest.param(["--failures=0", "--dead=0.3", "--no-silence", "--timeout=60", "--wait=0"], id="that-stay"),
+    ],
+)
+def test_crawl_among_faults_is_what_the_oracle_says(faults: list[str]) -> None:
+    command = [sys.executable, "-m", "benchmarks.soak", "--requests=200", "--origins=40", "--seed=1", *faults]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
+    assert "0 pages were not treated as they should be, 0 errors were logged" in run.stdout
