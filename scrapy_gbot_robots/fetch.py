@@ -26,6 +26,7 @@ from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop
+from .rendered import as_served
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -120,6 +121,7 @@ class Fetcher:
         self._crawler = crawler
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
+        crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._bytes_received, signals.bytes_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -199,6 +201,13 @@ class Fetcher:
             own.meta.pop(_EXCHANGE, None)  # so that nothing keeps the body alive
         return exchange.response or response
 
+    def _reached_downloader(self, request: Request) -> None:
+        """Take out what kept middlewares from filling in headers: not every download handler leaves out empty ones."""
+        if _exchange(request):
+            for name in _NEVER_SENT:
+                if not request.headers.getlist(name):
+                    request.headers.pop(name, None)
+
     def _headers_received(self, request: Request) -> None:
         if exchange := _exchange(request):
             exchange.headers_at = time.monotonic()
@@ -225,7 +234,8 @@ class Fetcher:
             return failed(Failure.TRUNCATED)
         whole = "download_stopped" not in response.flags
         try:
-            body, cut = decoded(response.body, exchange.content_encoding, self._settings.max_bytes, whole=whole)
+            served = as_served(response.body, response.flags)
+            body, cut = decoded(served, exchange.content_encoding, self._settings.max_bytes, whole=whole)
         except DecodeError as error:
             return failed(Failure.BAD_CONTENT, str(error))
         return outcome_of(

@@ -22,7 +22,7 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module, or all of a package, imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "tally", "user_agent", "holds", "fetch",
+    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "rendered", "tally", "user_agent", "holds", "fetch",
     "store", "robotparser", "answer", "lookup", "sitemap_ampersands", "sitemap_xml", "sitemap_formats",
     "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed", "sitemaps", "report", "sitemap_middleware",
     "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders", "commands", "__main__",
