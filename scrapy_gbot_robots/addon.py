@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from .middleware import GbotRobotsTxtMiddleware
@@ -43,6 +44,8 @@ class Addon:
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
+        if _is_for_the_shell(settings):  # who sits at a prompt is told at once
+            settings.set("GBOT_ROBOTS_UNREACHABLE_WAIT_SECS", 0, "addon")
         for name, component, position in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, position)
         if not settings.getbool("ROBOTSTXT_OBEY"):
@@ -67,3 +70,8 @@ class Addon:
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
         replaced = {**others, STOCK: None, GbotRobotsTxtMiddleware: position}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
+
+
+def _is_for_the_shell(settings: BaseSettings) -> bool:
+    """Whether the settings are those of `scrapy shell`, which alone of Scrapy's commands comes with a dupefilter."""
+    return settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]
