@@ -44,6 +44,7 @@ MODES = {
 }
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("mode", MODES)
 def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
     if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
