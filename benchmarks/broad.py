@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import random
 import tempfile
 import time
@@ -43,6 +44,7 @@ def main() -> None:
     options.add_argument("--again", type=float, default=0.02, help="share of questions about an origin of long ago")
     options.add_argument("--per-second", type=float, default=0, help="questions; 0: as fast as they are answered")
     options.add_argument("--cache-size", type=int, default=10_000)
+    logging.disable(logging.WARNING)  # each origin that is unreachable would be named
     asyncio.run(crawl(options.parse_args()))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.defer import ensure_awaitable
 
@@ -79,8 +80,10 @@ class SitemapFeed:
             request = await self.show(sitemap, Request(sitemap.url, callback=callback, meta=meta))
             if request is None:
                 self._stats.refused("vetoed")
+            elif (processed := self._processed(request)) is None:
+                self._stats.refused("middleware")
             else:
-                self._schedule(request)
+                self._schedule(processed)
 
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a discovery to whoever wants to see it; the request as it may have been changed, None if vetoed."""
@@ -100,6 +103,23 @@ class SitemapFeed:
         if any(answer is False or isinstance(answer, Exception) for answer in answers):
             return None
         return next((answer for answer in reversed(answers) if isinstance(answer, Request)), request)
+
+    def _processed(self, request: Request) -> Request | None:
+        """The request as the spider middlewares make it that look at each start request for itself; None if one drops it.
+
+        A `process_start` of another kind is not run: it is made to run once, over all that the spider starts with.
+        """
+        engine = self._crawler.engine
+        assert engine is not None  # noqa: S101  for the type checker
+        processed: Request | None = request
+        for middleware in reversed(engine.scraper.spidermw.middlewares):  # as start requests pass them
+            if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
+                try:
+                    processed = middleware.get_processed_request(processed, None)
+                except Exception:
+                    logger.exception("%s failed for %s", type(middleware).__name__, request.url)
+                    return None
+        return processed
 
     def _schedule(self, request: Request) -> None:
         engine = self._crawler.engine

@@ -65,7 +65,7 @@ class _PlainText:
 
     def feed(self, text: str) -> Iterator[Entry]:
         *lines, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
-        for line in lines:
+        for line in filter(None, lines):
             yield from self._entry(line)
         self._rest = self._rest[:MOST_TEXT]
 

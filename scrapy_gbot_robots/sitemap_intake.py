@@ -10,9 +10,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.spiders import SitemapSpider
 from scrapy.spiders.sitemap import iterloc
+from w3lib.encoding import http_content_type_encoding
 
 from .concurrency import pause
 from .core.urls import Origin, shown
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 ROOM = 2 * MAX_BYTES  # a file that is too long is not thrown away: what is within the limit is used
 
-_TURN_SECS = 0.005  # for which a file is read before others have their turn
+_TURN_SECS = 0.001  # for which a file is read before others have their turn, and
+_TURN_REQUESTS = 5  # that are made meanwhile: to schedule one takes longer than to make it
+_GZIPS = frozenset({b"gzip", b"x-gzip"})  # that the reader undoes
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # of a sitemap that no robots.txt lists
 
 logger = logging.getLogger(__name__)
@@ -63,6 +66,7 @@ class SitemapIntake:
         self.scope: HostScope | None = None
         self.files = 0
         self.pages = 0
+        spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
         """The request for a sitemap file; `source` is its `meta.SITEMAP`, `kwargs` go to Request."""
@@ -71,18 +75,26 @@ class SitemapIntake:
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, as it is read."""
-        reader = SitemapReader(response.body)
+        content_type = response.headers.get("Content-Type") or b""
+        reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         left_out: Counter[str] = Counter()
-        turn = time.monotonic()
+        turn, made = time.monotonic(), 0
         for entry in self._filtered(reader):
             if entry is not None:
                 for request in self._requests_of(entry, response.url, source, left_out, is_index=reader.is_index):
+                    made += 1
                     yield request
-            if time.monotonic() - turn > _TURN_SECS:
+            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
-                turn = time.monotonic()
+                turn, made = time.monotonic(), 0
         self._finished(reader, response.url, source, left_out)
+
+    def _downloaded(self, response: Response, request: Request) -> None:
+        """Keep Scrapy from unpacking a sitemap at one go, in memory, or from throwing away one that is too long."""
+        codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
+        if request.callback == self._spider._parse_sitemap and _GZIPS.issuperset(codings):  # noqa: SLF001  as in Scrapy
+            del response.headers["Content-Encoding"]
 
     def _filtered(self, reader: SitemapReader) -> Iterable[Entry | None]:
         if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
@@ -135,7 +147,7 @@ class SitemapIntake:
         for reason, count in left_out.items():
             self._stats.count(f"entries/{reason}", count)
         if left_out["host"]:
-            logger.info("%s: %d entries are on hosts that were not given, and are left out", url, left_out["host"])
+            logger.info("%s: entries on hosts that were not given are left out: %d", url, left_out["host"])
         if reader.over_limit:
             self._stats.count("over_limit")
             logger.warning(
@@ -146,4 +158,5 @@ class SitemapIntake:
             )
         if reader.trouble and not source.get("guessed"):
             self._stats.count("failed")
-            logger.warning("%s: %d entries were read, then: %s", url, reader.entries, reader.trouble)
+            found = f"is read no further than entry {reader.entries}" if reader.entries else "is no sitemap"
+            logger.warning("%s %s: %s", url, found, reader.trouble)

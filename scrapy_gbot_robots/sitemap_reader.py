@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 52_428_800  # uncompressed, and
 MAX_ENTRIES = 50_000  # in one file (sitemaps.org, "Sitemap file requirements")
 
-_PIECE = 32_768  # bytes read at a time: about a millisecond
+_PIECE = 8_192  # bytes read at a time: a millisecond, or two if there is nothing but elements
 _HEAD = 1_024  # characters that tell a format
 _GZIP = b"\x1f\x8b"
+_MOST_PIECES = 3_200  # that gzip unpacks; they are of 64 KiB, or what a file in many members has in one
 _MOST_GZIPS = 2  # within one another: servers compress what is compressed already
 
 
@@ -43,8 +44,10 @@ class SitemapReader:
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, charset: str | None = None) -> None:
+        """Take a file, and the charset that its server says it has, by Python's name; the file itself knows better."""
         self._body = body
+        self._charset = charset
         self._form: Format | None = None
         self.entries = 0
         self.over_limit = False
@@ -67,11 +70,11 @@ class SitemapReader:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Iterator[Entry | None]:
-        texts = _texts(self._limited(_unpacked(self._pieces())))
+        texts = _texts(_cut(self._limited(_unpacked(self._pieces()))), self._charset)
         head = ""
         for text in texts:
-            head += text
-            if len(head.lstrip()) >= _HEAD:
+            head = (head + text).lstrip()
+            if len(head) >= _HEAD:
                 break
             yield None
         form, head = format_of(head)
@@ -111,6 +114,13 @@ class SitemapReader:
             yield entry
 
 
+def _cut(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Make small pieces of what was unpacked from one."""
+    for piece in pieces:
+        for start in range(0, len(piece), _PIECE):
+            yield piece[start : start + _PIECE]
+
+
 def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
     """Take off as many layers of gzip as there are, up to a few; a layer is known by its first bytes."""
     first = next(pieces, b"")
@@ -124,21 +134,24 @@ def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
 
 def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Stop a layer that says next to nothing at great length: many pieces, or many that are empty."""
-    most = 2 * MAX_BYTES // _PIECE
     for number, piece in enumerate(pieces):
-        if number > most:
+        if number > _MOST_PIECES:
             raise NotASitemap("there is no end to the compressed data")
         yield piece
 
 
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 # Charsets in which markup is ASCII, by the beginnings of Python's names for them; Python knows stranger ones.
-_CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "euc")
+_CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
+_WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character, even if it does not say so
 _CONTROLS = {code: "\ufffd" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
 
 
-def _texts(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Decode; what is no character of XML becomes U+FFFD, which no URL has."""
+def _texts(pieces: Iterator[bytes], said: str | None) -> Iterator[str]:
+    """Decode; what is no character of XML becomes U+FFFD, which no URL has.
+
+    The charset is UTF-8 unless the file's first bytes say another; if it is not UTF-8 after all, it is the one `said`.
+    """
     first = b""
     for piece in pieces:
         first += piece
@@ -147,11 +160,24 @@ def _texts(pieces: Iterator[bytes]) -> Iterator[str]:
     charset, mark = read_bom(first)
     if charset is None:
         declared = _DECLARED.match(first)
-        charset = resolve_encoding(declared[1].decode("ascii")) if declared else None
-        if charset is None or not charset.startswith(_CHARSETS):
-            charset = "utf-8"
-    decoder = codecs.getincrementaldecoder(charset)("replace")
-    yield decoder.decode(first[len(mark or b"") :]).translate(_CONTROLS)
-    for piece in pieces:
-        yield decoder.decode(piece).translate(_CONTROLS)
-    yield decoder.decode(b"", final=True)
+        charset = _WIDE.get(first[:2]) or _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
+    otherwise = None if charset else _usable(said)
+    whole = chain((first[len(mark or b"") :],), pieces)
+    for text in _decoded(whole, charset or "utf-8", otherwise):
+        yield text.translate(_CONTROLS)
+
+
+def _usable(charset: str | None) -> str | None:
+    return charset if charset is not None and charset.startswith(_CHARSETS) else None
+
+
+def _decoded(pieces: Iterator[bytes], charset: str, otherwise: str | None) -> Iterator[str]:
+    """Decode, and go on in the charset `otherwise`, if there is one, from where that fails."""
+    decoder = codecs.getincrementaldecoder(charset)("strict" if otherwise else "replace")
+    for piece in chain(pieces, (None,)):
+        begun, _ = decoder.getstate()  # the bytes of a character that has not ended
+        try:
+            yield decoder.decode(piece or b"", final=piece is None)
+        except UnicodeDecodeError:
+            decoder = codecs.getincrementaldecoder(otherwise or charset)("replace")
+            yield decoder.decode(begun + (piece or b""), final=piece is None)

@@ -22,7 +22,7 @@ _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
 _MOST_BROKEN = 50_000  # entries
 _MOST_DEEP = 100  # elements within one another
 _MOST_ELEMENTS = 200_000  # on end that complete no entry
-_MOST_IDLE = 2**20  # characters on end in which no element begins or ends
+_MOST_IDLE = 2**22  # characters on end in which no element begins or ends
 _ENTRY_DEPTH = 2  # the root is at 1
 
 Entry: TypeAlias = "dict[str, Any]"  # as in Scrapy: "loc", and if given "lastmod", "alternate" (a list), and others

@@ -174,9 +174,9 @@ class SitemapDiscovery:
             self._stats.refused(reason, count)
         if choice.refused:
             logger.info(
-                "%s: %d sitemap lines are not used: %s",
+                "%s: %s not used: %s",
                 origin.robots_url,
-                choice.refused.total(),
+                "1 sitemap line is" if choice.refused.total() == 1 else f"{choice.refused.total()} sitemap lines are",
                 "; ".join(choice.why),
             )
         if choice.capped:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.spiders import SitemapSpider
 
 from .concurrency import pause, run_in_thread
@@ -216,8 +217,11 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _guess_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        why = f"its robots.txt lists none, and {request.url} cannot be had: {failure.value}"
-        self._count_without(request.cb_kwargs["host"], why)
+        error = failure.value
+        why = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
+        self._count_without(
+            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} is not there: {why}"
+        )
 
     def _report(self, how: str, host: str, why: str = "") -> None:
         """Settle what becomes of a host: "listed", "guessed", "without", "unreachable" or "invalid"."""

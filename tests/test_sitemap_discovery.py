@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import Rule
 from scrapy.utils.request import request_from_dict
 
@@ -327,6 +329,47 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> N
         again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
         assert (again.url, again.callback, again.meta) == (request.url, request.callback, request.meta)
         assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
+
+
+class EachRequest(BaseSpiderMiddleware):
+    """Does with each start request what the settings say."""
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        what = self.crawler.settings["TEST_WHAT"]
+        if response is not None or not request.url.endswith("/s.xml"):
+            return request
+        if what == "fail":
+            raise KeyError(what)
+        return None if what == "drop" else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
+
+
+class AllRequests:
+    """Adds to what the spider starts with."""
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        yield Request("data:,login", callback=NO_CALLBACK)
+        async for given in start:
+            yield given
+
+
+@pytest.mark.parametrize(("what", "crawled"), [("drop", None), ("fail", None), ("change", "/other")])
+@in_reactor
+async def test_spider_middlewares_process_each_as_a_start_request(what: str, crawled: str | None) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        settings = {"TEST_WHAT": what, "SPIDER_MIDDLEWARES": {EachRequest: 100, AllRequests: 200}}
+        crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
+        assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
+        assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
+        assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
+
+
+@in_reactor
+async def test_sitemap_urls_may_be_as_long_as_the_spiders_own() -> None:
+    with Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/' + 'x' * 2100)}".encode()
+        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+        assert sitemap_stats(crawler) == {"found": 1, "refused": 1, "refused/middleware": 1}
 
 
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis

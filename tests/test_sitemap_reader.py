@@ -73,6 +73,19 @@ INDEX = (
             ["http://e/ü"],
             id="utf-16",
         ),
+        *(
+            pytest.param(
+                urlset(url("http://e/ü".encode())).decode().replace("UTF-8", declared).encode(charset),
+                ["http://e/ü"],
+                id=f"{charset}-without-a-mark",
+            )
+            for declared, charset in (("UTF-16", "utf-16-le"), ("UTF-16BE", "utf-16-be"))
+        ),
+        pytest.param(
+            urlset(url("http://e/カ".encode())).decode().replace("UTF-8", "Shift_JIS").encode("shift_jis"),
+            ["http://e/カ"],
+            id="shift-jis",
+        ),
         pytest.param(
             urlset(url("http://e/ü".encode())).decode().replace("UTF-8", "ISO-8859-1").encode("latin-1"),
             ["http://e/ü"],
@@ -127,6 +140,32 @@ def test_format_is_told_by_the_content(body: bytes, expected: list[str]) -> None
 )
 def test_last_change_is_read(body: bytes, lastmod: str) -> None:
     assert read(body)[0][0]["lastmod"] == lastmod
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "expected"),
+    [
+        pytest.param("http://e/1\nhttp://e/ü\n".encode("latin-1"), "cp1252", ["http://e/1", "http://e/ü"], id="text"),
+        pytest.param(
+            b"http://e/%s\n" % (b"x" * 8_000) * 2 + "http://e/ü".encode("latin-1"),
+            "iso8859-1",
+            ["http://e/ü"],
+            id="after-much-ascii",
+        ),
+        pytest.param("http://e/ü".encode(), "cp1252", ["http://e/ü"], id="it-is-utf-8-all-the-same"),
+        pytest.param(
+            urlset(url("http://e/ü".encode())).replace(b"UTF-8", b"latin-1").decode().encode("latin-1"),
+            "koi8-r",
+            ["http://e/ü"],
+            id="the-file-says-another",
+        ),
+        pytest.param(b"http://e/1\nhttp://e/\xff", "utf-7", ["http://e/1"], id="charset-of-no-browser"),
+        pytest.param("http://e/1\nhttp://e/ü".encode()[:-1], "cp1251", ["http://e/1", "http://e/Г"], id="cut"),
+    ],
+)
+def test_charset_that_the_server_says_is_used_where_utf_8_fails(body: bytes, said: str, expected: list[str]) -> None:
+    read = [entry["loc"] for entry in SitemapReader(body, said) if entry is not None]
+    assert read[-len(expected) :] == expected
 
 
 def test_entry_has_what_scrapys_sitemap_filter_knows() -> None:
@@ -184,6 +223,7 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
         pytest.param(url(b"http://e/?a<b"), id="bare-less-than"),
         pytest.param(url(b"http://e/<i>x</i>"), id="element-in-loc"),
         pytest.param(url(b"http://e/" + b"x" * 10_000), id="without-end"),
+        pytest.param(url(b"http://e/" + b"x" * 3_000_000), id="longer-than-all-else"),
     ],
 )
 def test_broken_entry_costs_no_other(broken: bytes) -> None:
@@ -294,6 +334,7 @@ def test_no_entity_is_expanded(body: bytes) -> None:
         pytest.param(lambda: b"<urlset>" + b"& " * 10_000_000, id="nothing-but-errors"),
         pytest.param(lambda: b"http://e/" + b"x" * 20_000_000, id="line-without-end"),
         pytest.param(lambda: b"<urlset>" + b"<a/>" * 5_000_000, id="nothing-but-elements"),
+        pytest.param(lambda: b" " * 50_000_000, id="nothing-but-space"),
     ],
 )
 def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) -> None:

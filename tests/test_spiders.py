@@ -193,9 +193,9 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 2
     warnings = [record.getMessage() for record in caplog.records if record.name.endswith("intake")]
-    assert sorted(re.sub(r"\d+ entries", "N entries", warning) for warning in warnings) == [
-        f"{site.url('/html')}: N entries were read, then: its first element is <title>",
-        f"{site.url('/s.xml')}: N entries were read, then: the compressed data ends too early",
+    assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in warnings) == [
+        f"{site.url('/html')} is no sitemap: its first element is <title>",
+        f"{site.url('/s.xml')} is read no further than entry N: the compressed data ends too early",
     ]
 
 
@@ -379,6 +379,43 @@ async def test_first_page_is_asked_for_before_a_large_sitemap_is_read_through(si
     crawler = await crawl(Noting, {"CLOSESPIDER_PAGECOUNT": 20}, hosts=[site.url()])
     assert isinstance(crawler.spider, Noting)
     assert 0 < crawler.spider.known < 2000
+
+
+@in_reactor
+async def test_others_have_their_turn_after_every_few_requests(site: Site) -> None:
+    class Looking(Hosts):
+        most = known = 0
+        is_open = True
+
+        async def start(self) -> AsyncIterator[Any]:
+            self.look()
+            async for request in super().start():
+                yield request
+
+        def look(self) -> None:
+            assert self.crawler.stats is not None
+            now = self.crawler.stats.get_value("scheduler/enqueued", 0)
+            self.most, self.known = max(self.most, now - self.known), now
+            if self.is_open:
+                call_later(0, self.look)
+
+        def closed(self, reason: str) -> None:
+            self.is_open = False
+
+    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/no/{number}") for number in range(600))))
+    crawler = await crawl(Looking, hosts=[site.url()])
+    assert isinstance(crawler.spider, Looking)
+    assert crawler.spider.known > 600
+    assert crawler.spider.most < 50
+
+
+@in_reactor
+async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site: Site) -> None:
+    locs = [site.url(f"/no/{number}") for number in range(500)]
+    body = gzip.compress(urlset(*locs))
+    site.pages["/s.xml"] = Reply(200, body, {"Content-Type": "text/xml", "Content-Encoding": "gzip"})
+    crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": len(body)}, hosts=[site.url()])
+    assert sitemap_stats(crawler)["entries"] == len(locs)
 
 
 @in_reactor

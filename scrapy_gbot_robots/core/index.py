@@ -147,9 +147,13 @@ def _shortest(stems: dict[str, int]) -> dict[str, int]:
 
 
 def _filed(pattern: str, priority: int) -> Filed:
-    anchored = pattern.endswith("$")
+    anchored = pattern[-1] == "$"
     first, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-    needle = max(reversed(rest.split("*")), key=len) if "*" in rest else rest
+    needle, _, last = rest.rpartition("*")
+    if "*" in needle:
+        needle = max(needle.split("*"), key=len)
+    if len(last) >= len(needle):
+        needle = last
     return priority, needle, first, rest if star else None, anchored
 
 
@@ -165,12 +169,13 @@ class _Needles:
             self._one_by_one = filed
             return
         self._one_by_one = [each for each in filed if len(each[1]) < _SHORTEST_BY_GRAM]
-        self._size, self._step = _GRAMS if len(filed) <= _MANY_NEEDLES else _LONG_GRAMS
+        self._size, self._step = size, step = _GRAMS if len(filed) <= _MANY_NEEDLES else _LONG_GRAMS
+        places = range(step)
         for each in filed:
             needle = each[1]
             if len(needle) >= _SHORTEST_BY_GRAM:
-                for place in range(self._step):
-                    self._by_gram[needle[place : place + self._size]].append(each)
+                for place in places:
+                    self._by_gram[needle[place : place + size]].append(each)
 
     def best(self, path: str, best: int) -> int:
         """Return the highest priority over `best` that matches `path`, `best` if none does."""
