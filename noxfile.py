@@ -24,14 +24,16 @@ OLDEST, NEWEST = _WANTED.replace(">=", "=="), "scrapy"
 
 SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]
 
+HTTPX = ["httpx", "httpx2"]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
+
 # what is installed besides the plugin, and what pytest is told; the asyncio reactor is the default
 CRAWLS = [
     nox.param([OLDEST], [], id="oldest"),
-    *[nox.param([f"scrapy=={minor}.*"], [], id=minor) for minor in ("2.15", "2.16", "2.17", "2.18")],
+    *[nox.param([f"scrapy=={minor}.*", *HTTPX], [], id=minor) for minor in ("2.15", "2.16", "2.17", "2.18")],
     nox.param([OLDEST], ["--reactor=default"], id="oldest, another reactor"),
     nox.param([NEWEST], ["--reactor=default"], id="newest, another reactor"),
     nox.param([NEWEST], ["--download-handler=aiohttp"], id="newest, aiohttp"),
-    nox.param([NEWEST, "httpx2"], ["--download-handler=httpx"], id="newest, httpx"),
+    nox.param([NEWEST, *HTTPX], ["--download-handler=httpx"], id="newest, httpx"),
 ]
 
 nox.options.default_venv_backend = "venv"

@@ -23,7 +23,7 @@ class Everything(Spider):
     custom_settings = {
         "ADDONS": {"scrapy_gbot_robots.Addon": 500},
         "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
         "GBOT_ROBOTS_TIMEOUT_SECS": 5,
     }
 
