@@ -95,7 +95,7 @@ def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield first
         yield from pieces
 
-    return _unzipped(again(), _ZLIB if is_zlib else _RAW)
+    yield from _unzipped(again(), _ZLIB if is_zlib else _RAW)
 
 
 def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from .concurrency import Places
 from .decode import ACCEPTED, DecodeError, decoded
 from .holds import uncounted
 from .policy import headers
-from .policy.outcome import Failure, Outcome, Unavailable, failed, outcome_of
+from .policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop
 from .rendered import as_served
 
@@ -233,12 +233,13 @@ class Fetcher:
         if "dataloss" in response.flags:
             return failed(Failure.TRUNCATED)
         whole = "download_stopped" not in response.flags
+        broken = ""
         try:
             served = as_served(response.body, response.flags)
             body, cut = decoded(served, exchange.content_encoding, self._settings.max_bytes, whole=whole)
         except DecodeError as error:
-            return failed(Failure.BAD_CONTENT, str(error))
-        return outcome_of(
+            body, cut, broken = b"", False, str(error)
+        outcome = outcome_of(
             response.status,
             url,
             body,
@@ -247,6 +248,9 @@ class Fetcher:
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
             soft_404=self._settings.soft_404,
         )
+        if broken and isinstance(outcome, Fetched):  # of any other answer the status says all
+            return failed(Failure.BAD_CONTENT, broken)
+        return outcome
 
     def _failed(self, error: Exception) -> Outcome:
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Tests say what is right and not how fast: a busy machine is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", settings.get_profile("patient"), max_examples=2_000)
 settings.load_profile("patient")
 
 MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry

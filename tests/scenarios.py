@@ -82,8 +82,8 @@ def html(title: str = "", h1: str = "", text: str = "") -> bytes:
     return f"<html><head><title>{title}</title></head><body><h1>{h1}</h1><p>{text}</p></body></html>".encode()
 
 
-def coded(coding: str, body: bytes) -> Reply:
-    return Reply(200, body, {"Content-Encoding": coding})
+def coded(coding: str, body: bytes, status: int = 200) -> Reply:
+    return Reply(status, body, {"Content-Encoding": coding})
 
 
 ZIPPED = gzip.compress(RULES)
@@ -185,7 +185,10 @@ SCENARIOS = [
     Scenario("S4.8-gzip-bomb", OBEY, _bomb),
     Scenario("S2.20-gzip-cut-short", DISALLOW, coded("gzip", ZIPPED[:-12])),
     Scenario("S2.20-gzip-that-is-none", DISALLOW, coded("gzip", RULES)),
+    Scenario("S2.20-gzip-in-deflate-that-is-none", DISALLOW, coded("deflate, gzip, deflate", RULES)),
     Scenario("S2.20-unknown-coding", DISALLOW, coded("snappy", RULES)),
+    Scenario("S2.11-404-gzip-that-is-none", ALLOW, coded("gzip", RULES, 404)),
+    Scenario("S2.11-404-unknown-coding", ALLOW, coded("snappy", RULES, 404)),
     # TLS
     Scenario("TLS-200", OBEY, RULES, tls=True),
     Scenario("TLS-404", ALLOW, Reply(404, RULES), tls=True),

@@ -31,6 +31,7 @@ _LENGTH = struct.Struct(">L")
 _COPY = struct.Struct(">B?idd")  # kind, cut, status, fetched_at, fresh_until
 _OUTAGE = struct.Struct(">?iLdd")  # whether there is a status, status, failures, since, retry_at
 _KINDS = (Kind.RULES, Kind.NONE)  # by their number
+_MOST_FAILURES = 2**32 - 1  # that there is room for
 
 _TEXT_BYTES = 32_768  # of a URL or a reason
 _FACTS_BYTES = 4 * _TEXT_BYTES  # more than all but the body can take
@@ -38,7 +39,7 @@ _FACTS_BYTES = 4 * _TEXT_BYTES  # more than all but the body can take
 
 def encode(entry: Entry) -> bytes:
     """Write `entry`, compressed where that makes it smaller."""
-    payload = _copy_bytes(entry.copy) + _outage_bytes(entry.outage)
+    payload = _payload(entry)
     packed = zlib.compress(payload)
     packing, data = (_ZLIB, packed) if len(packed) < len(payload) else (_PLAIN, payload)
     size = _LENGTH.pack(len(payload))
@@ -51,12 +52,10 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
         version, packing, checksum, size = _HEAD.unpack_from(data)
         if version != VERSION or zlib.crc32(data[_SUM_FROM:]) != checksum or size > max_body + _FACTS_BYTES:
             return None
-        payload = data[_HEAD.size :]
-        if packing == _ZLIB:
-            payload = zlib.decompressobj().decompress(payload, size + 1)
-        if packing not in {_PLAIN, _ZLIB} or len(payload) != size:
-            return None
+        payload = _unpacked(data[_HEAD.size :], packing, size)
         entry = _Reader(payload).entry()
+        if len(payload) != size or _payload(entry) != payload:
+            return None
     except (struct.error, zlib.error, ValueError, IndexError):
         return None
     return None if entry.copy and len(entry.copy.body) > max_body else entry
@@ -65,6 +64,21 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
 def longest(max_body: int = MAX_BODY) -> int:
     """Say how many bytes an entry can have that `decode` would read."""
     return _HEAD.size + _FACTS_BYTES + max_body
+
+
+def _unpacked(data: bytes, packing: int, size: int) -> bytes:
+    """Return the payload, of a larger one than `size` bytes never much more. Raises ValueError or zlib.error."""
+    if packing == _PLAIN:
+        return data
+    stream = zlib.decompressobj()
+    payload = stream.decompress(data, size + 1)
+    if packing != _ZLIB or not stream.eof or stream.unused_data:
+        raise ValueError("not packed as `encode` does")
+    return payload
+
+
+def _payload(entry: Entry) -> bytes:
+    return _copy_bytes(entry.copy) + _outage_bytes(entry.outage)
 
 
 def _copy_bytes(copy: Copy | None) -> bytes:
@@ -78,7 +92,8 @@ def _outage_bytes(outage: Outage | None) -> bytes:
     if outage is None:
         return b"\0"
     status = (outage.status is not None, outage.status or 0)
-    return b"\1" + _OUTAGE.pack(*status, outage.failures, outage.since, outage.retry_at) + _text_bytes(outage.why)
+    failures = min(outage.failures, _MOST_FAILURES)
+    return b"\1" + _OUTAGE.pack(*status, failures, outage.since, outage.retry_at) + _text_bytes(outage.why)
 
 
 def _text_bytes(text: str) -> bytes:

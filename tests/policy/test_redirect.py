@@ -85,6 +85,13 @@ def test_loop_is_a_404(location: bytes) -> None:  # S2.9
     assert next_hop(307, location, hops(2), 5) == Unavailable(307, "https://example.com/2", why)
 
 
+def test_loop_over_a_url_that_ends_in_a_blank_is_a_404() -> None:  # S2.9
+    hop = next_hop(301, b"/ ?", [HERE], 5)
+    assert hop == "https://example.com/ "
+    ended = next_hop(301, b"?", [HERE, hop], 5)
+    assert ended == Unavailable(301, hop, "HTTP 301 redirects in a loop, as 404")
+
+
 def test_five_hops_are_followed() -> None:  # S2.5
     assert next_hop(301, b"/next", hops(4), 5) == "https://example.com/next"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.storage.codec import VERSION, encode
 
 NOW = 1_700_000_000.25
 URL = "https://www.example.com/robots.txt"
@@ -29,3 +33,15 @@ ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OU
 def rules(body: bytes) -> Entry:
     """An entry of that body."""
     return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
+
+
+def sealed(payload: bytes, *, packing: int = 0, size: int | None = None, version: bytes = VERSION) -> bytes:
+    """Bytes of any payload, with a checksum that is right."""
+    summed = struct.pack(">L", len(payload) if size is None else size) + payload
+    return version + struct.pack(">BL", packing, zlib.crc32(summed)) + summed
+
+
+def payload_of(entry: Entry) -> bytes:
+    """What `encode` writes of an entry, unpacked."""
+    data = encode(entry)
+    return zlib.decompress(data[13:]) if data[4] else data[13:]

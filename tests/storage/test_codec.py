@@ -5,28 +5,23 @@ from __future__ import annotations
 import struct
 import tracemalloc
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.entry import Entry
-from scrapy_gbot_robots.storage.codec import VERSION, decode, encode, longest
+from scrapy_gbot_robots.policy.entry import Entry, Outage
+from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from .entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, rules
+from .entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, payload_of, rules, sealed
 
 WHOLE = encode(Entry(RULES, DOWN))
 
 
-def sealed(payload: bytes, *, packing: int = 0, size: int | None = None, version: bytes = VERSION) -> bytes:
-    """Bytes of any payload, with a checksum that is right."""
-    summed = struct.pack(">L", len(payload) if size is None else size) + payload
-    return version + struct.pack(">BL", packing, zlib.crc32(summed)) + summed
-
-
-def payload_of(entry: Entry) -> bytes:
-    data = encode(entry)
-    return zlib.decompress(data[13:]) if data[4] else data[13:]
+def outage_payload(has_status: int, status: int) -> bytes:
+    """An entry without a copy and with an outage, which says whether there is a status by any byte."""
+    return b"\0\1" + struct.pack(">BiLdd", has_status, status, 1, 0.0, 0.0) + b"\0\0\0\0"
 
 
 @pytest.mark.parametrize(
@@ -56,6 +51,11 @@ def test_text_that_is_no_utf8_is_kept_as_well_as_can_be() -> None:
     assert outage is not None
     assert outage.outage is not None
     assert outage.outage.why == "a?b"
+
+
+def test_more_failures_than_there_is_room_for_are_kept_as_well_as_can_be() -> None:
+    most = Outage(0.0, 2**32 - 1, None, "", 0.0)
+    assert decode(encode(Entry(None, replace(most, failures=2**32)))) == Entry(None, most)
 
 
 def test_compressed_where_it_pays() -> None:
@@ -90,6 +90,10 @@ def test_any_changed_byte_is_a_miss(place: int) -> None:
         pytest.param(sealed(payload_of(Entry(RULES)) + b"\0"), id="left-over"),
         pytest.param(sealed(b""), id="empty"),
         pytest.param(sealed(b"\2\0"), id="neither-there-nor-not"),
+        pytest.param(sealed(outage_payload(2, 503)), id="neither-a-status-nor-none"),
+        pytest.param(sealed(outage_payload(0, 503)), id="status-that-is-none"),
+        pytest.param(sealed(zlib.compress(b"\0\0") + b"x", packing=1, size=2), id="more-behind-the-compressed"),
+        pytest.param(sealed(zlib.compress(b"\0\0")[:-1], packing=1, size=2), id="compressed-and-cut"),
         pytest.param(sealed(payload_of(Entry(RULES)).replace(b"\1\0", b"\1\7", 1)), id="unknown-kind"),
         pytest.param(sealed(payload_of(Entry(RULES)).replace(b"www", b"\xff\xff\xff")), id="text-no-utf8"),
         pytest.param(
@@ -110,6 +114,7 @@ def test_other_bytes_are_a_miss(data: bytes) -> None:
 
 def test_the_tests_own_seal_is_right() -> None:
     assert decode(sealed(payload_of(Entry(RULES)))) == Entry(RULES)
+    assert decode(sealed(outage_payload(1, 503))) == Entry(None, Outage(0.0, 1, 503, "", 0.0))
     assert decode(sealed(zlib.compress(payload_of(Entry(RULES))), packing=1, size=len(payload_of(Entry(RULES)))))
 
 

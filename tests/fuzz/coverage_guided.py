@@ -1,0 +1,149 @@
+"""A coverage-guided run (atheris, which is libFuzzer) of what reads hostile bytes: the parser and the storage codec.
+
+`python -m tests.fuzz.coverage_guided parser -runs=1000000`, or `codec`. What follows the name are options of libFuzzer. The
+run stops at the first input that breaks a promise and writes it to a file in `.fuzz`, beside what it found worth keeping
+for the next run; such a file, named on the command line, is tried alone. Atheris is not among the test requirements:
+`pip install atheris`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import atheris
+
+with atheris.instrument_imports(include=["scrapy_gbot_robots"]):
+    from scrapy_gbot_robots.core import grammar, groups, remarks, sitemaps  # noqa: F401 - which are imported late
+    from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+    from scrapy_gbot_robots.storage.codec import encode
+
+    from . import promises
+
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.core.test_reference import DATA, body_of, read
+from tests.storage.entries import DOWN, GONE, MISSING, RULES, payload_of, sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KEPT = Path(__file__).parents[2] / ".fuzz"  # the corpus, and what broke a promise
+MAX_LEN = 300  # bytes of an input: two groups fit in, and thousands of inputs are tried a second
+
+STRICT, AS_BYTES = 1, 2  # bits of the first byte of an input for the parser
+RAW, PLAIN, PACKED, PARTS = range(4)  # what an input for the codec is, by its first byte
+
+
+def parser(data: bytes) -> None:
+    """An input is a byte of options, a line with the user agent, one with the URL, and then the robots.txt."""
+    options = data[0] if data else 0
+    who, _, rest = data[1:].partition(b"\n")
+    where, _, body = rest.partition(b"\n")
+    strict = bool(options & STRICT)
+    if options & AS_BYTES:
+        promises.robots_txt_has_one_meaning(body, where, who, strict=strict)
+        promises.origin_is_stable(where)
+    else:
+        url = where.decode("utf-8", "surrogateescape")
+        promises.robots_txt_has_one_meaning(body, url, who.decode("utf-8", "surrogateescape"), strict=strict)
+        promises.origin_is_stable(url)
+    promises.robots_txt_is_told_in_full(body, strict=strict)
+
+
+def codec(data: bytes) -> None:
+    """An input is a byte that says how to take it, and then what a storage has, the payload of that, or an entry."""
+    way, rest = data[0] % 4 if data else RAW, data[1:]
+    if way == RAW:
+        promises.bytes_are_an_entry_or_a_miss(rest)
+    elif way == PARTS:
+        entry = _entry(atheris.FuzzedDataProvider(rest))
+        assert promises.bytes_are_an_entry_or_a_miss(encode(entry)) == entry
+    else:
+        packed = sealed(zlib.compress(rest), packing=1, size=len(rest))
+        read = promises.bytes_are_an_entry_or_a_miss(packed if way == PACKED else sealed(rest))
+        assert read is None or payload_of(read) == rest
+
+
+def _entry(parts: atheris.FuzzedDataProvider) -> Entry:
+    def time() -> float:
+        return float(parts.ConsumeRegularFloat())
+
+    def text() -> str:
+        return str(parts.ConsumeUnicodeNoSurrogates(20))
+
+    def status() -> int:
+        return int(parts.ConsumeIntInRange(-(2**31), 2**31 - 1))
+
+    copy = outage = None
+    if parts.ConsumeBool():
+        kind, body = parts.PickValueInList(list(Kind)), parts.ConsumeBytes(parts.ConsumeIntInRange(0, 200))
+        copy = Copy(kind, status(), text(), body, parts.ConsumeBool(), text(), time(), time())
+    if parts.ConsumeBool():
+        failures = parts.ConsumeIntInRange(0, 2**32 - 1)
+        outage = Outage(time(), failures, status() if parts.ConsumeBool() else None, text(), time())
+    return Entry(copy, outage)
+
+
+def parser_seeds() -> Iterator[bytes]:
+    for case in read(DATA / "synthetic-cases.jsonl.gz"):
+        for query in case["queries"][:2]:
+            head = f"\0{query['agents'][0]}\n{query['url']}\n".encode()
+            yield head + body_of(case)
+
+
+def codec_seeds() -> Iterator[bytes]:
+    for entry in (Entry(RULES), Entry(MISSING), Entry(None, GONE), Entry(RULES, DOWN), Entry()):
+        yield bytes([RAW]) + encode(entry)
+        yield bytes([PLAIN]) + payload_of(entry)
+        yield bytes([PACKED]) + payload_of(entry)
+
+
+TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], Iterator[bytes]]]] = {
+    "parser": (parser, parser_seeds),
+    "codec": (codec, codec_seeds),
+}
+WORDS = (
+    *(name + b":" for _, written, typos in grammar.FIELDS for name in (written, *typos)),
+    *(name + b":" for name in grammar.UNUSED_FIELDS),
+    grammar.INDEX_PAGE.encode(),
+    b"googlebot",
+    b"http://",
+    b"%c3%a9",
+    grammar.BOM,
+)
+
+
+def corpus_of(name: str) -> Path:
+    """The directory of what was found worth keeping; a new one has some inputs to begin with."""
+    corpus = KEPT / name
+    if not corpus.is_dir():
+        corpus.mkdir(parents=True)
+        for number, seed in enumerate(TARGETS[name][1]()):
+            (corpus / f"seed-{number}").write_bytes(seed)
+    return corpus
+
+
+def dictionary() -> Path:
+    """A file of words that are worth trying, as libFuzzer wants it."""
+    KEPT.mkdir(exist_ok=True)
+    file = KEPT / "words"
+    file.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in WORDS))
+    return file
+
+
+def main() -> None:
+    if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
+        sys.exit(__doc__)
+    name, given = sys.argv[1], sys.argv[2:]
+    options = [f"-dict={dictionary()}", f"-artifact_prefix={KEPT}/", f"-max_len={MAX_LEN}", *given]
+    if all(option.startswith("-") for option in given):
+        options.append(str(corpus_of(name)))
+    atheris.Setup([sys.argv[0], *options], TARGETS[name][0])
+    with promises.small_limits():
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

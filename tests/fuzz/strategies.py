@@ -1,0 +1,173 @@
+"""What hypothesis makes of robots.txt files, product tokens, URLs and HTTP answers: likely, odd and hostile ones."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.core import grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=40)
+
+
+def _one_after_another(*parts: list[bytes]) -> st.SearchStrategy[bytes]:
+    return st.tuples(*map(st.sampled_from, parts)).map(b"".join)
+
+
+# Bodies, line by line and byte by byte
+
+KEYS = [
+    b"User-agent", b"user-agent", b"USER-AGENT", b"useragent", b"user agent", b"User-agents", b"User-agent \t", b"user",
+    b"Disallow", b"disallow", b"DISALLOW", b"disallowed", b"dissallow", b"Disalow", b"diasllow ", b"disallow x", b"dis",
+    b"Allow", b"allow", b"aLLow", b"allowance", b"alow", b"Sitemap", b"site-map", b"Crawl-delay", b"crawl-DELAY",
+    b"Noindex", b"foo", b"", b"\xa0Disallow", b"\x1cUser-agent", b"\0Disallow", b"#Disallow", b"<p>",
+]  # fmt: skip
+SEPARATORS = [b": ", b":", b" : ", b" ", b"\t", b"  \t", b":\v", b"", b"\f", b": :", b" # :"]
+VALUES = [
+    b"*", b"* x", b"*x", b"Googlebot", b"googlebot/2.1", b"a", b"A b", b"b#c", b"googlebot-image", b"", b"1", b"\xa0a",
+    b"/", b"/*", b"/a", b"/a b", b"/a#b", b"/a*b$", b"/$", b"/%c3%a9", b"/\xc3\xa9", b"/a\x1c", b"/index.html", b"*.gif$",
+    b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * grammar.MAX_LINE_BYTES, b"http://e.com/s.xml",
+]  # fmt: skip
+LEADS = [b"", b"", b"", b" ", b"\t", b"\v", grammar.BOM]
+BOMS = [b"", b"", grammar.BOM[:1], grammar.BOM[:2], grammar.BOM, grammar.BOM * 2]
+LINE_ENDS = [b"\n", b"\r", b"\r\n"]
+TRAILS = [b"", b"", b" ", b"\t", b" # x", b"\v", b"\r"]
+
+LINES = _one_after_another(LEADS, KEYS, SEPARATORS, VALUES, TRAILS)
+BODIES = st.builds(
+    lambda bom, lines: bom + b"".join(lines),
+    st.sampled_from(BOMS),
+    st.lists(st.tuples(LINES | st.binary(max_size=12), st.sampled_from([*LINE_ENDS, b""])).map(b"".join), max_size=12),
+)
+BLANK_LINES = st.sampled_from([b"", b" \t", b"# comment", b"\v#"])
+
+
+# Files of whole groups
+
+PIECES = [
+    "/", "a", "b", "ab", "abc", "aaaaa", "abcde", "$", "?", "%c3%A9", "é", ".html", "index.htm", "x" * 7, "bcdeab", "%2f",
+]  # fmt: skip
+PATTERNS = st.lists(st.sampled_from(["*", "/", *PIECES]), max_size=7).map("".join)
+LONG_PATTERNS = st.builds(lambda text, times, end: text * times + end, PATTERNS, st.integers(1, 30), PATTERNS)
+TOKENS = st.sampled_from(["*", "Googlebot", "googlebot-news", "Googlebot-Image", "a", "A", "foo_bot"])
+
+
+class WrittenGroup(NamedTuple):
+    """A group as a robots.txt has it: who it is for, and of each rule whether it allows, and its path."""
+
+    agents: list[str]
+    rules: list[tuple[bool, str]]
+
+    def lines(self) -> list[str]:
+        rules = (f"{'Allow' if allow else 'Disallow'}: {path}" for allow, path in self.rules)
+        return [*(f"User-agent: {agent}" for agent in self.agents), *rules]
+
+
+GROUPS = st.lists(
+    st.builds(
+        WrittenGroup,
+        st.lists(TOKENS, min_size=1, max_size=3),
+        st.lists(st.tuples(st.booleans(), PATTERNS), min_size=1, max_size=5),
+    ),
+    max_size=5,
+)
+
+
+def written(groups: Iterable[WrittenGroup]) -> bytes:
+    return "\n".join(line for group in groups for line in group.lines()).encode()
+
+
+# Who asks, and for what
+
+HEADERS = [
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    "foo_bot/1.0 (+http://e.com)",
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/49.0 Safari/537.36",
+    "Googlebot-Image/1.0",
+    "Google-Safety",
+    "AdsBot-Google (+http://www.google.com/adsbot.html)",
+]
+_SHARDS_OF_HEADERS = [
+    "Mozilla/5.0", "(", ")", ";", " ", "compatible", "Googlebot", "/2.1", "+http://", "\0", "é", "bot", "*",
+]  # fmt: skip
+USER_AGENTS = (
+    TOKENS
+    | st.sampled_from(HEADERS)
+    | st.lists(st.sampled_from(_SHARDS_OF_HEADERS), max_size=9).map("".join)
+    | ANY_TEXT
+)
+
+PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "".join(pieces))
+LONG_PATHS = st.builds(lambda path, times, end: path * times + end, PATHS, st.integers(1, 30), PATHS)
+_SHARDS_OF_URLS = [
+    "http://", "HTTPS://", "ftp://", "//", "/", "?", "#", ";", ":", "@", "%", "%c3", "[", "]", "[::1]", ":80", ":99999",
+    "\0", "\ud800", "ä", "ß", "。", "xn--", "e.com", "E.COM.", "u:p@", "*", "$", "\\", " ", "/robots.txt",
+]  # fmt: skip
+URLS = (
+    PATHS.map("http://e.com{}".format) | st.lists(st.sampled_from(_SHARDS_OF_URLS), max_size=12).map("".join) | ANY_TEXT
+)
+HOSTS = st.sampled_from(
+    ["e.com", "www.e-x.com.", "a_b", "xn--bcher-kva.example", "[::1]", "[2001:db8::a]", "127.0.0.1"]
+)
+
+
+# HTTP answers
+
+NUMBERS = st.sampled_from(["0", "1", "60", "-1", "1e3", "+5", "0x10", "٣", "", "9" * 400]) | st.integers().map(str)
+_CACHE_WORDS = [
+    "max-age=", "s-maxage=", "no-store", "no-cache", "public", 'no-cache="a"', ",", ";", "=", '"', "\\", " ",
+]  # fmt: skip
+CACHE_CONTROL = st.lists(st.sampled_from(_CACHE_WORDS) | NUMBERS, max_size=8).map(lambda parts: "".join(parts).encode())
+_DATE_WORDS = [
+    "Sun,", "06", "Nov", "1994", "94", "08:49:37", "GMT", "-0000", "+9999", "Sunday,", "06-Nov-94", "9999", " ",
+]  # fmt: skip
+DATES = st.lists(st.sampled_from(_DATE_WORDS), max_size=7).map(lambda parts: " ".join(parts).encode())
+SECONDS_OR_DATE = NUMBERS.map(str.encode) | DATES | st.binary(max_size=40)
+LOCATIONS = URLS.map(lambda url: url.encode("utf-8", "surrogatepass")) | st.binary(max_size=40)
+_USUAL_STATUSES = [200, 204, 206, 301, 302, 304, 307, 401, 404, 410, 429, 500, 503, 599]
+STATUSES = st.sampled_from(_USUAL_STATUSES) | st.integers(-1, 2**70)
+_PAGE_WORDS = [
+    "<title>", "</title>", "<h1", ">", "</h1>", "<", "<!--", "-->", "<script>", "Page not found", "404", "&#x110000;",
+    "&amp", "Seite nicht gefunden", "\u0130", "ไม่พบหน้า", "server", "{", "\n", "e\u0301",
+]  # fmt: skip
+_CHARSETS = ["utf-8", "utf-16", "utf-8-sig", "cp1252", "gb18030", "koi8-r"]
+PAGES = st.builds(
+    lambda words, charset: "".join(words).encode(charset, "replace"),
+    st.lists(st.sampled_from(_PAGE_WORDS), max_size=9),
+    st.sampled_from(_CHARSETS),
+)
+_CODINGS = ["gzip", "x-gzip", "deflate", "br", "identity", "GZIP ", "", "zstd", "\xff"]
+CODINGS = st.lists(st.sampled_from(_CODINGS), max_size=5)
+PACKED = st.recursive(
+    st.binary(max_size=300), lambda packed: packed.map(gzip.compress) | packed.map(zlib.compress), max_leaves=3
+)
+
+
+class HttpAnswer(NamedTuple):
+    """An answer to a request for a robots.txt; None for a header that is not there."""
+
+    status: int
+    body: bytes
+    cache_control: list[bytes]
+    age: bytes | None
+    retry_after: bytes | None
+    location: bytes | None
+    content_encoding: str
+
+
+HTTP_ANSWERS = st.builds(
+    HttpAnswer,
+    STATUSES,
+    BODIES | PAGES | PACKED,
+    st.lists(CACHE_CONTROL, max_size=3),
+    st.none() | SECONDS_OR_DATE,
+    st.none() | SECONDS_OR_DATE,
+    st.none() | LOCATIONS,
+    CODINGS.map(",".join),
+)

@@ -1,0 +1,167 @@
+"""Every HTTP answer comes to an outcome that has a name, and every outcome to a state, whatever the bytes and the clock."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.decode import DecodeError, decoded
+from scrapy_gbot_robots.fetch import Exchange, Fetcher
+from scrapy_gbot_robots.policy.entry import Entry, Kind, Outage
+from scrapy_gbot_robots.policy.headers import max_age, retry_after
+from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
+from scrapy_gbot_robots.policy.redirect import REDIRECTS, next_hop
+from scrapy_gbot_robots.policy.soft404 import says_not_found
+from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage.codec import decode, encode
+
+from ..storage.entries import ENTRIES
+from .strategies import (
+    CACHE_CONTROL,
+    CODINGS,
+    HTTP_ANSWERS,
+    LOCATIONS,
+    PACKED,
+    PAGES,
+    SECONDS_OR_DATE,
+    HttpAnswer,
+)
+
+CRAWLER = get_crawler()
+FETCHER = Fetcher(CRAWLER, GbotSettings.of(CRAWLER.settings))
+URL = "https://example.com/robots.txt"
+MOST_SECONDS = 2.0**31
+MOST_FAILURES = 2**32 - 1  # that a storage has room for
+MAX_REDIRECTS = 5
+MAX_BYTES = 200
+CLOCKS = st.floats(0, 4e9)  # of machines: the years 1970 to 2096
+POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)))
+
+
+@given(st.lists(CACHE_CONTROL | st.binary(max_size=40), max_size=3), st.none() | SECONDS_OR_DATE)
+def test_any_cache_control_gives_seconds_or_nothing(lines: list[bytes], age: bytes | None) -> None:
+    seconds = max_age(lines, age)
+    assert seconds is None or 0.0 <= seconds <= MOST_SECONDS
+
+
+@given(SECONDS_OR_DATE, CLOCKS)
+def test_any_retry_after_gives_seconds_or_nothing(value: bytes, now: float) -> None:
+    seconds = retry_after(value, now)
+    assert seconds is None or 0.0 <= seconds <= MOST_SECONDS
+
+
+@given(st.sampled_from(sorted(REDIRECTS)), st.lists(LOCATIONS, min_size=1, max_size=MAX_REDIRECTS + 2))
+def test_any_trail_of_redirects_goes_on_over_http_or_ends_as_404(status: int, locations: list[bytes]) -> None:
+    asked = [URL]
+    for location in locations:
+        hop = next_hop(status, location, asked, MAX_REDIRECTS)
+        if isinstance(hop, Unavailable):
+            assert (hop.status, hop.url) == (status, asked[-1])
+            return
+        assert hop.startswith(("http://", "https://"))
+        assert hop not in asked
+        assert "@" not in hop.split("/")[2]
+        assert not any(char < " " for char in hop)
+        asked.append(hop)
+    assert len(asked) <= MAX_REDIRECTS + 1
+
+
+@given(LOCATIONS)
+def test_any_hop_is_a_request_for_scrapy_or_refused_with_value_error(location: bytes) -> None:
+    hop = next_hop(302, location, [URL], MAX_REDIRECTS)
+    if isinstance(hop, str):
+        with suppress(ValueError):
+            request = Request(hop)
+            if hop.isascii():  # Scrapy reads other hosts by IDNA 2003, as no browser does any more
+                assert Origin.of(request.url) == Origin.of(hop)
+
+
+@given(PAGES | st.binary(max_size=200))
+def test_any_page_says_not_found_or_does_not(page: bytes) -> None:
+    assert says_not_found(page) in {True, False}
+
+
+@given(PACKED | PAGES, CODINGS, st.booleans())
+def test_any_body_is_decoded_as_far_as_wanted_or_broken(body: bytes, codings: list[str], whole: bool) -> None:
+    try:
+        text, cut = decoded(body, ",".join(codings), MAX_BYTES, whole=whole)
+    except DecodeError:
+        return
+    assert len(text) <= MAX_BYTES
+    assert cut in {True, False}
+
+
+def outcome(answer: HttpAnswer) -> Outcome:
+    """What a fetch makes of an answer that leads nowhere else."""
+    if answer.status in REDIRECTS:
+        hop = next_hop(answer.status, answer.location, [URL], max_redirects=0)
+        assert isinstance(hop, Unavailable)
+        return hop
+    exchange = Exchange()
+    exchange.content_encoding = answer.content_encoding
+    named = {b"Cache-Control": answer.cache_control, b"Age": answer.age, b"Retry-After": answer.retry_after}
+    headers = {name: value for name, value in named.items() if value is not None}
+    return FETCHER._outcome(Response(URL, answer.status, headers, answer.body), URL, exchange)
+
+
+@given(HTTP_ANSWERS)
+def test_any_answer_has_the_outcome_that_its_status_names(answer: HttpAnswer) -> None:
+    came_to = outcome(answer)
+    if isinstance(came_to, Fetched):
+        assert 200 <= answer.status < 300
+    elif isinstance(came_to, Unavailable):
+        assert came_to.why
+        assert came_to.status == answer.status
+        assert answer.status != 429
+        assert 300 <= answer.status < 500 or "not found" in came_to.why
+    else:
+        assert came_to.why
+        assert not 300 <= answer.status < 429 or answer.status == 304
+        assert came_to.status in {answer.status, None}
+        assert came_to.status == answer.status or 200 <= answer.status < 300 or answer.status not in range(1000)
+
+
+OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(failed, st.sampled_from(Failure), st.text(max_size=300))
+
+
+AT_THE_MOST = Entry(None, Outage(0.0, MOST_FAILURES, None, "x", 0.0))
+
+
+@example(AT_THE_MOST, [(failed(Failure.RESET), 1.0)], Policy(), False)
+@given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), min_size=1, max_size=3), POLICIES, st.booleans())
+def test_any_outcomes_come_to_a_state_and_can_be_kept(
+    entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy, site_available: bool
+) -> None:
+    """Also over what an enemy of the storage has put there, and with a clock that jumps."""
+    for came_to, now in outcomes:
+        entry = renew(entry, came_to, now, policy)
+        kept = decode(encode(entry))
+        assert kept is not None
+        assert kept == entry or (kept.outage and kept.outage.failures == MOST_FAILURES)
+        entry = kept
+        decision = decide(entry, now, policy, site_available=site_available)
+        assert decision.why
+        assert decision.temporary == isinstance(came_to, Unreachable) or decision.copy
+        assert decision.refresh_at <= decision.ask_at
+        if decision.state is State.RULES:
+            assert decision.copy is not None
+            assert decision.copy.kind is Kind.RULES
+        if isinstance(came_to, Fetched):
+            assert (decision.state, decision.temporary) == (State.RULES, False)
+        if isinstance(came_to, Unavailable):
+            assert (decision.state, decision.temporary) == (State.FULL_ALLOW, False)
+
+
+@given(ENTRIES, CLOCKS, POLICIES, st.booleans())
+def test_any_entry_has_a_state(entry: Entry, now: float, policy: Policy, site_available: bool) -> None:
+    decision = decide(entry, now, policy, site_available=site_available)
+    assert decision.state in State
+    assert decision.why or entry.copy  # whose words are those of who stored it
+    assert decision.refresh_at <= decision.ask_at
