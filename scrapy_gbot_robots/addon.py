@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
+from .ftp import RobotsFtpHandler
 from .middleware import GbotRobotsTxtMiddleware
 from .report import RobotsReport
 from .robotparser import GbotRobotParser
@@ -53,6 +55,7 @@ class Addon:
                 "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"
             )
         self._replace_middleware(settings)
+        self._replace_ftp_handler(settings)
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
@@ -70,6 +73,14 @@ class Addon:
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
         replaced = {**others, STOCK: None, GbotRobotsTxtMiddleware: position}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
+
+    @staticmethod
+    def _replace_ftp_handler(settings: BaseSettings) -> None:
+        """Put ours in the place of Scrapy's, but not of another one."""
+        handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+        if handlers.get("ftp") and load_object(handlers["ftp"]) is FTPDownloadHandler:
+            replaced = {**settings.getdict("DOWNLOAD_HANDLERS"), "ftp": RobotsFtpHandler}
+            settings.set("DOWNLOAD_HANDLERS", replaced, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
 
 
 def _is_for_the_shell(settings: BaseSettings) -> bool:

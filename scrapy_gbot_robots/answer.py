@@ -120,9 +120,13 @@ class Answer:
                 del self._rules[next(iter(self._rules))]
         self.weight = _BYTES_EACH + sum(rules.weight for rules in self._rules.values())
 
-    def allowed(self, url: str, agent: Agent) -> bool:
+    def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether `agent` may fetch `url`, the fast way."""
         return self._rules[agent].allowed(url) if self.state is State.RULES else self.state is State.FULL_ALLOW
+
+    def crawl_delay(self, agent: Agent) -> float | None:
+        """The crawl-delay in seconds of the group that `agent` follows, None if there is none."""
+        return self._rules[agent].crawl_delay if self.state is State.RULES else None
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
         """Whether `agent` may fetch `url`, and why."""

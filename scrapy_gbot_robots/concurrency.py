@@ -37,7 +37,7 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         return result
 
 
-__all__ = ["Background", "Closing", "OneThread", "Places", "Turnstile", "pause", "run_in_thread"]
+__all__ = ["Background", "Closing", "OneThread", "Places", "Turnstile", "pause", "run_in_thread", "within"]
 
 
 class Closing(Exception):  # noqa: N818  not an error
@@ -50,6 +50,31 @@ async def pause(secs: float) -> None:
     timer = call_later(secs, over.callback, None)
     try:
         await maybe_deferred_to_future(over)
+    finally:
+        timer.cancel()
+
+
+async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await `work`, for `secs` seconds at the most; then it is cancelled.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    under_way: Deferred[_T] = deferred_from_coro(work)
+    late = False
+
+    def give_up() -> None:
+        nonlocal late
+        late = True
+        under_way.cancel()
+
+    timer = call_later(secs, give_up)
+    try:
+        return await maybe_deferred_to_future(under_way)
+    except (CancelledError, asyncio.CancelledError):
+        if late:
+            raise TimeoutError from None
+        raise
     finally:
         timer.cancel()
 

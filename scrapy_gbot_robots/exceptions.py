@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
+from .core.urls import shown
+
 if TYPE_CHECKING:
     from .core.rules import Verdict
     from .core.urls import Origin
@@ -37,6 +39,6 @@ class UnreachableRobotsTxt(IgnoreRequest):
     """
 
     def __init__(self, origin: Origin, why: str) -> None:
-        super().__init__(f"{origin.robots_url}: {why}")
+        super().__init__(f"{origin.robots_url}: {shown(why)}")
         self.origin = origin
         self.why = why

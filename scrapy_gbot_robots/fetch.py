@@ -20,12 +20,15 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError
 
-from .concurrency import Places
+from .concurrency import Places, within
+from .core.urls import shown
 from .decode import ACCEPTED, DecodeError, decoded
+from .ftp import MOST_BYTES
 from .holds import uncounted
 from .policy import headers
 from .policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
-from .policy.redirect import REDIRECTS, next_hop
+from .policy.redirect import REDIRECTS, next_hop, to_private_address
+from .private_addresses import leads_inside
 from .rendered import as_served
 
 if TYPE_CHECKING:
@@ -160,22 +163,40 @@ class Fetcher:
                 answer = await self._ask(own, exchange)
             if isinstance(answer, Exception):
                 return self._failed(answer)
-            if answer.status in REDIRECTS:
-                hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
-                if isinstance(hop, Unavailable):
-                    return hop
-                if not _is_url_for_scrapy(hop):
-                    return Unavailable(answer.status, asked[-1], "unfit Location")
-                asked.append(hop)
-                left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
-                if left > 0:
-                    continue
+            if answer.status not in REDIRECTS:
+                return self._outcome(answer, asked[-1], exchange)
+            left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
+            looking_at = time.monotonic()
+            hop = await self._next_hop(answer, asked, left)
+            if not isinstance(hop, str):
+                return hop
+            left -= time.monotonic() - looking_at
+            if left <= 0:
                 return failed(Failure.TIMEOUT, "redirects")
-            return self._outcome(answer, asked[-1], exchange)
+            asked.append(hop)
+
+    async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
+        """The URL to ask after a redirect, or what came of the fetch if there is none; `left` is the time in seconds."""
+        hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
+        if isinstance(hop, Unavailable):
+            return hop
+        if not _is_url_for_scrapy(hop):
+            return Unavailable(answer.status, asked[-1], "unfit Location")
+        if not self._settings.refuse_private:
+            return hop
+        try:
+            inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
+        except TimeoutError:
+            return failed(Failure.TIMEOUT, "the address of a redirect's target")
+        if not inside:
+            return hop
+        self._tell_refused(asked[0], hop)
+        return to_private_address(answer.status, asked[-1])
 
     def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
         own = self.robots_request(url, request)
         own.meta.update(_OWN_META, download_timeout=left)
+        own.meta[MOST_BYTES] = self._settings.max_bytes
         own.meta[_EXCHANGE] = exchange
         for name in _NEVER_SENT:
             own.headers.setlist(name, [])
@@ -251,6 +272,14 @@ class Fetcher:
         if broken and isinstance(outcome, Fetched):  # of any other answer the status says all
             return failed(Failure.BAD_CONTENT, broken)
         return outcome
+
+    def _tell_refused(self, robots_url: str, target: str) -> None:
+        self._crawler.stats.inc_value("gbot_robots/refused_private")
+        logger.warning(
+            "%s is redirected to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses: %s",
+            robots_url,
+            shown(target),
+        )
 
     def _failed(self, error: Exception) -> Outcome:
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")

@@ -24,6 +24,7 @@ from scrapy import signals
 from .answer import Answer
 from .concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from .core.robots import RobotsTxt
+from .core.urls import shown
 from .policy.ladder import decide, renew
 from .policy.outcome import Fetched
 from .robotparser import GbotRobotParser
@@ -253,7 +254,7 @@ class Lookup:
         logger.warning(
             "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
             answer.origin.robots_url,
-            answer.why,
+            shown(answer.why),  # from the storage, to which others may write
             self._settings.unreachable,
             answer.state.value,
         )
@@ -285,7 +286,8 @@ class Lookup:
         self._count(type(outcome).__name__.lower())
         if isinstance(outcome, Fetched) and outcome.cut:
             self._count("cut")
-            logger.info("%s is longer than %d bytes; the rest of it is ignored", outcome.url, self._settings.max_bytes)
+            most = self._settings.max_bytes
+            logger.info("%s is longer than %d bytes; the rest of it is ignored", shown(outcome.url), most)
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")

@@ -24,6 +24,7 @@ from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
 from .core.rules import Verdict
 from .core.urls import Origin
+from .crawl_delay import CrawlDelays
 from .exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from .fetch import Fetcher
 from .holds import Holds
@@ -31,7 +32,7 @@ from .lookup import Lookup
 from .meta import ANSWERED, PROBE
 from .policy.ladder import State
 from .policy.outcome import Unreachable, outcome_of
-from .robotparser import GbotRobotParser
+from .robotparser import AnswerRobotParser, GbotRobotParser
 from .settings import GbotSettings
 from .signals import request_forbidden
 from .store import Store, driver_for
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
 
     from .answer import Answer
 
@@ -66,6 +68,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         store = Store(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
+        self._crawl_delays = (
+            CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None
+        )
         self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -81,25 +86,22 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: it may not be fetched.
             UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
         """
-        if request.meta.get("dont_obey_robotstxt") or not request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT):
+        if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
             return None
-        try:
-            origin = Origin.of(request.url)
-        except ValueError as error:
-            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+        origin = self._origin(request)
         asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
         if asks_for_robots_txt and request.method != "GET":
             return None
         agent = _agent(self._user_agent(request))
-        answer = self._lookup.known(origin, agent, request)
-        if answer is None or answer.bars_for_now:
-            try:
-                answer = await self._holds.wait(self._settled(origin, agent, request))
-            except Closing:
-                return self._given_back(request, origin)
+        try:
+            answer = await self._answer(origin, agent, request)
+        except Closing:
+            return self._given_back(request, origin)
         if asks_for_robots_txt:
             return await self._known_robots_txt(request, answer)
         if answer.allowed(request.url, agent):
+            if self._crawl_delays is not None:
+                self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
             return None
         raise self._forbidden(request, answer.verdict(request.url, agent), answer)
 
@@ -109,6 +111,47 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
         return response
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """What Scrapy's own middleware asks, for who calls or overrides its parts: from the same look-up.
+
+        Returns:
+            A parser for any user agent; None where no robots.txt applies to `request`.
+
+        Raises:
+            ForbiddenByRobotsTxt: the URL has no origin to ask, or the crawl closed before its robots.txt was known.
+        """
+        if not _is_subject(request):
+            return None
+        origin = self._origin(request)
+        try:
+            answer = await self._answer(origin, _agent(self._user_agent(request)), request)
+        except Closing:
+            raise _forbidden_by_closing(origin) from None
+        copy = await self._lookup.copy(origin) if answer.state is State.RULES else None
+        return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
+
+    def _origin(self, request: Request) -> Origin:
+        """Whose robots.txt counts for `request`.
+
+        Raises:
+            ForbiddenByRobotsTxt: its URL has no origin.
+        """
+        try:
+            return Origin.of(request.url)
+        except ValueError as error:
+            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+
+    async def _answer(self, origin: Origin, agent: Agent, request: Request) -> Answer:
+        """The answer for `origin`, waited for if need be.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        answer = self._lookup.known(origin, agent, request)
+        if answer is not None and not answer.bars_for_now:
+            return answer
+        return await self._holds.wait(self._settled(origin, agent, request))
 
     async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
         """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
@@ -178,8 +221,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: it was handed back before; whoever sent it does not use the scheduler.
         """
         if request.meta.get(_RETURNED) == self._run:
-            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
-            raise ForbiddenByRobotsTxt(verdict, origin)
+            raise _forbidden_by_closing(origin)
         return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: self._run})
 
     def _spider_opened(self, spider: Spider) -> None:
@@ -189,6 +231,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     async def _spider_closed(self) -> None:
         await self._lookup.close()
+
+
+def _is_subject(request: Request) -> bool:
+    return request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT)
+
+
+def _forbidden_by_closing(origin: Origin) -> ForbiddenByRobotsTxt:
+    verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+    return ForbiddenByRobotsTxt(verdict, origin)
 
 
 def _is_own_trouble(response: Response) -> bool:

@@ -44,6 +44,9 @@ class GbotSettings:
     max_redirects: int
     timeout_secs: float
     meta_keys: tuple[str, ...]
+    refuse_private: bool
+    crawl_delay: bool
+    crawl_delay_max_secs: float
     sitemaps: str
     sitemaps_hosts: str
     sitemaps_max: int
@@ -95,6 +98,9 @@ class GbotSettings:
             max_redirects=count("MAX_REDIRECTS", 5, 0),
             timeout_secs=seconds("TIMEOUT_SECS", 30, zero=False),
             meta_keys=read("META_KEYS", ("proxy", "bindaddress"), _words, "a list of request.meta keys"),
+            refuse_private=flag("REFUSE_PRIVATE", default=False),
+            crawl_delay=flag("CRAWL_DELAY", default=False),
+            crawl_delay_max_secs=seconds("CRAWL_DELAY_MAX_SECS", 60),
             sitemaps=choice("SITEMAPS", "feed", ("feed", "collect", "off")),
             sitemaps_hosts=choice("SITEMAPS_HOSTS", "any", ("any", "same-site", "same-host")),
             sitemaps_max=count("SITEMAPS_MAX", 50, 0),

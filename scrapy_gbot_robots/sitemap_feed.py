@@ -136,7 +136,7 @@ class SitemapFeed:
 
 def choosing_by(gbot: GbotSettings, settings: BaseSettings) -> Choosing:
     """By what sitemaps are chosen in a crawl with these settings."""
-    return Choosing(followed_schemes(settings), gbot.sitemaps_hosts, gbot.sitemaps_max)
+    return Choosing(followed_schemes(settings), gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
 
 
 def followed_schemes(settings: BaseSettings) -> frozenset[str]:

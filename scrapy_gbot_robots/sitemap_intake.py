@@ -114,6 +114,7 @@ class SitemapIntake:
         for loc in iterloc([entry], self._spider.sitemap_alternate_links):
             try:
                 url = usable_url(loc, self._choosing.schemes)
+                self._choosing.check_address(url, file_url)
                 request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
             except Refused as refusal:
                 left_out[refusal.reason] += 1
@@ -159,4 +160,4 @@ class SitemapIntake:
         if reader.trouble and not source.get("guessed"):
             self._stats.count("failed")
             found = f"is read no further than entry {reader.entries}" if reader.entries else "is no sitemap"
-            logger.warning("%s %s: %s", url, found, reader.trouble)
+            logger.warning("%s %s: %s", url, found, shown(reader.trouble))

@@ -15,12 +15,14 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 
+from .concurrency import within
 from .core.urls import Origin, shown
 from .exceptions import ForbiddenByRobotsTxt
 from .meta import ANSWERED, SITEMAP
+from .private_addresses import leads_inside
 from .settings import GbotSettings
-from .sitemap_feed import SitemapStats, choosing_by, followed_schemes
-from .sitemap_urls import Refused, source_below, usable_url
+from .sitemap_feed import SitemapStats, choosing_by
+from .sitemap_urls import Refused, source_below, to_private_address, usable_url
 from .sitemaps import SitemapDiscovery
 
 if TYPE_CHECKING:
@@ -100,8 +102,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return spider if discovery and discovery.feeds and isinstance(spider, SitemapSpider) else None
 
     @cached_property
-    def _schemes(self) -> frozenset[str]:
-        return followed_schemes(self.crawler.settings)
+    def _choosing(self) -> Choosing:
+        return choosing_by(GbotSettings.of(self.crawler.settings), self.crawler.settings)
 
     def _is_for_sitemap(self, request: Request | None) -> bool:
         """Whether the fed spider reads what `request` asks for as a sitemap."""
@@ -129,8 +131,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         Raises:
             Refused: the request is not to be followed.
         """
-        if response.url.partition(":")[0] in self._schemes:
-            usable_url(listed.url, self._schemes)
+        if response.url.partition(":")[0] in self._choosing.schemes:
+            usable_url(listed.url, self._choosing.schemes)
+            self._choosing.check_address(listed.url, response.url)
         source = response.meta.get(SITEMAP)
         if source is not None and self._is_for_sitemap(listed):
             listed.meta.setdefault(SITEMAP, source_below(response.url, source))
@@ -145,9 +148,10 @@ class _RefusedSitemapError(IgnoreRequest):
 class SitemapDownloaderMiddleware:
     """Counts the sitemaps that robots.txt disallows and those that cannot be had. Belongs before all that retries."""
 
-    def __init__(self, stats: SitemapStats, choosing: Choosing) -> None:
+    def __init__(self, stats: SitemapStats, choosing: Choosing, timeout_secs: float) -> None:
         self._stats = stats
         self._choosing = choosing
+        self._timeout_secs = timeout_secs
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -159,22 +163,34 @@ class SitemapDownloaderMiddleware:
         settings = GbotSettings.of(crawler.settings)
         if settings.sitemaps == "off":
             raise NotConfigured
-        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings))
+        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings), settings.timeout_secs)
 
-    def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Check where a sitemap lives to which a redirect or an index has led.
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Check where a sitemap lives to which a robots.txt, a redirect or an index has led.
 
         Raises:
             IgnoreRequest: none may live there.
         """
-        source = request.meta.get(SITEMAP)
-        if source is not None and source.get("robotstxt"):
-            try:
+        source = request.meta.get(SITEMAP) or {}
+        found_at = source.get("index") or source.get("robotstxt")
+        if not found_at:
+            return
+        try:
+            if source.get("robotstxt"):
                 self._choosing.check_host(request.url, Origin.of(source["robotstxt"]))
-            except Refused as refusal:
-                self._stats.refused(refusal.reason)
-                logger.info("%s: %s", source.get("index") or source["robotstxt"], refusal)
-                raise _RefusedSitemapError(str(refusal)) from None
+            if self._choosing.refuses_private and await self._leads_inside(request.url, found_at):
+                raise to_private_address(request.url)
+        except Refused as refusal:
+            self._stats.refused(refusal.reason)
+            logger.info("%s: %s", found_at, refusal)
+            raise _RefusedSitemapError(str(refusal)) from None
+
+    async def _leads_inside(self, url: str, found_at: str) -> bool:
+        """Whether `url` may lead to a private address; so does a name that takes too long to resolve."""
+        try:
+            return await within(self._timeout_secs, leads_inside(url, found_at))
+        except TimeoutError:
+            return True
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Count a sitemap that is not there."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from w3lib.url import safe_url_string
 
 from .core.urls import Origin, shown
+from .policy.addresses import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +35,7 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
     Attributes:
-        reason: one word, for the stats: "malformed", "scheme", "host" or "depth".
+        reason: one word, for the stats: "malformed", "scheme", "host", "private" or "depth".
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -71,6 +72,7 @@ class Choosing(NamedTuple):
     schemes: frozenset[str]  # that the crawl can fetch
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
     most: int  # GBOT_ROBOTS_SITEMAPS_MAX
+    refuses_private: bool = False  # GBOT_ROBOTS_REFUSE_PRIVATE
 
     def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> Choice:
         """Choose among the sitemap lines of the robots.txt of `origin`; what is wrong with one costs no other."""
@@ -110,8 +112,22 @@ class Choosing(NamedTuple):
         if not (_site(host) == _site(robots_txt.host) if self.hosts == "same-site" else host == robots_txt.host):
             raise Refused("host", f"{self.hosts} is asked for, and this is another host: {shown(url)}")
 
+    def check_address(self, url: str, found_at: str) -> None:
+        """Refuse an address that is private by its text to what was found on a host that is not.
+
+        Raises:
+            Refused: with the reason "private".
+        """
+        if self.refuses_private and is_private(Origin.of(url).host) and not is_private(Origin.of(found_at).host):
+            raise to_private_address(url)
+
 
 _MOST_EXPLAINED = 5
+
+
+def to_private_address(url: str) -> Refused:
+    """The refusal of a URL that leads to a private address."""
+    return Refused("private", f"GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses: {shown(url)}")
 
 
 def usable_url(text: str, schemes: frozenset[str]) -> str:

@@ -142,7 +142,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Called for each host, as the user wrote it, that leads to no sitemap. Logs it; may be overridden."""
-        self.logger.info("%s leads to no sitemap: %s", shown(host), why)
+        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
 
     def _is_idle(self) -> bool:
         """Whether nothing is under way, so that waiting for it would be for ever."""

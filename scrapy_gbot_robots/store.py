@@ -21,6 +21,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
 from .concurrency import Background, OneThread, pause
+from .core.urls import shown
 from .storage.base import StorageError
 from .storage.memory import MAX_ENTRIES, MemoryStorage
 
@@ -188,7 +189,7 @@ class Store:
             logger.warning(
                 "The robots.txt storage failed. Until it answers again this process keeps robots.txt files in memory, "
                 "for itself: %s",
-                error,
+                shown(str(error), limit=500),
                 exc_info=None if isinstance(error, StorageError) else error,
             )
         return self._instead
@@ -222,7 +223,7 @@ class Store:
                     self._driver.release(origin, token)
             self._driver.close()
         except Exception as error:  # as above
-            logger.warning("Closing the robots.txt storage failed: %s", error)
+            logger.warning("Closing the robots.txt storage failed: %s", shown(str(error), limit=500))
 
 
 def _fetched_at(entry: Entry | None) -> float:

@@ -15,7 +15,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, gatherResults, maybeDeferred
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -100,8 +100,9 @@ class Pages(Spider):
             request = url if isinstance(url, Request) else Request(url, dont_filter=True)
             yield request.replace(callback=self.parse, errback=self.failed)
 
-    def parse(self, response: Response, **kwargs: Any) -> None:
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
         self.crawled[response.url] = response
+        return None
 
     def failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there

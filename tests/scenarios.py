@@ -167,6 +167,11 @@ SCENARIOS = [
         DISALLOW,
         raw(head("Content-Length: 999"), *[part for _ in range(20) for part in (b"#", 0.2)]),
     ),
+    Scenario(
+        "S2.20-headers-without-end",
+        DISALLOW,
+        raw(b"HTTP/1.1 200 OK\r\n", *[part for _ in range(40) for part in (b"X: y\r\n", 0.1)]),
+    ),
     Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
     Scenario("S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)),
     Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),

@@ -103,6 +103,16 @@ def test_every_page_is_listed() -> None:
     assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 
 
+def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
+    page = (HOME / "docs/security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+(?:/\w+)*): ([^`]+)`", page)
+    assert len(named) > 30
+    for module, tests in named:
+        text = (HOME / "tests" / f"{module}.py").read_text(encoding="utf-8")
+        for test in tests.split(", "):
+            assert re.search(rf"def test_{test}\b", text) or f'"{test}"' in text, (module, test)
+
+
 def test_every_setting_is_documented() -> None:
     page = (HOME / "docs/settings.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `GBOT_ROBOTS_([A-Z_0-9]+)`", page, re.MULTILINE)

@@ -22,8 +22,8 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module, or all of a package, imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "meta", "concurrency", "decode", "rendered", "tally", "user_agent", "holds", "fetch",
-    "store", "robotparser", "answer", "lookup", "sitemap_ampersands", "sitemap_xml", "sitemap_formats",
+    "settings", "signals", "exceptions", "meta", "concurrency", "crawl_delay", "decode", "ftp_client", "ftp", "private_addresses", "rendered", "tally", "user_agent", "holds", "fetch",
+    "store", "answer", "robotparser", "lookup", "sitemap_ampersands", "sitemap_xml", "sitemap_formats",
     "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed", "sitemaps", "report", "sitemap_middleware",
     "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders", "commands", "__main__",
 ]  # fmt: skip
@@ -84,6 +84,16 @@ def test_pure_part_loads_neither_scrapy_nor_twisted_nor_redis() -> None:
     loaded = set(run.stdout.split())
     assert "scrapy_gbot_robots" in loaded
     assert not loaded & FOREIGN
+
+
+def test_what_settings_name_installs_no_reactor() -> None:
+    script = (
+        "import sys, scrapy_gbot_robots as g\n"
+        "assert all(getattr(g, name) for name in g.__all__)\n"
+        "import scrapy_gbot_robots.ftp, scrapy_gbot_robots.report, scrapy_gbot_robots.sitemap_middleware\n"
+        "assert 'twisted.internet.reactor' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_every_public_name_can_be_had() -> None:

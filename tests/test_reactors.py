@@ -25,6 +25,8 @@ class Everything(Spider):
         "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
         "GBOT_ROBOTS_TIMEOUT_SECS": 5,
+        "GBOT_ROBOTS_CRAWL_DELAY": True,
+        "GBOT_ROBOTS_REFUSE_PRIVATE": True,
     }
 
     async def start(self):
@@ -53,17 +55,19 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_pa
     settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
     with (
         Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
-        Site({"/robots.txt": redirect("/r"), "/r": RULES, "*": b"ok"}) as moved,
+        Site({"/robots.txt": redirect("/r"), "/r": RULES + b"crawl-delay: 0.01", "*": b"ok"}) as moved,
         Site({"/robots.txt": Reply(404, RULES), "*": b"ok"}) as absent,
         Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill,
+        Site({"/robots.txt": redirect("http://no-such-name.invalid/"), "*": b"ok"}) as lost,
     ):
         sites = (slow, moved, absent, ill)
         command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *settings]
-        command += ["-a", "sites=" + ",".join(site.url("") for site in sites)]
+        command += ["-a", "sites=" + ",".join(site.url("") for site in (*sites, lost))]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
         expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}
         expected |= {absent.url(f"/page/{n}") for n in range(4)}
         assert set(run.stdout.split()[1::2]) == expected, run.stderr
         assert "Traceback" not in run.stderr
         assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
+        assert set(lost.paths()) == {"/robots.txt"}
         assert (tmp_path / "robots.sqlite").exists()

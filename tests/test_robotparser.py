@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import GbotRobotParser
+from scrapy_gbot_robots import Crawler, GbotRobotParser, GbotRobotsTxtMiddleware, Origin, RobotsTxt
+from scrapy_gbot_robots.answer import Answer
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.policy.entry import Copy, Kind
+from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.robotparser import AnswerRobotParser
 
 from .crawls import Pages, crawl, in_reactor, pages
-from .web import Site
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from scrapy import Request
 
 
 def parser(text: str | bytes, settings: dict[str, Any] | None = None) -> GbotRobotParser:
@@ -108,3 +116,81 @@ async def test_works_in_scrapys_own_middleware() -> None:
         assert set(pages(crawler).crawled) == {site.url("/yes")}
         crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
         assert isinstance(pages(crawler).refused[site.url("/no")], IgnoreRequest)
+
+
+class Parsers(GbotRobotsTxtMiddleware):
+    """Does as Scrapy's own does, with the parts that it inherits."""
+
+    given: ClassVar[list[Any]] = []
+
+    async def process_request(self, request: Request, spider: Any = None) -> None:
+        if not request.meta.get("dont_obey_robotstxt"):
+            parser = await self.robot_parser(request)
+            self.given.append(parser)
+            self.process_request_2(parser, request)
+
+
+AS_STOCK: dict[str, Any] = {
+    "ROBOTSTXT_OBEY": True,
+    "GBOT_ROBOTS_STORAGE": "memory",
+    "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+    "DOWNLOADER_MIDDLEWARES": {
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+        Parsers: 100,
+    },
+}
+
+
+async def parsers_given(site: Site, paths: list[str]) -> list[Any]:
+    Parsers.given = []
+    await crawl(Pages, AS_STOCK, addon=False, urls=[site.url(path) for path in paths])
+    return Parsers.given
+
+
+@in_reactor
+async def test_inherited_robot_parser_answers_from_the_look_up() -> None:
+    rules = "user-agent: testbot\ncrawl-delay: 3\ndisallow: /no\n\nuser-agent: other\ndisallow: /yes"
+    with Site({"/robots.txt": rules, "*": b"ok"}) as site:
+        parsers = await parsers_given(site, ["/yes", "/no", "/yes?2"])
+        assert sorted(site.paths()) == ["/robots.txt", "/yes", "/yes?2"]
+        for parser in parsers:
+            assert not parser.allowed(site.url("/yes"), "other")  # an agent that this crawl never had
+            assert parser.crawl_delay("testbot") == 3.0
+
+
+@pytest.mark.parametrize(
+    ("robots", "crawled"),
+    [
+        pytest.param(Reply(404, b"user-agent: *\ndisallow: /"), ["/a", "/b"], id="S2.11-404"),
+        pytest.param(Reply(503, b""), [], id="S2.14-503"),
+    ],
+)
+@in_reactor
+async def test_inherited_robot_parser_knows_what_a_status_means(robots: Reply, crawled: list[str]) -> None:
+    with Site({"/robots.txt": robots, "*": b"ok"}) as site:
+        parsers = await parsers_given(site, ["/a", "/b"])
+        assert sorted(site.paths()) == [*crawled, "/robots.txt"]
+        for parser in parsers:
+            assert parser.allowed(site.url("/c").encode(), b"other") is bool(crawled)
+            assert parser.allowed(site.url("/robots.txt"), "other")
+            assert parser.crawl_delay("other") is None
+
+
+@in_reactor
+async def test_inherited_robot_parser_opens_no_door_where_there_is_no_origin() -> None:
+    crawler = await crawl(Pages, AS_STOCK, addon=False, urls=["http:///x", "data:,hello"])
+    assert set(pages(crawler).crawled) == {"data:,hello"}
+    assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
+
+
+def test_parser_of_an_answer_allows_nothing_to_an_agent_whose_rules_it_lacks() -> None:
+    origin = Origin.of("https://site.local")
+    copy = Copy(Kind.RULES, 200, origin.robots_url, b"", False, "HTTP 200", 0.0, 1.0)
+    decision = Decision(State.RULES, "HTTP 200", False, 1.0, 1.0, copy)
+    answer = Answer(origin, decision, 200, 0.0)
+    answer.learn(RobotsTxt.parse(b"user-agent: a\ncrawl-delay: 2\ndisallow: /x"), [Crawler.of("a")])
+    parser = AnswerRobotParser(answer)
+    assert parser.allowed("https://site.local/y", "a")
+    assert not parser.allowed("https://site.local/x", "a")
+    assert not parser.allowed("https://site.local/y", "b")
+    assert (parser.crawl_delay("a"), parser.crawl_delay("b")) == (2.0, None)

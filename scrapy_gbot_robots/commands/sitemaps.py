@@ -9,6 +9,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
+from ..private_addresses import leads_inside
 from . import FAILED, FINE, FOUND
 from . import who as agents
 from .source import origin_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .visit import Known, Visit
 
 _TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
+_PRIVATE = "not asked: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
 
 HELP = "Say which sitemaps sites list in their robots.txt, and whether these can be had"
 
@@ -63,7 +65,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             known = await visit.known(origin, who.crawler, fresh=options.fresh)
             lines = RobotsTxt.parse(known.body or b"", max_bytes=visit.settings.max_bytes).sitemap_lines
             most = visit.settings.sitemaps_max
-            listed = await visit.together(_listed(line, visit, who.crawler) for line in lines[:most])
+            listed = await visit.together(_listed(line, origin, visit, who.crawler) for line in lines[:most])
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
             (_write_json if options.json else _show)(known, listed, out)
             out.flush()
@@ -74,12 +76,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return during_a_visit(settings, work)
 
 
-async def _listed(line: SitemapLine, visit: Visit, agent: Agent) -> Listed:
+async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: Agent) -> Listed:
     """Ask for a sitemap as a crawl would, redirects included: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")
     asked, statuses = [line.url], ""
     while True:
+        if visit.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
+            return Listed(line.line, line.url, f"{statuses}{_PRIVATE}")
         answer = await visit.answer(Origin.of(asked[-1]), agent)
         if not answer.allowed(asked[-1], agent):
             return Listed(line.line, line.url, f"{statuses}{answer.verdict(asked[-1], agent)}")

@@ -78,7 +78,7 @@ class Rules:
     """The merged rules of the one group that a crawler follows (RFC 9309 2.2.1); immutable.
 
     It holds neither the body nor other groups: what a crawl keeps per origin. `group` is the token whose rules these
-    are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds, reported and never acted on.
+    are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds; Google ignores it.
 
     The first questions are answered by trying the rules, later ones by an index (for `allowed` that of index.py, for
     `verdict` that of deciders.py): most hosts of a crawl are asked a few times only.

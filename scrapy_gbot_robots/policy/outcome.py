@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from ..core.urls import shown
 from .soft404 import says_not_found
 
 _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
@@ -107,5 +108,5 @@ def outcome_of(
 
 def failed(failure: Failure, detail: str = "") -> Unreachable:
     """Say what a fetch that ended in `failure` came to; `detail` is the error's own message, for people."""
-    detail = " ".join(detail[:_DETAIL_CHARS].split())
+    detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
     return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)

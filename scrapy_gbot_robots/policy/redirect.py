@@ -38,6 +38,11 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
     return target
 
 
+def to_private_address(status: int, here: str) -> Unavailable:
+    """Say how the trail ends where the setting GBOT_ROBOTS_REFUSE_PRIVATE keeps it from a private address."""
+    return Unavailable(status, here, f"HTTP {status} to a private address, as 404")
+
+
 def _target(location: bytes | str | None, here: str) -> str | None:
     """Resolve a Location against the URL it came from; None if it is no URL to follow."""
     reference = _text(location or b"").strip()

@@ -35,6 +35,12 @@ _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 _IF_IT_IS_THE_TOKENS = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call({}) end return 0'
 _PROLONG = _IF_IT_IS_THE_TOKENS.format('"PEXPIRE", KEYS[1], ARGV[2]')
 _RELEASE = _IF_IT_IS_THE_TOKENS.format('"DEL", KEYS[1]')
+_TAKE = """
+    if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
+    local left = redis.call("PTTL", KEYS[1])
+    if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
+    return 0
+"""
 
 
 class RedisStorage:
@@ -96,10 +102,13 @@ class RedisStorage:
                     yield key.decode(errors="replace").removeprefix(self._entries)
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease if there is none; the server ends it in time."""
+        """Take the lease if there is none; the server ends it in time.
+
+        One that would not end, or later than one taken now, was not taken by us: it is given an end.
+        """
         token = secrets.token_hex(8)
         with self._asked():
-            taken = self._redis.set(self._leases + origin, token, nx=True, px=_millisecs(secs))
+            taken = self._redis.eval(_TAKE, 1, self._leases + origin, token, _millisecs(secs))
         return token if taken else None
 
     def prolong(self, origin: str, token: str, secs: float) -> None:

@@ -111,3 +111,7 @@ def test_failure_carries_the_errors_own_words_on_one_short_line() -> None:
     outcome = failed(Failure.DNS, "no such\nhost: " + "x" * 10_000)
     assert outcome.why.startswith("the host name does not resolve (no such host: xxx")
     assert len(outcome.why) < 300
+
+
+def test_foreign_error_message_becomes_printable() -> None:
+    assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"

@@ -68,6 +68,16 @@ def test_lease_is_bounded_by_the_server(storage: RedisStorage, client: Any) -> N
     assert 2000 < client.pttl(LEASE) <= 2500
 
 
+@pytest.mark.parametrize("millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")])
+def test_lease_that_none_of_us_took_ends_too(storage: RedisStorage, client: Any, millisecs: int | None) -> None:
+    client.set(LEASE, "forged", px=millisecs)
+    assert storage.lease(ORIGIN, 2.5) is None
+    assert 2000 < client.pttl(LEASE) <= 2500
+    client.pexpire(LEASE, 100)
+    assert storage.lease(ORIGIN, 2.5) is None
+    assert client.pttl(LEASE) <= 100  # another's is not made longer
+
+
 @pytest.mark.parametrize(
     "value",
     [

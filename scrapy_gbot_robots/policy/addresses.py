@@ -1,0 +1,55 @@
+"""Which hosts are private: not part of the public internet, and so nothing that a public site should send a crawl to.
+
+Pure: by what the host's text says; what a name resolves to is for others to find out, and to ask `is_private_address`.
+Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has them; for names RFC
+6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution 2024.07.29.06 (internal).
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from socket import inet_aton
+
+_SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
+_WITH_IPV4_AT_THE_END = (IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))  # RFC 4291 2.5.5.1, RFC 6052 (NAT64)
+
+
+def is_private(host: str) -> bool | None:
+    """Whether `host`, as `Origin.host` has it, is private by its text; None for a name, which may be either.
+
+    An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`, `2130706433`). A
+    name without a dot is private: no such name is public, but one may resolve on the machine or in its domain.
+    """
+    name = host.rstrip(".").lower()
+    try:
+        address = IPv6Address(name.strip("[]")) if name.startswith("[") else IPv4Address(inet_aton(name))
+    except (OSError, ValueError):
+        return True if "." not in name or name.endswith(_SUFFIXES) else None
+    return _is_private(address)
+
+
+def is_private_address(text: str) -> bool:
+    """Whether an IP address, as a resolver gives it, is private.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return _is_private(ip_address(text.partition("%")[0]))
+
+
+def _is_private(address: IPv4Address | IPv6Address) -> bool:
+    """Whether no public host can have `address`: loopback, link-local, shared, reserved, multicast, and so on."""
+    if isinstance(address, IPv6Address):
+        inner = _ipv4_in(address)
+        if inner is not None:
+            return _is_private(inner)
+        if address.is_site_local:
+            return True
+    return not address.is_global or address.is_multicast
+
+
+def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that an IPv6 one stands for."""
+    if any(address in network for network in _WITH_IPV4_AT_THE_END):
+        return IPv4Address(address.packed[-4:])
+    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)

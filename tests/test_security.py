@@ -1,0 +1,316 @@
+"""What an attacker can make of a robots.txt, an answer, a sitemap or the shared storage: what docs/security.md promises.
+
+Promises that other tests hold are named on that page. Here are those that take the whole crawl: nothing forged reaches
+the log, and no value in a shared Redis does more than the page says.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import struct
+import time
+import zlib
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Selector
+
+from scrapy_gbot_robots import Origin, RobotsSitemapSpider
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.sitemap_urls import usable_url
+from scrapy_gbot_robots.storage.codec import VERSION, encode
+
+from .command import project, run_here
+from .crawls import Pages, crawl, in_reactor, pages, stats
+from .redis_server import redis_server
+from .scenarios import raw
+from .sitemap_web import Remembers, Sitemaps, index, urlset, xml
+from .web import Reply, Site, redirect
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from .web import Content
+
+__all__ = ["project"]
+
+# A line end and a forged line, colours, the C1 form of an escape sequence, a change of direction, other line ends, NUL.
+FORGED = "\r\n2026-01-01 00:00:00 [forged] INFO: forged\x1b[31m\x9b31m\u202e\u2028\x0b\x07\x00"
+AS_BYTES = FORGED.encode()
+IN_A_HEADER = FORGED.replace("\r\n", "").encode()
+
+ROBOTS: dict[str, Content] = {
+    "rules": b"user-agent: testbot" + IN_A_HEADER + b"\ndisallow: /no" + IN_A_HEADER[:-1] + b"*\nsitemap: x" + AS_BYTES,
+    "sitemap-lines": b"".join(
+        b"sitemap: %b%b\n" % (start, IN_A_HEADER)
+        for start in (
+            b"http://a",
+            b"http://a\xff.example/",
+            b"gopher://",
+            b"http://[::1",
+            b"\xe2\x80\xae",
+            b"http://%zz",
+        )
+    ),
+    "location": raw(b"HTTP/1.1 302 Found\r\nLocation: /x" + IN_A_HEADER + b"\r\n\r\n"),
+    "location-c1": redirect("/\x9b31m\u0085forged"),
+    "reason-phrase": raw(b"HTTP/1.1 503 Busy" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"),
+    "status-line": raw(b"HTTP/1.1 2x0" + IN_A_HEADER + b"\r\n\r\n"),
+    "protocol": raw(b"HTP" + IN_A_HEADER + b" 200 OK\r\n\r\n"),
+    "header-name": raw(b"HTTP/1.1 200 OK\r\nX" + IN_A_HEADER + b": 1\r\nContent-Length: 0\r\n\r\n"),
+    "content-length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1" + IN_A_HEADER + b"\r\n\r\n"),
+    "content-encoding": raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip" + IN_A_HEADER + b"\r\n\r\nxx"),
+    "content-encoding-blank": raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\x0b\x1f,\x0c gzip\r\n\r\nxx"),
+    "transfer-encoding": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + IN_A_HEADER + b"\r\n\r\nxx"),
+    "chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + IN_A_HEADER + b"\r\n"),
+    "retry-after": raw(b"HTTP/1.1 503 Busy\r\nRetry-After: 9" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"),
+    "cache-control": Reply(200, b"", {"Cache-Control": "max-age=\x1b[31m"}),
+    "soft-404": Reply(500, b"<title>Not found" + AS_BYTES),
+    "too-long": AS_BYTES * 20_000,
+    "crawl-delay": b"user-agent: *\ncrawl-delay: 9" + AS_BYTES,
+}
+PATHS = ["/no" + FORGED, "/\x1b[31m", "/\x9b31m\u202e", "/%0d%0aforged"]
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was logged by us and by spiders, a line each; our summary has several."""
+    ours = [record for record in caplog.records if record.name.split(".")[0] in {"scrapy_gbot_robots", "forger"}]
+    return [line for record in ours for line in record.getMessage().split("\n")]
+
+
+def assert_nothing_forged(lines: list[str]) -> None:
+    assert lines
+    for line in lines:
+        assert line.isprintable(), ascii(line)
+        assert not line.startswith("2026"), line
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+@in_reactor
+async def test_nothing_forged_reaches_the_log(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"*": b"user-agent: *\ndisallow: /x", "/robots.txt": ROBOTS[kind]}) as site, caplog.at_level("DEBUG"):
+        settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01, "DOWNLOAD_TIMEOUT": 5}
+        crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
+        assert_nothing_forged(messages(caplog))
+        for error in pages(crawler).refused.values():
+            assert_nothing_forged([str(error)])
+
+
+class Forger(Remembers, RobotsSitemapSpider):
+    name = "forger"
+
+
+SITEMAP_FILES: dict[str, bytes] = {
+    "urlset": urlset("http://a" + FORGED, "gopher://x\x9b31m", "/\u202e", "http://\x85.example/").replace(b"\x00", b""),
+    "index": index("http://a\x9b31m", "gopher:\u2028", "http://%ff/").replace(b"\x00", b""),
+    "broken": b"<urlset><url><loc>http://a/</loc></u\xe2\x80\xaerl\x1b[31m>" + AS_BYTES,
+    "text": b"http://a" + AS_BYTES,
+}
+
+
+@pytest.mark.parametrize("spider", [Sitemaps, Forger])
+@pytest.mark.parametrize("kind", SITEMAP_FILES)
+@in_reactor
+async def test_nothing_forged_in_a_sitemap_reaches_the_log(
+    kind: str, spider: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/s.xml": xml(SITEMAP_FILES[kind])}) as site, caplog.at_level("DEBUG"):
+        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}\nsitemap: {FORGED}"
+        arguments = {"hosts": site.url()} if spider is Forger else {"start_urls": [site.url()]}
+        await crawl(spider, **arguments)
+        assert "/s.xml" in site.paths()
+        assert_nothing_forged(messages(caplog))
+
+
+@in_reactor
+async def test_nothing_of_a_server_becomes_markup_in_the_report(tmp_path: Path) -> None:
+    markup = b"<img src=x onerror=alert(1)><script>alert(1)</script>"
+    with Site({"/robots.txt": raw(b"HTTP/1.1 " + markup + b"\r\n\r\n")}) as ill, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /&lt;i&gt;'"
+        report = tmp_path / "report.html"
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[ill.url("/a"), site.url("/&lt;i&gt;'b")])
+    document = Selector(text=report.read_text(encoding="utf-8"))
+    assert document.xpath("//td[contains(., 'onerror=alert(1)')]")
+    assert document.xpath("//td[contains(., '/&lt;i&gt;')]")
+    assert not document.xpath("//img | //i[not(@class)]")
+    assert len(document.xpath("//script")) == 1
+
+
+HOSTILE_TEXT = st.text(
+    st.one_of(st.sampled_from(list("\x00\r\n\x1b\x85\x9b\u202e\u2028\ud800@[]:%/.xa0ß")), st.characters()), max_size=20
+)
+
+
+@given(HOSTILE_TEXT, HOSTILE_TEXT)
+def test_no_refusal_of_a_url_repeats_what_cannot_be_printed(host: str, path: str) -> None:
+    url = f"http://{host}/{path}"
+    assert _refusal(Origin.of, url).isprintable()
+    assert _refusal(lambda url: usable_url(url, frozenset({"http"})), url).isprintable()
+
+
+def _refusal(ask: Callable[[str], object], url: str) -> str:
+    try:
+        ask(url)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+# The shared Redis
+
+
+@pytest.fixture(scope="module")
+def redis_url() -> Iterator[str]:
+    pytest.importorskip("redis", reason="the extra redis is not installed")
+    with redis_server() as server:
+        yield server.url
+
+
+def sealed_bomb() -> bytes:
+    """A valid head and checksum over what inflates to a hundred megabytes."""
+    packer = zlib.compressobj(9)
+    bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(100)) + packer.flush()
+    summed = struct.pack(">L", 500_000) + bomb
+    return VERSION + struct.pack(">BL", 1, zlib.crc32(summed)) + summed
+
+
+def copied(fetched_at: float, fresh_until: float, **facts: Any) -> bytes:
+    all_facts = {"kind": Kind.RULES, "status": 200, "url": "http://evil.example/robots.txt", "body": b"", **facts}
+    return encode(Entry(Copy(cut=False, why="HTTP 200", fetched_at=fetched_at, fresh_until=fresh_until, **all_facts)))
+
+
+NOW, YEAR_9999, FIRST = time.time(), 253_370_764_800.0, -1e308
+ALLOW_ALL = b""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"\x00garbage\xff", id="garbage"),
+        pytest.param(b"x" * 5_000_000, id="huge"),
+        pytest.param(sealed_bomb(), id="decompression-bomb"),
+        pytest.param(copied(YEAR_9999, YEAR_9999 + 1), id="fetched-in-the-year-9999"),
+        pytest.param(copied(NOW - 2 * 86_400, YEAR_9999), id="fresh-until-the-year-9999"),
+        pytest.param(copied(FIRST, YEAR_9999), id="fetched-before-all-time"),
+        pytest.param(copied(math.nextafter(math.inf, 0), math.nextafter(math.inf, 0)), id="largest-times"),
+        pytest.param(encode(Entry(None, Outage(NOW, 2**32 - 1, 503, "x", NOW - 1))), id="most-failures"),
+        pytest.param(encode(Entry(None, Outage(NOW - 9, 1, 503, FORGED, YEAR_9999))), id="not-to-be-asked-before-9999"),
+    ],
+)
+@in_reactor
+async def test_poisoned_entry_is_a_miss_and_the_site_is_asked(
+    redis_url: str, value: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    import redis
+
+    with (
+        closing(redis.Redis.from_url(redis_url)) as client,
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site,
+    ):
+        site.pages["*"] = b"ok"
+        key = f"gbot_robots:entry:{Origin.of(site.url())}"
+        client.set(key, value)
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
+        assert set(pages(crawler).crawled) == {site.url("/yes")}
+        assert "gbot_robots/storage/errors" not in stats(crawler)
+        assert client.get(key) != value
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+@in_reactor
+async def test_forged_entry_rules_for_no_longer_than_a_day(redis_url: str) -> None:
+    import redis
+
+    with (
+        closing(redis.Redis.from_url(redis_url)) as client,
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site,
+    ):
+        site.pages["*"] = b"ok"
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        for age, crawled in ((86_000, {site.url("/no")}), (86_500, set[str]())):
+            forged = copied(time.time() - age, YEAR_9999, body=ALLOW_ALL)
+            client.set(f"gbot_robots:entry:{Origin.of(site.url())}", forged)
+            crawler = await crawl(Pages, settings, urls=[site.url("/no")])
+            assert set(pages(crawler).crawled) == crawled
+
+
+@in_reactor
+async def test_forged_reason_is_printable_in_log_error_and_summary(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import redis
+
+    with closing(redis.Redis.from_url(redis_url)) as client, Site({}) as site, caplog.at_level("DEBUG"):
+        forged = encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 60)))
+        client.set(f"gbot_robots:entry:{Origin.of(site.url())}", forged)
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        crawler = await crawl(Pages, settings, urls=[site.url("/a"), site.url("/robots.txt")])
+        assert len(pages(crawler).refused) == 2
+        for error in pages(crawler).refused.values():
+            assert "forged" in str(error)
+            assert_nothing_forged([str(error)])
+        assert any("forged" in line for line in messages(caplog))
+        assert_nothing_forged(messages(caplog))
+
+
+@in_reactor
+async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import redis
+
+    from scrapy_gbot_robots import store
+
+    monkeypatch.setattr(store, "LEASE_SECS", 0.3)
+    with closing(redis.Redis.from_url(redis_url)) as client, Site({"*": b"ok", "/robots.txt": b""}) as site:
+        client.set(f"gbot_robots:lease:{Origin.of(site.url())}", "forged")
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        crawler = await crawl(Pages, settings, urls=[site.url("/a")])
+        assert set(pages(crawler).crawled) == {site.url("/a")}
+
+
+@in_reactor
+async def test_server_that_is_no_redis_forges_no_log_lines(caplog: pytest.LogCaptureFixture) -> None:
+    def evil(connection: socket.socket) -> None:
+        connection.sendall(b"-ERR " + IN_A_HEADER + b"\r\n" * 20)
+
+    class Redis(Site):
+        def _serve(self, connection: socket.socket) -> None:
+            connection.recv(65536)
+            evil(connection)
+
+    with Redis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": f"redis://127.0.0.1:{server.port}"}
+        crawler = await crawl(Pages, settings, urls=[site.url("/a")])
+        assert set(pages(crawler).crawled) == {site.url("/a")}
+        assert stats(crawler)["gbot_robots/storage/errors"]
+        assert any("forged" in line for line in messages(caplog))
+        assert_nothing_forged(messages(caplog))
+
+
+def test_command_shows_a_poisoned_storage_in_printable_text(redis_url: str, project: Path) -> None:
+    import redis
+
+    settings = ["-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={redis_url}"]
+    with closing(redis.Redis.from_url(redis_url)) as client:
+        client.flushall()
+        client.set(b"gbot_robots:entry:http://evil.example" + AS_BYTES, copied(NOW, NOW))
+        client.set(b"gbot_robots:entry:http://b.example", encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))))
+        client.set(b"gbot_robots:entry:http://c.example", copied(NOW, NOW, url=FORGED, body=AS_BYTES))
+        outs = [
+            run_here("cache", "list", *settings, cwd=project),
+            run_here("cache", "list", "--json", *settings, cwd=project),
+        ]
+        outs += [run_here("cache", "show", f"http://{name}.example", *settings, cwd=project) for name in "bc"]
+    for ended in outs:
+        assert "forged" in ended.out
+        for line in (ended.out + ended.err).split("\n"):
+            assert line.isprintable(), ascii(line)
+            assert not line.startswith("2026"), line
