@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from .ftp import RobotsFtpHandler
@@ -45,6 +46,8 @@ class Addon:
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
+        if _is_for_the_shell(settings):  # who sits at a prompt is told at once
+            settings.set("GBOT_ROBOTS_UNREACHABLE_WAIT_SECS", 0, "addon")
         for name, component, position in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, position)
         if not settings.getbool("ROBOTSTXT_OBEY"):
@@ -78,3 +81,8 @@ class Addon:
         if handlers.get("ftp") and load_object(handlers["ftp"]) is FTPDownloadHandler:
             replaced = {**settings.getdict("DOWNLOAD_HANDLERS"), "ftp": RobotsFtpHandler}
             settings.set("DOWNLOAD_HANDLERS", replaced, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
+
+
+def _is_for_the_shell(settings: BaseSettings) -> bool:
+    """Whether the settings are those of `scrapy shell`, which alone of Scrapy's commands comes with a dupefilter."""
+    return settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]

@@ -29,6 +29,7 @@ from .policy import headers
 from .policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from .policy.redirect import REDIRECTS, next_hop, to_private_address
 from .private_addresses import leads_inside
+from .rendered import as_served
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -123,6 +124,7 @@ class Fetcher:
         self._crawler = crawler
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
+        crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._bytes_received, signals.bytes_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -220,6 +222,13 @@ class Fetcher:
             own.meta.pop(_EXCHANGE, None)  # so that nothing keeps the body alive
         return exchange.response or response
 
+    def _reached_downloader(self, request: Request) -> None:
+        """Take out what kept middlewares from filling in headers: not every download handler leaves out empty ones."""
+        if _exchange(request):
+            for name in _NEVER_SENT:
+                if not request.headers.getlist(name):
+                    request.headers.pop(name, None)
+
     def _headers_received(self, request: Request) -> None:
         if exchange := _exchange(request):
             exchange.headers_at = time.monotonic()
@@ -248,8 +257,9 @@ class Fetcher:
         may_be_empty = "partial" not in response.flags  # else it ended with the connection: maybe before it began
         broken = ""
         try:
+            served = as_served(response.body, response.flags)
             limit, coding = self._settings.max_bytes, exchange.content_encoding
-            body, cut = decoded(response.body, coding, limit, whole=whole, may_be_empty=may_be_empty)
+            body, cut = decoded(served, coding, limit, whole=whole, may_be_empty=may_be_empty)
         except DecodeError as error:
             body, cut, broken = b"", False, str(error)
         outcome = outcome_of(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .crawls import DOWNLOAD_HANDLERS, QUIET, download_with
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -17,6 +19,21 @@ settings.register_profile("long", settings.get_profile("patient"), max_examples=
 settings.load_profile("patient")
 
 MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--download-handler",
+        choices=[*DOWNLOAD_HANDLERS],
+        default="http11",
+        help="what crawls of this run download with",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    download_with(config.getoption("--download-handler"))
+    if config.getoption("--reactor") != "asyncio":
+        QUIET["TWISTED_REACTOR"] = None  # whatever is installed, and not the one that Scrapy would have
 
 
 @pytest.fixture(autouse=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import pytest
 import pytest_twisted
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerRunner
-from scrapy.utils.defer import deferred_from_coro
-from twisted.internet.defer import Deferred, maybeDeferred
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, Deferred, gatherResults, maybeDeferred
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
 _P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 ADDON: dict[str, Any] = {
     "ADDONS": {"scrapy_gbot_robots.Addon": 500},
@@ -27,16 +31,30 @@ ADDON: dict[str, Any] = {
 }
 QUIET: dict[str, Any] = {
     "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
     "RETRY_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
     "USER_AGENT": "testbot (+https://example.com)",
 }
 
+# What Scrapy can download http and https with; which of them tests use is for `--download-handler` to say.
+_HANDLERS = "scrapy.core.downloader.handlers"
+DOWNLOAD_HANDLERS = {
+    "http11": f"{_HANDLERS}.http11.HTTP11DownloadHandler",
+    "aiohttp": f"{_HANDLERS}._aiohttp.AiohttpDownloadHandler",
+    "httpx": f"{_HANDLERS}._httpx.HttpxDownloadHandler",
+}
+
+
+def download_with(handler: str) -> None:
+    """Let all crawls of this run download with the one of `DOWNLOAD_HANDLERS` that is called `handler`."""
+    QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[handler])
+
 
 def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
-    """Let a test be a coroutine that awaits crawls."""
-    run: Callable[_P, None] = pytest_twisted.ensureDeferred(test)
+    """Let a test be a coroutine that awaits crawls; `pytest -m crawl` runs these."""
+    run: Callable[_P, None] = pytest.mark.crawl(pytest_twisted.ensureDeferred(test))
     return run
 
 
@@ -48,6 +66,22 @@ def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable
         await deferred_from_coro(test(*args, **kwargs))
 
     return in_reactor(run)
+
+
+def under_way(work: Coroutine[Any, Any, _T]) -> Deferred[_T]:
+    """Let `work` run beside what goes on, under whatever reactor; it can be cancelled."""
+
+    def forget(failure: Failure) -> None:
+        failure.trap(CancelledError, asyncio.CancelledError)  # type: ignore[no-untyped-call]
+
+    running: Deferred[_T] = deferred_from_coro(work)
+    running.addErrback(forget)
+    return running
+
+
+async def together(*works: Deferred[_T]) -> list[_T]:
+    """What all of `works` come to."""
+    return await maybe_deferred_to_future(gatherResults(works))
 
 
 class Pages(Spider):
@@ -88,6 +122,12 @@ def crawl(
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
     assert crawler.stats is not None
     return {name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)}
+
+
+def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the plugin itself warned of."""
+    of_ours = (record for record in caplog.records if record.name.startswith("scrapy_gbot_robots."))
+    return [record.getMessage() for record in of_ours if record.levelno == logging.WARNING]
 
 
 def pages(crawler: Crawler) -> Pages:

@@ -83,7 +83,7 @@ def begin_as_others(order: dict[str, Any]) -> None:
     """Begin anew without root's right to ignore permissions, which ends with the program that has it."""
     pr_capbset_drop, cap_dac_override = 24, 1
     ctypes.CDLL(None).prctl(pr_capbset_drop, cap_dac_override)
-    os.execv(sys.executable, [sys.executable, "-m", "tests.fleet", json.dumps(order)])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-m", "tests.fleet", json.dumps(order)])
 
 
 def main(order: dict[str, Any]) -> None:

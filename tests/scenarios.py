@@ -6,6 +6,7 @@ outcomes: everything is crawled (full allow), nothing is (full disallow), or /fr
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import ssl
 import struct
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import brotli
 
-from .crawls import Pages, crawl, pages
+from .crawls import DOWNLOAD_HANDLERS, Pages, crawl, download_with, pages
 from .web import Content, Reply, Site, redirect
 
 if TYPE_CHECKING:
@@ -241,10 +242,15 @@ async def run(scenario: Scenario, *, addon: bool = True, **settings: Any) -> tup
 
 
 def main() -> None:
+    handlers = argparse.ArgumentParser(prog="python -m tests.scenarios", description=(__doc__ or "").partition(":")[0])
+    handlers.add_argument("--download-handler", choices=[*DOWNLOAD_HANDLERS], default="http11")
+    download_with(handlers.parse_args().download_handler)
+
     from twisted.internet import asyncioreactor
 
     asyncioreactor.install()  # type: ignore[no-untyped-call]
-    from twisted.internet.task import react
+    from twisted.internet.defer import Deferred
+    from twisted.internet.task import deferLater, react
 
     async def table() -> None:
         print(f"{'server':36} {'expected':14} {'Scrapy alone':16} here")
@@ -257,9 +263,8 @@ def main() -> None:
             print(f"{scenario.id:36} {scenario.expected:14} {stock:16} {got}{mark}", flush=True)
         print(f"{len(SCENARIOS)} servers, {wrong} wrong")
 
-    from twisted.internet.defer import Deferred
-
-    react(lambda _: Deferred.fromCoroutine(table()))
+    # not before the reactor runs: aiohttp's handler asks for the running event loop
+    react(lambda reactor: deferLater(reactor, 0, lambda: Deferred.fromCoroutine(table())))
 
 
 if __name__ == "__main__":

@@ -1,36 +1,106 @@
-"""The documentation: sessions run as printed, settings are all there, links lead somewhere."""
+"""The documentation, as its readers use it: what it shows is run, page by page and block by block, by the block's kind.
+
+| block      | what is done with it                                                                                    |
+|------------|---------------------------------------------------------------------------------------------------------|
+| `pycon`    | a doctest                                                                                               |
+| `python`   | imported as a module of its own; then each spider in it crawls, each middleware is crawled with, and the |
+|            | settings in it are crawled with                                                                         |
+| `sh`       | run in an empty directory that has the page's files, by `documented_shell`                              |
+| `console`  | what `scrapy robots` prints: docs/command.md alone has these, for test_command_docs.py                  |
+| `text`     | not run                                                                                                 |
+
+There is no other kind, and a page that is added is found without being listed.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
+import importlib.util
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from scrapy import Spider
 
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.settings import GbotSettings
 
+from .crawls import Pages, crawl, in_reactor, pages, stats
+from .documented_shell import run_block
+from .redis_server import redis_server
+from .test_neighbours import zyte_api
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
 HOME = Path(__file__).parent.parent
-PAGES = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md"))]
+PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])
+KINDS = {"console", "pycon", "python", "sh", "text"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+class Block(NamedTuple):
+    """A fenced block, and where it begins."""
+
+    page: Path
+    line: int
+    kind: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.page.stem}:{self.line}"
+
+
+def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if kind in (None, found[1]):
+            yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+
+
+def all_blocks(kind: str) -> pytest.MarkDecorator:
+    found = [block for page in PAGES for block in blocks(page, kind)]
+    return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(HOME)) for page in PAGES])
+
+
+@every_page
+def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * len(list(blocks(page)))
+    assert {block.kind for block in blocks(page)} <= KINDS
+    assert page.name == "command.md" or not list(blocks(page, "console"))
+
+
+@every_page
 def test_sessions_run_as_printed(page: Path) -> None:
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_that_exist(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+@every_page
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in headings}, heading
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_snippets_are_python(page: Path) -> None:
-    for snippet in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        assert ast.parse(snippet).body
+def test_every_page_is_listed() -> None:
+    listed = re.findall(
+        r"^\| \[.*?\]\(([\w./]+)\)", (HOME / "docs/README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 
 
 def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
@@ -47,3 +117,106 @@ def test_every_setting_is_documented() -> None:
     page = (HOME / "docs/settings.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `GBOT_ROBOTS_([A-Z_0-9]+)`", page, re.MULTILINE)
     assert {name.lower() for name in documented} == {field.name for field in fields(GbotSettings)}
+
+
+# Python
+
+
+def imported(block: Block, directory: Path) -> ModuleType:
+    """The block as a module in a file of its own: of what stands in it, nothing is missing."""
+    assert ast.parse(block.text).body
+    file = directory / f"documented_{block.page.stem}_{block.line}.py"
+    file.write_text(block.text)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def classes(module: ModuleType, base: type) -> list[type]:
+    found = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, base)]
+    return [cls for cls in found if cls.__module__ == module.__name__]
+
+
+@contextlib.contextmanager
+def surroundings(block: Block) -> Iterator[dict[str, Any]]:
+    """Settings that lead to a server on loopback for each service that the block names."""
+    with contextlib.ExitStack() as stack:
+        settings: dict[str, Any] = {}
+        if "redis" in block.text:
+            settings["REDIS_URL"] = stack.enter_context(redis_server()).url
+        if "zyte_api" in block.text:
+            settings |= {"ZYTE_API_URL": stack.enter_context(zyte_api())[0], "ZYTE_API_KEY": "none"}
+        yield settings
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A site with a page that may be crawled, one that may not, and a sitemap of both."""
+    with Site({"*": Reply(200, b"<html></html>", {"Content-Type": "text/html"})}) as site:
+        locs = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/yes", "/no"))
+        site.pages["/robots.txt"] = f"user-agent: *\ndisallow: /no\nsitemap: {site.url('/s.xml')}"
+        site.pages["/s.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+        yield site
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
+)  # scrapy-redis
+@pytest.mark.filterwarnings("ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning")
+@all_blocks("python")
+@in_reactor
+async def test_python_does_what_it_is_shown_for(
+    block: Block, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = imported(block, tmp_path)
+    settings = {name: value for name, value in vars(module).items() if name.isupper()}
+    urls = [site.url("/yes"), site.url("/no")]
+    with surroundings(block) as overlay:
+        for cls in classes(module, Spider):
+            await _crawl_with_spider(cls, site, overlay)
+        for cls in classes(module, GbotRobotsTxtMiddleware):
+            crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {cls: 100}}, urls=urls)
+            assert set(pages(crawler).refused) == {site.url("/no")}
+        if settings:
+            crawler = await crawl(Pages, {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}, addon=False, urls=urls)
+            assert set(pages(crawler).crawled) == {site.url("/yes")}
+            assert set(pages(crawler).refused) == {site.url("/no")}
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, Any]) -> None:
+    """Crawl `site` with a spider of the documentation; where it begins is put into it in each way there is."""
+    start = {"allowed_domains": ["127.0.0.1"], "hosts": site.url(), "start_urls": [site.url("/yes"), site.url("/no")]}
+    key = getattr(cls, "redis_key", None)
+    if key:
+        import redis
+
+        with redis.Redis.from_url(overlay["REDIS_URL"]) as client:
+            client.rpush(key, json.dumps({"url": site.url("/yes")}))
+        overlay = {**overlay, "CLOSESPIDER_TIMEOUT": 3}  # it would wait for more for ever
+    crawler = await crawl(type(cls.__name__, (cls,), start), overlay)
+    assert "spider_exceptions/count" not in stats(crawler)
+    assert "/yes" in site.paths()
+    assert "/no" not in site.paths()
+
+
+# Shell
+
+
+@all_blocks("sh")
+def test_commands_run(block: Block, tmp_path: Path) -> None:
+    files = {name: other.text for other in blocks(block.page, "python") if (name := _file_name(other))}
+    with surroundings(block) as settings:
+        ended = run_block(block.text, tmp_path, files, settings)
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def _file_name(block: Block) -> str | None:
+    """The name of the file that a block is, by the comment that it begins with."""
+    named = re.match(r"# (\w+\.py)\n", block.text)
+    return named[1] if named else None

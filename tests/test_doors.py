@@ -22,7 +22,7 @@ ROOMS = {
 }
 # The Scrapy side, from the ground up: a module, or all of a package, imports only what stands before it.
 ORDER = [
-    "settings", "signals", "exceptions", "meta", "concurrency", "crawl_delay", "decode", "ftp_client", "ftp", "private_addresses", "tally", "user_agent", "holds", "fetch",
+    "settings", "signals", "exceptions", "meta", "concurrency", "crawl_delay", "decode", "ftp_client", "ftp", "private_addresses", "rendered", "tally", "user_agent", "holds", "fetch",
     "store", "answer", "robotparser", "lookup", "sitemap_ampersands", "sitemap_xml", "sitemap_formats",
     "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed", "sitemaps", "report", "sitemap_middleware",
     "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders", "commands", "__main__",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 import threading
@@ -22,7 +21,7 @@ from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from scrapy_gbot_robots.store import Store
 
-from .crawls import Pages, crawl, in_reactor, pages, stats
+from .crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
 from .web import Reply, Site
 
 if TYPE_CHECKING:
@@ -324,12 +323,12 @@ async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other()
 
         async def script(visitor: Visitor) -> None:
             urls = [site.url(path) for path in ("/first", "/second", "/no", "/third")]
-            waiting = [asyncio.ensure_future(visitor.may(url)) for url in urls]
+            waiting = [under_way(visitor.may(url)) for url in urls]
             await until(lambda: fetches(site) == 1)
             waiting[0].cancel()
             await pause(0.1)
             gate.open()
-            assert await asyncio.gather(*waiting[1:]) == [True, False, True]
+            assert await together(*waiting[1:]) == [True, False, True]
             assert fetches(site) == 1
             assert "/first" not in site.paths()
 
@@ -342,7 +341,7 @@ async def test_when_all_who_wait_are_cancelled_the_answer_still_comes() -> None:
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
-            waiting = asyncio.ensure_future(visitor.may(site.url("/")))
+            waiting = under_way(visitor.may(site.url("/")))
             await until(lambda: fetches(site) == 1)
             waiting.cancel()
             await pause(0.1)
@@ -361,8 +360,8 @@ async def test_agents_in_any_number_share_one_body() -> None:
         async def script(visitor: Visitor) -> None:
             for _ in range(2):
                 asked = [(number, f"/{own}.", number == own) for number in range(26) for own in (number, 99)]
-                answers = await asyncio.gather(
-                    *(visitor.may(site.url(path), f"bot{chr(97 + number)}/1.0") for number, path, _ in asked)
+                answers = await together(
+                    *(under_way(visitor.may(site.url(path), f"bot{chr(97 + number)}/1.0")) for number, path, _ in asked)
                 )
                 assert answers == [not refused for _, _, refused in asked]
             assert fetches(site) == 1
@@ -410,7 +409,7 @@ async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
             await until(lambda: fetches(site) == 1)
             with closing(sqlite3.connect(path)) as database:
                 assert database.execute("SELECT origin FROM leases").fetchall() == [(site.url(""),)]
-            asyncio.ensure_future(visitor.crawler.engine.close_spider_async(reason="enough"))  # noqa: RUF006
+            under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
 
         began = time.monotonic()
         crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
@@ -493,7 +492,7 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 
         async def script(visitor: Visitor) -> None:
             began = time.monotonic()
-            assert await asyncio.gather(*(visitor.may(site.url("/")) for site in (a, b))) == [False, False]
+            assert await together(*(under_way(visitor.may(site.url("/"))) for site in (a, b))) == [False, False]
             assert 1.2 < time.monotonic() - began < 30
 
         await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)

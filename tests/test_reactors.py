@@ -23,7 +23,7 @@ class Everything(Spider):
     custom_settings = {
         "ADDONS": {"scrapy_gbot_robots.Addon": 500},
         "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
         "GBOT_ROBOTS_TIMEOUT_SECS": 5,
         "GBOT_ROBOTS_CRAWL_DELAY": True,
         "GBOT_ROBOTS_REFUSE_PRIVATE": True,
@@ -46,6 +46,7 @@ MODES = {
 }
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("mode", MODES)
 def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
     if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):

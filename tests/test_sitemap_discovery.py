@@ -20,7 +20,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
 
-from .crawls import crawl, in_reactor, stats
+from .crawls import crawl, in_reactor, own_warnings, stats
 from .redis_server import redis_server
 from .sitemap_web import Links, Remembers, Sitemaps, Web, index, urlset, xml
 from .web import Reply, Site, redirect
@@ -511,8 +511,7 @@ async def test_spider_with_domains_only_starts_from_their_robots_txt_files() -> 
 @in_reactor
 async def test_spider_with_nothing_to_start_from_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
     await crawl(Sitemaps, start_urls=["nonsense"])
-    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert warnings == [
+    assert own_warnings(caplog) == [
         "sitemaps cannot start from nonsense: no absolute URL with a host: nonsense",
         "sitemaps has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
     ]

@@ -113,7 +113,7 @@ async def test_probe_does_not_wait_for_a_server_that_does_not_answer() -> None:
     "request_",
     [
         pytest.param({"meta": {"dont_obey_robotstxt": True}}, id="dont_obey_robotstxt"),
-        pytest.param({"method": "HEAD"}, id="not-GET"),
+        pytest.param({"method": "POST"}, id="not-GET"),
     ],
 )
 @in_reactor

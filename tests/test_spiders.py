@@ -24,7 +24,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_gbot_robots import RobotsSitemapSpider, sitemap_reader
 from scrapy_gbot_robots.meta import LISTED
 
-from .crawls import crawl, in_reactor, stats
+from .crawls import crawl, in_reactor, own_warnings, stats
 from .scenarios import tls_context
 from .sitemap_web import Remembers, Web, index, urlset, xml
 from .test_sitemap_discovery import parsed, sitemap_stats
@@ -427,7 +427,7 @@ async def test_sitemap_with_more_than_it_may_have_is_counted_and_used_as_far_as_
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url("/0"), site.url("/1")}
     assert sitemap_stats(crawler)["over_limit"] == 1
-    [warning] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    [warning] = own_warnings(caplog)
     assert warning.startswith(
         f"{site.url('/s.xml')} has more than the 50000 entries or 52428800 bytes that a sitemap may"
     )

@@ -1,0 +1,71 @@
+"""The support matrix, as a program: `nox` runs all of it, `nox -l` lists it, `nox -s 'crawls(oldest)'` runs one.
+
+Each session has a virtual environment of its own. `suite` is every test, on each Python, with the oldest and the newest
+Scrapy; `crawls` is what runs a Scrapy engine (`pytest -m crawl`), in each way in which Scrapy can run and with each
+Scrapy in between. A Python that is not at hand is skipped, and that is said.
+"""
+
+from __future__ import annotations
+
+import shutil
+from configparser import ConfigParser
+from pathlib import Path
+
+import nox
+
+HOME = Path(__file__).parent
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+SIDE_BY_SIDE = ["-n", "4", "--dist", "worksteal"]  # crawls mostly wait
+
+_config = ConfigParser()
+_config.read(HOME / "setup.cfg")
+_WANTED = _config["options"]["install_requires"].split("\n")[1]  # scrapy >= 2.14
+OLDEST, NEWEST = _WANTED.replace(">=", "=="), "scrapy"
+
+SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]
+
+HTTPX = ["httpx", "httpx2"]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
+
+# what is installed besides the plugin, and what pytest is told; the asyncio reactor is the default
+CRAWLS = [
+    nox.param([OLDEST], [], id="oldest"),
+    *[nox.param([f"scrapy=={minor}.*", *HTTPX], [], id=minor) for minor in ("2.15", "2.16", "2.17", "2.18")],
+    nox.param([OLDEST], ["--reactor=default"], id="oldest, another reactor"),
+    nox.param([NEWEST], ["--reactor=default"], id="newest, another reactor"),
+    nox.param([NEWEST], ["--download-handler=aiohttp"], id="newest, aiohttp"),
+    nox.param([NEWEST, *HTTPX], ["--download-handler=httpx"], id="newest, httpx"),
+]
+
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_venv = "yes"
+
+
+def _install(session: nox.Session, *requirements: str) -> None:
+    session.install("-q", "-e", ".[test]", *requirements)
+    session.run("scrapy", "version", "--verbose")
+
+
+@nox.session(python=PYTHONS)
+@nox.parametrize("scrapy", SCRAPYS)
+def suite(session: nox.Session, scrapy: str) -> None:
+    """Every test."""
+    _install(session, scrapy)
+    session.run("pytest", "-q", *SIDE_BY_SIDE, *session.posargs)
+
+
+@nox.session
+@nox.parametrize(("requirements", "way"), CRAWLS)
+def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> None:
+    """What runs a Scrapy engine; without a reactor, tests/test_reactors.py does in each session."""
+    _install(session, *requirements)
+    session.run("pytest", "-q", *SIDE_BY_SIDE, "-m", "crawl", *way, *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build what is uploaded, and check it."""
+    session.install("-q", "build", "twine")
+    shutil.rmtree(session.create_tmp())
+    built = Path(session.create_tmp())
+    session.run("python", "-m", "build", "--outdir", str(built))
+    session.run("twine", "check", "--strict", *map(str, built.iterdir()))

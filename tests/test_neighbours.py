@@ -1,0 +1,281 @@
+"""Other Scrapy plugins, and Scrapy's own commands: none breaks, and each does what its user expects.
+
+scrapy-redis has a file of its own. Where a plugin needs a service that is elsewhere, a server on loopback stands for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+
+from scrapy_gbot_robots.rendered import as_served
+
+from .command import project, run
+from .crawls import Pages, crawl, in_reactor, pages, stats
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["project"]
+
+ADDON = {"scrapy_gbot_robots.Addon": 500}
+RULES = "user-agent: *\ndisallow: /no\n"
+SCRAPY = [sys.executable, "-m", "scrapy"]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    page = Reply(200, b"<html><title>Yes</title></html>", {"Content-Type": "text/html"})
+    with Site({"/robots.txt": RULES, "*": page}) as site:
+        yield site
+
+
+@pytest.fixture
+def needs_asyncio(pytestconfig: pytest.Config) -> None:
+    """What both download handlers ask for."""
+    if pytestconfig.getoption("--reactor") != "asyncio":
+        pytest.skip("needs the asyncio reactor")
+
+
+# scrapy-playwright: requests with `playwright` in their meta go through a browser
+
+CHROMIUM = shutil.which("chromium")
+_OFFLINE = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+_OFFLINE += "--disable-component-update --disable-sync".split()
+
+
+def with_a_browser(**settings: Any) -> dict[str, Any]:
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    launch = {"executable_path": CHROMIUM, "args": _OFFLINE}
+    return {
+        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
+        "PLAYWRIGHT_LAUNCH_OPTIONS": launch,
+        **settings,
+    }
+
+
+@pytest.mark.usefixtures("needs_asyncio")
+@pytest.mark.parametrize(
+    ("meta_keys", "rendered"),
+    [pytest.param([], 1, id="plain-http"), pytest.param(["playwright"], 2, id="through-the-browser")],
+)
+@in_reactor
+async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
+    meta_keys: list[str], rendered: int, site: Site
+) -> None:
+    pytest.importorskip("scrapy_playwright", reason="scrapy-playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    urls = [Request(site.url(path), meta={"playwright": True}) for path in ("/yes", "/no")]
+    crawler = await crawl(Pages, with_a_browser(GBOT_ROBOTS_META_KEYS=meta_keys), urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/yes")}
+    assert set(pages(crawler).refused) == {site.url("/no")}
+    assert stats(crawler)["playwright/request_count/navigation"] == rendered
+    assert [path for path in site.paths() if path != "/favicon.ico"] == ["/robots.txt", "/yes"]
+    for header in ("authorization", "cookie", "if-match", "if-none-match", "range", "referer"):
+        assert header not in site.asked[0].headers
+
+
+HEAD = b'<html><head><meta name="color-scheme" content="light dark"></head><body><pre style="white-space: pre-wrap;">'
+TAIL = b"</pre></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("body", "flags", "expected"),
+    [
+        pytest.param(HEAD + b"a: &amp;copy &lt;b&gt;" + TAIL, ["playwright"], b"a: &copy <b>", id="unescaped"),
+        pytest.param(HEAD + "ü\n".encode() + b"\xff" + TAIL, ["playwright"], "ü\n".encode() + b"\xff", id="any-bytes"),
+        pytest.param(HEAD + TAIL, ["playwright"], b"", id="empty"),
+        pytest.param(HEAD + b"a" + TAIL, [], HEAD + b"a" + TAIL, id="served-like-that"),
+        pytest.param(b"<html>a", ["playwright"], b"<html>a", id="page"),
+        pytest.param(HEAD + b"<b>a</b>" + TAIL, ["playwright"], HEAD + b"<b>a</b>" + TAIL, id="page-with-pre"),
+        pytest.param(b"a: b", ["playwright"], b"a: b", id="text"),
+    ],
+)
+def test_text_file_that_a_browser_shows_is_read_as_served(body: bytes, flags: list[str], expected: bytes) -> None:
+    assert as_served(body, flags) == expected
+
+
+# scrapy-zyte-api: in transparent mode every request goes through an API
+
+
+@contextmanager
+def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A stand-in for the API: its URL, and what it is asked. Hosts that begin with "ill" have no robots.txt to give."""
+    asked: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append(wanted)
+            is_robots_txt = wanted["url"].endswith("/robots.txt")
+            answer = {
+                "url": wanted["url"],
+                "statusCode": 404 if "://none" in wanted["url"] and is_robots_txt else 200,
+                "httpResponseBody": base64.b64encode(RULES.encode() if is_robots_txt else b"page").decode(),
+                "httpResponseHeaders": [
+                    {"name": "content-type", "value": "text/plain"},
+                    {"name": "content-encoding", "value": "gzip"},  # which the API has decoded
+                ],
+            }
+            ill = "://ill" in wanted["url"]
+            body = json.dumps({"type": "/download/internal-error", "status": 500} if ill else answer).encode()
+            self.send_response(500 if ill else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing to standard error."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.usefixtures("needs_asyncio")
+@in_reactor
+async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
+    pytest.importorskip("scrapy_zyte_api", reason="scrapy-zyte-api is not installed")
+    urls = ["http://a.example/yes", "http://a.example/no", "http://none.example/no", "http://ill.example/yes"]
+    with zyte_api() as (url, asked):
+        settings = {
+            "ADDONS": {**ADDON, "scrapy_zyte_api.Addon": 500},
+            "DOWNLOAD_HANDLERS": {},
+            "ZYTE_API_KEY": "none",
+            "ZYTE_API_URL": url,
+            "GBOT_ROBOTS_TIMEOUT_SECS": 2,
+        }
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == {"http://a.example/yes", "http://none.example/no"}
+    assert set(pages(crawler).refused) == {"http://a.example/no", "http://ill.example/yes"}
+    robots = [wanted for wanted in asked if wanted["url"] == "http://a.example/robots.txt"]
+    assert len(robots) == 1
+    assert robots[0]["httpResponseBody"] is True
+    assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {"Accept-Encoding", "User-Agent"}
+
+
+# spidermon: monitors that read the stats
+
+MONITORS = """
+from spidermon import Monitor, MonitorSuite
+from spidermon.contrib.scrapy.monitors.base import BaseStatMonitor
+
+class FewAreForbidden(BaseStatMonitor):
+    stat_name = "robotstxt/forbidden"
+    threshold_setting = "MOST_FORBIDDEN"
+    assert_type = "<="
+    fail_if_stat_missing = True
+
+class NoTrouble(Monitor):
+    def test_storage_and_origins(self):
+        stats = self.data.stats
+        self.assertNotIn("gbot_robots/storage/errors", stats)
+        self.assertEqual(stats["gbot_robots/lookup/fetched"], 1)
+
+class Suite(MonitorSuite):
+    monitors = [FewAreForbidden, NoTrouble]
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")  # spidermon uses it
+@pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAILED")])
+@in_reactor
+async def test_monitors_read_the_stats(
+    most: int,
+    outcome: str,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pytest.importorskip("spidermon", reason="spidermon is not installed")
+    (tmp_path / f"monitors_{most}.py").write_text(MONITORS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    caplog.set_level("INFO")
+    settings = {
+        "SPIDERMON_ENABLED": True,
+        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
+        "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"monitors_{most}.Suite"],
+        "MOST_FORBIDDEN": most,
+    }
+    await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
+    said = [record.getMessage() for record in caplog.records if "[Spidermon]" in record.getMessage()]
+    assert any(line.startswith(f"[Spidermon] {outcome}") for line in said)
+
+
+# Scrapy's own commands
+
+
+@pytest.fixture
+def crawling(project: Path) -> Path:
+    """A project with a spider."""
+    spiders = project / "shop" / "spiders"
+    spiders.mkdir()
+    (spiders / "__init__.py").touch()
+    (spiders / "titles.py").write_text(
+        "from scrapy import Spider\n\nclass Titles(Spider):\n    name = 'titles'\n\n"
+        "    def parse(self, response):\n        return [{'title': response.css('title::text').get()}]\n"
+    )
+    settings = project / "shop" / "settings.py"
+    settings.write_text(settings.read_text() + 'SPIDER_MODULES = ["shop.spiders"]\n')
+    return project
+
+
+BLOCKED = 'Forbidden by robots.txt: <GET {}>: disallowed by "Disallow: /no" (line 2, group "*")'
+
+
+def test_scrapy_fetch_prints_what_may_be_fetched_and_says_why_not(site: Site, crawling: Path) -> None:
+    fetched = run("fetch", "--nolog", site.url("/yes"), cwd=crawling, command=SCRAPY)
+    assert "<title>Yes</title>" in fetched.out
+    blocked = run("fetch", site.url("/no"), cwd=crawling, command=SCRAPY)
+    assert blocked.out == ""
+    assert BLOCKED.format(site.url("/no")) in blocked.err
+    assert site.paths() == ["/robots.txt", "/yes"]  # the second command has it from the first
+
+
+def test_scrapy_fetch_shows_a_robots_txt(site: Site, crawling: Path) -> None:
+    assert run("fetch", "--nolog", site.url("/robots.txt"), cwd=crawling, command=SCRAPY).out.strip() == RULES.strip()
+
+
+def test_scrapy_parse_prints_what_the_spider_makes_of_it(site: Site, crawling: Path) -> None:
+    parsed = run("parse", "--spider=titles", site.url("/yes"), cwd=crawling, command=SCRAPY)
+    assert "{'title': 'Yes'}" in parsed.out
+    assert site.paths() == ["/robots.txt", "/yes"]
+
+
+def test_scrapy_shell_obeys_and_ends(site: Site, crawling: Path) -> None:
+    code = f"[response.status, fetch('{site.url('/no')}'), response]"
+    ended = run("shell", site.url("/yes"), "-c", code, cwd=crawling, command=SCRAPY)
+    assert ended.out.strip() == "[200, None, None]"
+    assert BLOCKED.format(site.url("/no")) in ended.err
+
+
+def test_scrapy_shell_does_not_wait_for_an_unreachable_robots_txt(crawling: Path) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        ended = run("shell", ill.url("/"), "-c", "response", cwd=crawling, command=SCRAPY)  # a crawl waits a minute
+        assert ended.out.strip() == "None"
+        assert "robots.txt unreachable: HTTP 503" in ended.err
+        assert ill.paths() == ["/robots.txt"]
+
+
+def test_scrapy_bench_runs(crawling: Path) -> None:
+    ended = run("bench", "-s", "CLOSESPIDER_TIMEOUT=1", cwd=crawling, command=SCRAPY)
+    assert "(closespider_timeout)" in ended.err
+    assert "robots.txt: 1 origin (1 rules), 0 requests blocked" in ended.err

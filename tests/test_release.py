@@ -1,0 +1,137 @@
+"""What is uploaded: the wheel has all that a crawl needs and nothing else, the sdist is the project."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from configparser import ConfigParser
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import scrapy_gbot_robots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOME = Path(__file__).parent.parent
+PACKAGE = "scrapy_gbot_robots"
+NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")
+ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests")
+
+
+def setup_cfg() -> ConfigParser:
+    config = ConfigParser()
+    config.read(HOME / "setup.cfg")
+    return config
+
+
+def names(requirements: str) -> set[str]:
+    """What a list of requirements names, without versions and markers."""
+    return {found[0].lower() for line in requirements.splitlines() if (found := re.match(r"[\w.-]+", line.strip()))}
+
+
+def files(directory: Path) -> set[str]:
+    """The project's files below `directory`, by their paths in the project."""
+    found = (path.relative_to(HOME) for path in directory.rglob("*") if path.is_file())
+    return {
+        str(path)
+        for path in found
+        if path.suffix != ".pyc" and not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    }
+
+
+class Built(NamedTuple):
+    """The names of the files in what was built, and the wheel's metadata."""
+
+    wheel: set[str]
+    sdist: set[str]
+    metadata: str
+    entry_points: str
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    """Build both, from a copy: what building leaves behind is not left in the project."""
+    copy = tmp_path_factory.mktemp("release") / "project"
+    shutil.copytree(HOME, copy, ignore=shutil.ignore_patterns(*NOT_THE_PROJECTS))
+    shutil.copytree(HOME / ".ci", copy / ".ci")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
+    run = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 0, run.stdout + run.stderr
+    stem = f"{PACKAGE}-{scrapy_gbot_robots.__version__}"
+    with (
+        zipfile.ZipFile(copy / f"dist/{stem}-py3-none-any.whl") as wheel,
+        tarfile.open(copy / f"dist/{stem}.tar.gz") as sdist,
+    ):
+        yield Built(
+            set(wheel.namelist()),
+            {name.partition("/")[2] for name in (member.name for member in sdist if member.isfile())},
+            wheel.read(f"{stem}.dist-info/METADATA").decode(),
+            wheel.read(f"{stem}.dist-info/entry_points.txt").decode(),
+        )
+
+
+def test_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:
+    inside = {name for name in built.wheel if ".dist-info/" not in name}
+    assert inside == files(HOME / PACKAGE)
+    assert {f"{PACKAGE}/py.typed", f"{PACKAGE}/report/page.html"} <= inside
+
+
+def test_wheel_says_what_it_is(built: Built) -> None:
+    assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
+    assert "License-Expression: BSD-3-Clause\n" in built.metadata or "License: BSD-3-Clause\n" in built.metadata
+    assert any(name.endswith("LICENSE") for name in built.wheel)
+    assert "robots = scrapy_gbot_robots.commands:RobotsCommand" in built.entry_points
+
+
+def test_base_install_asks_for_scrapy_alone(built: Built) -> None:
+    required = re.findall(r"^Requires-Dist: (.*)$", built.metadata, re.MULTILINE)
+    assert names("\n".join(line for line in required if "extra ==" not in line)) == {"scrapy"}
+
+
+def test_sdist_is_the_project(built: Built) -> None:
+    expected = set().union(*(files(HOME / room) for room in ROOMS))
+    expected |= {path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")}
+    assert expected - built.sdist == set()
+    surplus = {name for name in built.sdist - expected if not name.startswith(f"{PACKAGE}.egg-info/")}
+    assert surplus == {"LICENSE", "PKG-INFO", ".ci/run"}
+
+
+def test_changelog_has_an_entry_for_what_is_next_and_each_release_once() -> None:
+    headings = re.findall(r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", heading) for heading in headings[1:])
+    assert len(headings) == len(set(headings))
+
+
+def licences() -> dict[str, str]:
+    """The table of CONTRIBUTING.md: distribution, licence."""
+    text = (HOME / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Licences")[2]
+    rows = re.findall(r"^\| ([\w-]+(?:, [\w-]+)*) \| ([^|]+?) \|", text, re.MULTILINE)
+    return {name: licence for listed, licence in rows[1:] for name in listed.lower().split(", ")}
+
+
+def test_licence_of_all_that_is_required_is_listed() -> None:
+    config = setup_cfg()
+    required = names(config["options"]["install_requires"])
+    required |= set().union(*(names(extra) for extra in config["options.extras_require"].values()))
+    assert required <= set(licences())
+
+
+@pytest.mark.parametrize("name", licences())
+def test_licence_is_the_one_that_the_distribution_states(name: str) -> None:
+    try:
+        stated = metadata.metadata(name)
+    except metadata.PackageNotFoundError:
+        pytest.skip(f"{name} is not installed")
+    classifiers = " ".join(line for line in stated.get_all("Classifier") or () if "License" in line)
+    said = " ".join([*(stated.get_all("License-Expression") or ()), *(stated.get_all("License") or ()), classifiers])
+    family = licences()[name].partition("-")[0]  # Apache of Apache-2.0: classifiers know no more
+    assert family in said

@@ -1,0 +1,94 @@
+"""The types of the public API, as a user's type checker sees them: mypy checks this file, and pytest runs it.
+
+A line that must not pass carries a `type: ignore` with the error it has to give; mypy complains when it gives none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from scrapy import Request
+from scrapy.http import Response
+from typing_extensions import assert_type
+
+from scrapy_gbot_robots import (
+    Addon,
+    Crawler,
+    GbotRobotParser,
+    GbotRobotsTxtMiddleware,
+    Origin,
+    RobotsSitemapSpider,
+    RobotsTxt,
+    Rule,
+    Rules,
+    SitemapDiscovery,
+    Verdict,
+)
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.policy.ladder import State
+
+ROBOTS = b"user-agent: a\ndisallow: /x\ncrawl-delay: 5\nsitemap: https://example.com/s.xml"
+URL = "https://example.com/x"
+
+
+def test_robots_txt() -> None:
+    robots = assert_type(RobotsTxt.parse(bytearray(ROBOTS), strict=True, max_bytes=None), RobotsTxt)
+    assert assert_type(robots.allowed(URL.encode(), b"a"), bool) is False
+    assert assert_type(robots.sitemaps, tuple[str, ...]) == ("https://example.com/s.xml",)
+    assert assert_type(robots.crawl_delay("a"), "float | None") == 5
+    assert assert_type(robots.truncated, bool) is False
+    assert [assert_type(remark.text, str) for remark in robots.remarks]
+    assert [assert_type(line.url, "str | None") for line in robots.sitemap_lines]
+
+
+def test_verdict_and_rules() -> None:
+    robots = RobotsTxt.parse(ROBOTS)
+    rules = assert_type(robots.rules_for(Crawler.of("a/1.0")), Rules)
+    verdict = assert_type(rules.verdict(URL), Verdict)
+    assert verdict == assert_type(robots.verdict(URL, "a"), Verdict)
+    assert assert_type(verdict.rule, "Rule | None") == Rule(allow=False, pattern="/x", line=2)
+    assert assert_type(verdict.group, "str | None") == "a"
+    assert assert_type(verdict.reason, str)
+
+
+def test_crawler_and_origin() -> None:
+    crawler = assert_type(Crawler.of(b"Googlebot-Image/1.0"), Crawler)
+    assert assert_type(crawler.tokens, tuple[str, ...]) == ("Googlebot-Image", "Googlebot")
+    assert assert_type(crawler.ignores_robots, bool) is False
+    origin = assert_type(Origin.of("https://example.com:8443/x"), Origin)
+    assert assert_type(origin.port, int) == 8443
+    assert assert_type(origin.robots_url, str) == "https://example.com:8443/robots.txt"
+
+
+def test_error() -> None:
+    error = ForbiddenByRobotsTxt(Verdict(allowed=False), Origin.of(URL), State.RULES)
+    assert assert_type(error.verdict, Verdict).allowed is False
+    assert assert_type(error.origin, "Origin | None") == Origin.of(URL)
+    assert assert_type(error.state, "State | None") is State.RULES
+
+
+def test_robot_parser() -> None:
+    parser = assert_type(GbotRobotParser(RobotsTxt.parse(ROBOTS)), GbotRobotParser)
+    assert assert_type(parser.allowed(URL, "a"), bool) is False
+
+
+def test_what_is_wrong_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]  # a robots.txt is bytes
+    with pytest.raises(TypeError):
+        RobotsTxt.parse(ROBOTS, True)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError):
+        RobotsTxt.parse(ROBOTS).verdict(URL, "a").allowed = True  # type: ignore[misc]  # a verdict does not change
+
+
+# What a crawl makes for the user is not made here; only the type checker looks at it.
+
+
+async def check_what_a_crawl_makes(
+    middleware: GbotRobotsTxtMiddleware, discovery: SitemapDiscovery, spider: RobotsSitemapSpider, request: Request
+) -> None:
+    _ = assert_type(await middleware.process_request(request), Request | Response | None)
+    _ = assert_type(discovery.found, Mapping[str, list[str]])
+    _ = assert_type(Addon(), Addon)
+    spider.host_without_sitemap("example.com", 404)  # type: ignore[arg-type]  # why is text
