@@ -434,7 +434,8 @@ async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for
 
         async def script(visitor: Visitor) -> None:
             began = time.monotonic()
-            assert await asyncio.gather(*(visitor.may(site.url(path)) for path in ("/", "/no"))) == [True, False]
+            paths = ("/", "/no")
+            assert await together(*(under_way(visitor.may(site.url(path))) for path in paths)) == [True, False]
             assert time.monotonic() - began >= lookup.PATIENCE * 0.3
             assert fetches(site) == 1
 
