@@ -42,18 +42,25 @@ class Index:
     """The rules of a group, arranged for matching.
 
     If there are `guards`, then a path that begins with none of them matches no disallow rule but perhaps one that has a
-    needle. If `plain`, then all rules are prefixes without an escape; if `final`, all of them disallow, too: a path is
-    allowed if and only if it begins with none of `stems`, of which none begins another. All this holds for a path as it
-    is in a URL, neither escaped nor freed of its fragment; a path that is asked about otherwise has to be.
+    needle; and one that begins with a `barred` stem and with no `exempt` one is disallowed. If `plain`, then all rules
+    are prefixes without an escape; if `final`, all of them disallow, too: a path is allowed if and only if it begins
+    with none of `stems`, of which none begins another. All this holds for a path as it is in a URL, neither escaped nor
+    freed of its fragment; a path that is asked about otherwise has to be.
     """
 
     __slots__ = (
-        "_allow_needles",
+        "_allow_few",
+        "_allow_many",
         "_best",
-        "_disallow_needles",
+        "_disallow_few",
+        "_disallow_many",
+        "_head",
+        "_heads",
         "_hung",
         "_next_hung",
         "_parents",
+        "barred",
+        "exempt",
         "final",
         "guards",
         "needles",
@@ -66,7 +73,8 @@ class Index:
         stems: dict[str, int] = {}
         hung: defaultdict[str, list[Filed]] = defaultdict(list)
         needles: tuple[list[Filed], list[Filed]] = ([], [])
-        guards: list[str] = []
+        begun: tuple[list[str], list[str]] = ([], [])  # with what paths begin that a rule disallows, or allows
+        barred: list[str] = []
         for allow, patterns in enumerate((disallows, allows)):
             for pattern in filter(None, patterns):
                 priority = 2 * len(pattern) + allow
@@ -79,23 +87,28 @@ class Index:
                         continue
                     hung[stem].append(filed)
                     priority = 0
+                elif not allow:
+                    barred.append(stem)
                 if stems.get(stem, -1) < priority:
                     stems[stem] = priority
-                if not allow:
-                    guards.append(stem)
+                begun[allow].append(stem)
         escapes = any("%" in stem for stem in stems)
-        few = len(guards) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
-        self.guards = tuple(guards) if few and not escapes else None
+        few = len(begun[0]) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
+        self.guards = tuple(begun[0]) if few and not escapes else None
+        self.barred = () if needles[1] else tuple(barred)
+        self.exempt = tuple(begun[1])
         self.needles = [needle for _, needle, _, _, _ in needles[0]]
         self.plain = not escapes and not hung and not needles[0] and not needles[1]
         self.final = self.plain and not any(allows)
-        self._disallow_needles = _Needles(needles[0]) if needles[0] else None
-        self._allow_needles = _Needles(needles[1]) if needles[1] else None
+        self._disallow_few, self._disallow_many = _needles(needles[0])
+        self._allow_few, self._allow_many = _needles(needles[1])
         self._arrange(_shortest(stems) if self.final else stems, hung)
 
     def _arrange(self, priorities: dict[str, int], hung: dict[str, list[Filed]]) -> None:
         """Sort the stems and link them. In each list the last entry is for "no stem", which has the number -1."""
         self.stems = sorted(priorities)
+        self._head = min(map(len, self.stems), default=0)
+        self._heads = frozenset([stem[: self._head] for stem in self.stems])  # no other path begins with a stem
         self._parents: list[int] = []  # of each stem, the next shorter one that begins it
         self._best: list[int] = []  # the highest priority of a plain prefix among it and its parents
         self._next_hung: list[int] = []  # the first of it and its parents that patterns hang on
@@ -114,25 +127,33 @@ class Index:
 
     def begins_none(self, path: str) -> bool:
         """Return whether `path` begins with no stem; only if `final`, for then none but the last one not after it can."""
+        if path[: self._head] not in self._heads:
+            return True
         return not path.startswith(self.stems[bisect_right(self.stems, path) - 1])
 
     def allows(self, path: str) -> bool:
         """Return whether the rules allow `path`."""
-        stems = self.stems
-        number = bisect_right(stems, path) - 1
-        while number >= 0 and not path.startswith(stems[number]):
-            number = self._parents[number]
+        number = -1
+        if path[: self._head] in self._heads:
+            stems = self.stems
+            number = bisect_right(stems, path) - 1
+            while number >= 0 and not path.startswith(stems[number]):
+                number = self._parents[number]
         best = self._best[number]
         if self._hung:
             number = self._next_hung[number]
             while number >= 0:
                 best = _best_of(self._hung[number], path, best)
                 number = self._next_hung[self._parents[number]]
-        if self._disallow_needles:
-            best = self._disallow_needles.best(path, best)
+        if self._disallow_few:
+            best = _best_of(self._disallow_few, path, best)
+        if self._disallow_many:
+            best = self._disallow_many.best(path, best)
         if best & 1 or not best:
             return True
-        return self._allow_needles is not None and self._allow_needles.best(path, best) > best
+        if self._allow_few and _best_of(self._allow_few, path, best) > best:
+            return True
+        return self._allow_many is not None and self._allow_many.best(path, best) > best
 
 
 def _shortest(stems: dict[str, int]) -> dict[str, int]:
@@ -157,34 +178,35 @@ def _filed(pattern: str, priority: int) -> Filed:
     return priority, needle, first, rest if star else None, anchored
 
 
-class _Needles:
-    """Wildcard patterns, filed under a segment that must be somewhere in the path."""
+def _needles(filed: list[Filed]) -> tuple[list[Filed], _Grams | None]:
+    """Return those to be tried one by one, and the others; the highest priority comes first."""
+    filed.sort(key=_priority, reverse=True)
+    if len(filed) <= _FEW_NEEDLES:
+        return filed, None
+    short = [each for each in filed if len(each[1]) < _SHORTEST_BY_GRAM]
+    return short, _Grams([each for each in filed if len(each[1]) >= _SHORTEST_BY_GRAM])
 
-    __slots__ = ("_by_gram", "_one_by_one", "_size", "_step")
+
+class _Grams:
+    """Many wildcard patterns, filed under pieces of a segment that must be somewhere in the path."""
+
+    __slots__ = ("_by_gram", "_size", "_step")
 
     def __init__(self, filed: list[Filed]) -> None:
-        filed.sort(key=_priority, reverse=True)
         self._by_gram: defaultdict[str, list[Filed]] = defaultdict(list)
-        if len(filed) <= _FEW_NEEDLES:
-            self._one_by_one = filed
-            return
-        self._one_by_one = [each for each in filed if len(each[1]) < _SHORTEST_BY_GRAM]
         self._size, self._step = size, step = _GRAMS if len(filed) <= _MANY_NEEDLES else _LONG_GRAMS
         places = range(step)
         for each in filed:
             needle = each[1]
-            if len(needle) >= _SHORTEST_BY_GRAM:
-                for place in places:
-                    self._by_gram[needle[place : place + size]].append(each)
+            for place in places:
+                self._by_gram[needle[place : place + size]].append(each)
 
     def best(self, path: str, best: int) -> int:
         """Return the highest priority over `best` that matches `path`, `best` if none does."""
-        best = _best_of(self._one_by_one, path, best)
-        if self._by_gram:
-            size = self._size
-            grams = {path[place : place + size] for place in range(0, len(path), self._step)}
-            for gram in self._by_gram.keys() & grams:
-                best = _best_of(self._by_gram[gram], path, best)
+        size = self._size
+        grams = {path[place : place + size] for place in range(0, len(path), self._step)}
+        for gram in self._by_gram.keys() & grams:
+            best = _best_of(self._by_gram[gram], path, best)
         return best
 
 
@@ -192,10 +214,10 @@ def _best_of(filed: list[Filed], path: str, best: int) -> int:
     for priority, needle, first, rest, anchored in filed:  # the highest comes first
         if priority <= best:
             break
-        if (
-            needle in path
-            and path.startswith(first)
-            and (path == first if rest is None else follow(rest, path, len(first), anchored))
-        ):
-            return priority
+        if needle in path and path.startswith(first):
+            if rest is None:
+                if path == first:
+                    return priority
+            elif follow(rest, path, len(first), anchored):
+                return priority
     return best

@@ -91,6 +91,7 @@ class Rules:
         "_index",
         "_origin",
         "_questions",
+        "_start",
         "_strict",
         "_unmatched",
         "_verdicts",
@@ -118,6 +119,7 @@ class Rules:
         self._deciders: Deciders[Verdict] | None = None
         self._verdicts = 0
         self._origin: str | tuple[()] = ()  # which no URL begins with
+        self._start = 0  # of the path in URLs that begin with it
         self.group = group
         self.crawl_delay = crawl_delay
 
@@ -134,10 +136,10 @@ class Rules:
         origin = self._origin
         if not isinstance(url, str) or not url.startswith(origin):
             return index.allows(self._path(url))
-        start = len(origin) - 1  # of the path
+        start = self._start
         if index.guards is not None:
             if url.startswith(index.guards, start):
-                if index.final:
+                if index.final or (url.startswith(index.barred, start) and not url.startswith(index.exempt, start)):
                     return False
             elif not index.needles:
                 return True
@@ -215,6 +217,7 @@ class Rules:
         prefix, path = split_path(url)
         if prefix:
             self._origin = prefix
+            self._start = len(prefix) - 1
         return path
 
 
