@@ -185,7 +185,7 @@ def workloads(files: list[Robots]) -> Iterator[Workload]:
             peers=False,
         )
     yield parsing("parse + first question, 14,000 rules", [many_rules()], peers=False)
-    yield matching("match, 14,000 rules", [(many_rules(), ordinary_urls(QUESTIONS))], peers=False)
+    yield matching("match, 14,000 rules", [(many_rules(), ordinary_urls(50 * QUESTIONS))], peers=False)
     for count in (1, 20, 100):
         yield asking(
             f"{count} questions of 2 KB to 22,000 wildcards, index included", many_wildcards(), long_urls(count)

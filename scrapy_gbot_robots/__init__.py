@@ -15,7 +15,7 @@ _HOME = {
     "Crawler": "core.agents",
     "GbotRobotParser": "robotparser",
     "GbotRobotsTxtMiddleware": "middleware",
-    "Origin": "core.urls",
+    "Origin": "core.origin",
     "RobotsSitemapSpider": "spiders",
     "RobotsTxt": "core.robots",
     "Rule": "core.rules",
@@ -29,11 +29,11 @@ __all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
 if TYPE_CHECKING:
     from .addon import Addon as Addon
     from .core.agents import Crawler as Crawler
+    from .core.origin import Origin as Origin
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rule as Rule
     from .core.rules import Rules as Rules
     from .core.rules import Verdict as Verdict
-    from .core.urls import Origin as Origin
     from .middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
     from .robotparser import GbotRobotParser as GbotRobotParser
     from .sitemaps import SitemapDiscovery as SitemapDiscovery

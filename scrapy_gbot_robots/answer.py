@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .core.agents import Crawler as Agent
+    from .core.origin import Origin
     from .core.robots import RobotsTxt
     from .core.rules import Rules
-    from .core.urls import Origin
     from .policy.entry import Entry
 
 BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again

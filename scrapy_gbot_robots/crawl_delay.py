@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from .core.agents import Crawler as Agent
-    from .core.urls import Origin
+    from .core.origin import Origin
 
 _SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours for what Scrapy put there by itself
 _OWN_SLOT = "gbot_robots_slot"

@@ -9,8 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 from .core.urls import shown
 
 if TYPE_CHECKING:
+    from .core.origin import Origin
     from .core.rules import Verdict
-    from .core.urls import Origin
     from .policy.ladder import State
 
 

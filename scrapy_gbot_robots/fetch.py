@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
 
-    from .core.urls import Origin
+    from .core.origin import Origin
     from .settings import GbotSettings
 
 PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it

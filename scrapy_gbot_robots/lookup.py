@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from .core.agents import Crawler as Agent
-    from .core.urls import Origin
+    from .core.origin import Origin
     from .fetch import Fetcher
     from .policy.entry import Copy, Entry
     from .policy.outcome import Outcome

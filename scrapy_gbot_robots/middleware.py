@@ -22,8 +22,8 @@ from scrapy.utils.misc import load_object
 
 from .concurrency import Closing, pause
 from .core.agents import Crawler as Agent
+from .core.origin import Origin
 from .core.rules import Verdict
-from .core.urls import Origin
 from .crawl_delay import CrawlDelays
 from .exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from .fetch import Fetcher

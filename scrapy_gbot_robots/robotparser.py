@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 from scrapy.robotstxt import RobotParser
 
 from .core.agents import Crawler as Agent
+from .core.origin import Origin
 from .core.robots import RobotsTxt
-from .core.urls import Origin
 from .settings import GbotSettings
 
 if TYPE_CHECKING:

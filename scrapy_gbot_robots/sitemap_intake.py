@@ -16,7 +16,8 @@ from scrapy.spiders.sitemap import iterloc
 from w3lib.encoding import http_content_type_encoding
 
 from .concurrency import pause
-from .core.urls import Origin, shown
+from .core.origin import Origin
+from .core.urls import shown
 from .lastmod import latest
 from .meta import LISTED, SITEMAP
 from .sitemap_feed import SitemapStats

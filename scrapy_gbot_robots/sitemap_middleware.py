@@ -16,7 +16,8 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 
 from .concurrency import within
-from .core.urls import Origin, shown
+from .core.origin import Origin
+from .core.urls import shown
 from .exceptions import ForbiddenByRobotsTxt
 from .meta import ANSWERED, SITEMAP
 from .private_addresses import leads_inside

@@ -1,7 +1,7 @@
 """Which URLs a robots.txt or a sitemap may send the crawl to, and in what form: every refusal is made here.
 
 Pure: nothing is fetched, no suffix list is downloaded. Sources: Google's page, "sitemap" (absolute URLs that need not
-be encoded, on any host); sitemaps.org, "Sitemap file location"; for what a URL is, `core.urls` and w3lib.
+be encoded, on any host); sitemaps.org, "Sitemap file location"; for what a URL is, `core.origin` and w3lib.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w3lib.url import safe_url_string
 
-from .core.urls import Origin, shown
+from .core.origin import Origin
+from .core.urls import shown
 from .policy.addresses import is_private
 
 if TYPE_CHECKING:

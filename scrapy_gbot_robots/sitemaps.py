@@ -16,7 +16,7 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.spiders import SitemapSpider
 
 from .concurrency import Background, run_in_thread
-from .core.urls import Origin
+from .core.origin import Origin
 from .meta import SITEMAP
 from .settings import GbotSettings
 from .signals import robotstxt_known

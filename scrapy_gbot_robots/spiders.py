@@ -17,8 +17,9 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.spiders import SitemapSpider
 
 from .concurrency import pause, run_in_thread
+from .core.origin import Origin
 from .core.robots import RobotsTxt
-from .core.urls import Origin, shown
+from .core.urls import shown
 from .exceptions import UnreachableRobotsTxt
 from .host_list import Host, HostList, given_in
 from .lastmod import since

@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
-from ..core.urls import Origin, shown
+from ..core.urls import shown
 from ..tally import Tally
 from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from . import who as agents

@@ -16,9 +16,9 @@ from ..core import grammar
 from ..core.groups import read_groups
 from ..core.lines import split_lines
 from ..core.lint import is_binary
+from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import IGNORES_ROBOTS, Verdict
-from ..core.urls import Origin
 from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from . import who as agents
 from .excerpt import Mark, excerpt

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.urls import Origin, shown
+from ..core.urls import shown
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
 from ..private_addresses import leads_inside

@@ -8,7 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.urls import Origin, escape
+from ..core.origin import Origin
+from ..core.urls import escape
 from ..settings import GbotSettings
 from . import CommandError
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
     from ..core.agents import Crawler as Agent
-    from ..core.urls import Origin
+    from ..core.origin import Origin
     from ..fetch import Fetcher
     from ..policy.entry import Entry
     from ..policy.ladder import Decision

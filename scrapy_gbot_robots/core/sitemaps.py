@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import grammar
 from .lines import content_blocks, read_line
-from .urls import Origin, escape
+from .origin import Origin
+from .urls import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

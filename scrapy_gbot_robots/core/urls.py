@@ -1,26 +1,13 @@
-"""URLs as robots.txt needs them: the origin a file is valid for, the path a rule is compared with, percent-escaping.
+"""URLs as rules see them: the path that a rule is compared with, and percent-escaping.
 
-Boundary: nothing is fetched and nothing resolved; `..` and `//` stay as they are, as in Google's parser.
-Source: Google's page ("Location and valid range"), RFC 9309 2.2.2 and 2.3, Google's parser for the path of odd URLs,
-and the URL standard (url.spec.whatwg.org) for what a host is.
+Boundary: nothing is fetched; `..` and `//` stay as they are, as in Google's parser.
+Source: RFC 9309 2.2.2, and Google's parser for the path of odd URLs.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
-
-DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": 21}  # Google's page: the protocols robots.txt is read on
-ROBOTS_PATH: Final = "/robots.txt"  # case-sensitive, and nowhere but at the root
-
-_MAX_HOST: Final = 1_000  # characters; DNS ends at 253, and punycode takes quadratic time
-_MAX_PORT: Final = 65_535
-
-# The ordinary URL, read at once: nothing to fold, no user-info, no IPv6, no escapes.
-_PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-_ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
-_PORT: Final = r":0*([0-9]*)\Z"
-_FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
+from typing import Final
 
 # scheme and authority, of which Google's parser takes any text before the first "/", "?" or ";". No way back (the
 # lookaheads): a "//" or "://" that stands there is never read as the beginning of the path.
@@ -33,124 +20,6 @@ _PERCENT: Final = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
 _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED: Final = [b"%%%02X" % byte for byte in range(256)]
-
-
-class Origin(NamedTuple):
-    """What a robots.txt is valid for, and nothing else (Google's page, "Location and valid range").
-
-    `scheme` is http, https or ftp; `host` is in lower case and punycode, an IPv6 address in brackets; `port` is given
-    even where it is the default. A host with a final dot is another host: its robots.txt is asked for under that name.
-    """
-
-    scheme: str
-    host: str
-    port: int
-
-    @classmethod
-    def of(cls, url: str | bytes) -> Origin:
-        """Return the origin of an absolute `url`; user-info plays no part.
-
-        Raises ValueError for a URL without one: not http, https or ftp, no host, a host or port that cannot be.
-        """
-        if isinstance(url, bytes):
-            url = url.decode("utf-8", "surrogateescape")
-        plain = _PLAIN.match(url)
-        if plain:
-            scheme, host, port = plain.groups()
-            number = int(port) if port else DEFAULT_PORTS[scheme]
-            if 0 < number <= _MAX_PORT and len(host) <= _MAX_HOST:
-                return cls(scheme, host, number)
-        return _odd_origin(url)
-
-    @classmethod
-    def of_robots_txt(cls, url: str | bytes) -> Origin | None:
-        """Return the origin whose robots.txt `url` is, None if it is none: the path must be exactly /robots.txt."""
-        if isinstance(url, bytes):
-            url = url.decode("utf-8", "surrogateescape")
-        if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
-            return None
-        try:
-            return cls.of(url)
-        except ValueError:
-            return None
-
-    @property
-    def robots_url(self) -> str:
-        """Where the robots.txt of this origin is (RFC 9309 2.3)."""
-        return f"{self}{ROBOTS_PATH}"
-
-    def __str__(self) -> str:
-        default = self.port == DEFAULT_PORTS.get(self.scheme)
-        return f"{self.scheme}://{self.host}" if default else f"{self.scheme}://{self.host}:{self.port}"
-
-
-def _odd_origin(url: str) -> Origin:
-    parts = re.match(_ANY, url)
-    if not parts:
-        raise ValueError(f"no absolute URL with a host: {shown(url)}")
-    scheme = parts[1].lower()
-    if scheme not in DEFAULT_PORTS:
-        raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
-    authority = parts[2].rpartition("@")[2]
-    port = re.search(_PORT, authority)
-    name = authority[: port.start()] if port else authority
-    number = DEFAULT_PORTS[scheme]
-    if port and authority[-1] != ":":
-        number = int(port[1] or "0") if len(port[1]) <= len(str(_MAX_PORT)) else _MAX_PORT + 1
-    if not 0 < number <= _MAX_PORT:
-        raise ValueError(f"port out of range: {shown(url)}")
-    if len(name) > _MAX_HOST:
-        raise ValueError(f"host longer than {_MAX_HOST} characters: {shown(url)}")
-    try:
-        host = _ipv6(name) if name.startswith("[") else _host(name)
-    except ValueError as error:  # UnicodeError is one
-        raise ValueError(f"no valid host: {shown(url)} ({error})") from None
-    return Origin(scheme, host, number)
-
-
-def _ipv6(name: str) -> str:
-    from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
-
-    if name[-1] != "]" or "%" in name:
-        raise ValueError("not an IPv6 address")
-    return f"[{IPv6Address(name[1:-1]).compressed}]"
-
-
-def _host(name: str) -> str:
-    """Fold `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. ASCII names are not judged by label."""
-    if "%" in name:
-        name = _unescape(name)
-    if not name.isascii():
-        name = ".".join(_punycode_labels(name))
-    name = name.lower()
-    forbidden = re.search(_FORBIDDEN_IN_HOST, name)
-    if forbidden:
-        raise ValueError(f"character {forbidden[0]!r}")
-    if not name.strip("."):
-        raise ValueError("it is empty")
-    return name
-
-
-def _unescape(text: str) -> str:
-    from urllib.parse import unquote_to_bytes  # noqa: PLC0415 - hardly ever needed
-
-    return unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8")
-
-
-def _punycode_labels(name: str) -> list[str]:
-    import idna  # noqa: PLC0415 - its tables are large, and most hosts are ASCII
-
-    labels = idna.uts46_remap(name, std3_rules=False, transitional=False).split(".")
-    return [label if label.isascii() else _punycode(label) for label in labels]
-
-
-def _punycode(label: str) -> str:
-    import idna  # noqa: PLC0415
-
-    try:
-        return idna.alabel(label).decode("ascii")
-    except idna.IDNAError:  # an emoji, an underscore, more than 63 bytes: no IDNA name, and yet browsers ask for it
-        return "xn--" + label.encode("punycode").decode("ascii")
 
 
 def path_of(url: str | bytes) -> str:

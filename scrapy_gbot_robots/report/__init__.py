@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..answer import Answer
-    from ..core.urls import Origin
+    from ..core.origin import Origin
     from ..exceptions import ForbiddenByRobotsTxt
 
 MOST_ORIGINS = 10_000  # that are followed one by one
