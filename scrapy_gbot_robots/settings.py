@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
 from .policy.ladder import LADDERS, Policy
@@ -184,9 +185,17 @@ def _sqlite_path(value: object) -> Path | None:
     """The file to use; None outside a Scrapy project when no path is set, so that no stray file is left anywhere."""
     if value is None:
         try:
-            return Path(data_path(_SQLITE_FILE)) if inside_project() else None
+            return _in_project(_SQLITE_FILE) if inside_project() else None
         except NotConfigured:
             return None
     if not isinstance(value, (str, Path)) or not str(value):
         raise TypeError
-    return Path(data_path(value)) if inside_project() else Path(value)
+    return _in_project(value) if inside_project() else Path(value)
+
+
+def _in_project(path: str | Path) -> Path:
+    """Where Scrapy keeps a project's data, be it that the directory for that cannot be made: the storage will say so."""
+    try:
+        return Path(data_path(path))
+    except OSError:
+        return Path(closest_scrapy_cfg()).parent / ".scrapy" / path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -99,3 +100,17 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(tmp_path: Path, monkeyp
     monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
     assert read().sqlite_path == tmp_path / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert read(SQLITE_PATH="here.sqlite").sqlite_path == tmp_path / ".scrapy" / "here.sqlite"
+
+
+def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
+    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
+    assert read().sqlite_path == tmp_path / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert read(STORAGE="memory").storage == "memory"
