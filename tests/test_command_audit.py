@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -156,6 +157,25 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
     assert "no rule matches" in ended.err
     assert "Disallow" not in ended.err
     assert "... and 2 other rules" in ended.err
+
+
+def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: Path) -> None:
+    with Site({"/robots.txt": OLD}) as site:
+        urls = site.url("/private/%d\n")
+        with (project / "urls.txt").open("w") as file:
+            file.writelines(urls % number for number in range(2_000_000))
+        command = [*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"]
+        with subprocess.Popen(
+            command, cwd=project, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout
+            assert process.stderr
+            assert process.stdout.readline()  # it is at work, and waits for what it writes to be read
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Interrupted. So far:" in err
+    assert out.count(b"\n") < 1_000_000
 
 
 def test_closed_pipe_is_no_error(files: Path) -> None:

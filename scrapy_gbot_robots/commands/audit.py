@@ -204,6 +204,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
 
 def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
+    from ..concurrency import pause  # noqa: PLC0415  as below
     from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
 
     async def work(visit: Visit) -> None:
@@ -214,6 +215,7 @@ def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -
             audit.take([_by_answer(url, who, answers[origin, who.crawler]) for url, origin in asked for who in whos])
             missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
             audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
+            await pause(0)  # for Ctrl-C, which is the reactor's to hear
 
     during_a_visit(settings, work)
 
