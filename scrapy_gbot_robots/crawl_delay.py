@@ -133,7 +133,7 @@ class CrawlDelays:
         if wish.capped:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
-                "%s asks for a crawl-delay of more than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS; %g s are kept",
+                "%s asks for a longer crawl-delay than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g, which is kept instead",
                 wish.origin.robots_url,
                 wish.secs,
             )

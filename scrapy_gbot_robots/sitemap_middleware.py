@@ -24,7 +24,7 @@ from .private_addresses import leads_inside
 from .settings import GbotSettings
 from .sitemap_feed import SitemapStats, choosing_by
 from .sitemap_urls import Refused, source_below, to_private_address, usable_url
-from .sitemaps import SitemapDiscovery
+from .sitemaps import SitemapDiscovery, allowed_domains_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -221,4 +221,4 @@ def _first_origins(spider: SitemapSpider) -> Iterator[Origin]:
 
 
 def _domain_urls(spider: SitemapSpider) -> list[str]:
-    return [f"https://{domain}" for domain in getattr(spider, "allowed_domains", None) or () if domain]
+    return [f"https://{domain}" for domain in allowed_domains_of(spider)]

@@ -229,6 +229,12 @@ def _is_guest(origin: Origin, request: Request) -> bool:
     return source is not None and source.get("robotstxt") != origin.robots_url
 
 
+def allowed_domains_of(spider: Spider | None) -> list[str]:
+    """The domains a spider keeps to, in lower case; a single one given as a string is that domain, not its letters."""
+    domains = getattr(spider, "allowed_domains", None) or ()
+    return [domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain]
+
+
 def _is_on_site(origin: Origin, spider: Spider | None) -> bool:
-    domains = [domain.lower() for domain in getattr(spider, "allowed_domains", None) or () if domain]
+    domains = allowed_domains_of(spider)
     return not domains or any(origin.host == domain or origin.host.endswith(f".{domain}") for domain in domains)

@@ -19,6 +19,7 @@ from scrapy_gbot_robots import SitemapDiscovery
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
+from scrapy_gbot_robots.sitemaps import allowed_domains_of
 
 from .crawls import crawl, in_reactor, own_warnings, stats
 from .redis_server import redis_server
@@ -506,6 +507,12 @@ async def test_robots_txt_that_stock_code_cannot_stand_is_no_error() -> None:
 async def test_spider_with_domains_only_starts_from_their_robots_txt_files() -> None:
     crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.9"])
     assert stats(crawler)["robotstxt/request_count"] == 1
+
+
+def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
+    assert allowed_domains_of(Sitemaps(allowed_domains="Shop.example")) == ["shop.example"]
+    assert allowed_domains_of(Sitemaps(allowed_domains=["a.example", None])) == ["a.example"]
+    assert allowed_domains_of(Sitemaps()) == []
 
 
 @in_reactor
