@@ -238,8 +238,11 @@ class Lookup:
             robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
             if held is None or held.fetched_at != answer.fetched_at:
                 await self._tell(origin, robotstxt, answer, request)
-        if answer.temporary and not (held is not None and held.temporary):
+        had_none = held is not None and held.temporary
+        if answer.temporary and not had_none:
             self._warn(answer)
+        elif had_none and not answer.temporary:
+            logger.info("%s answers again", origin.robots_url)
         return self._hold(answer)
 
     async def _read(self, copy: Copy, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
@@ -254,12 +257,16 @@ class Lookup:
         return robotstxt
 
     def _warn(self, answer: Answer) -> None:
+        wait_secs = self._settings.unreachable_wait_secs
         logger.warning(
-            "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now",
+            "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s",
             answer.origin.robots_url,
             shown(answer.why),  # from the storage, to which others may write
             self._settings.unreachable,
             answer.state.value,
+            f"; requests wait up to {wait_secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
+            if answer.bars_for_now and wait_secs
+            else "",
         )
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
 

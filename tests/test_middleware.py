@@ -194,7 +194,8 @@ async def test_one_downloader_place_is_enough() -> None:
 
 
 @in_reactor
-async def test_held_requests_go_on_when_robots_txt_answers() -> None:
+async def test_held_requests_go_on_when_robots_txt_answers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="scrapy_gbot_robots")
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
         call_later(0.7, site.pages.update, {"/robots.txt": b"user-agent: *\ndisallow: /no"})
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
@@ -202,6 +203,11 @@ async def test_held_requests_go_on_when_robots_txt_answers() -> None:
         assert set(pages(crawler).crawled) == {site.url("/yes")}
         assert set(pages(crawler).refused) == {site.url("/no")}
         assert site.paths().count("/robots.txt") == 2
+        assert [record.getMessage() for record in caplog.records if record.name.endswith(".lookup")] == [
+            f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
+            "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
+            f"{site.url('/robots.txt')} answers again",
+        ]
 
 
 @in_reactor
