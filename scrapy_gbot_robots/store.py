@@ -47,7 +47,7 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
     """Return what opens the storage that the settings name. Opening may wait for a disk or a network.
 
     Raises:
-        NameError, ImportError: the storage's class or its driver is not installed.
+        ImportError: the storage's class or its driver is not installed.
     """
     if settings.storage == "memory" or (settings.storage == "sqlite" and settings.sqlite_path is None):
         return partial(MemoryStorage, max_entries=max(settings.cache_size, MAX_ENTRIES))
@@ -61,7 +61,12 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
         from .storage.redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
 
         return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-    storage_cls: Any = load_object(settings.storage)
+    try:
+        storage_cls: Any = load_object(settings.storage)
+    except (ImportError, NameError) as error:
+        raise ImportError(
+            f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {settings.storage!r}: {error}"
+        ) from error
     return partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
 
 

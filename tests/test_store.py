@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
@@ -22,10 +23,11 @@ from twisted.internet.defer import CancelledError
 from scrapy_gbot_robots import store as store_module
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-from scrapy_gbot_robots.store import Found, Store
+from scrapy_gbot_robots.store import Found, Store, driver_for
 
 from .crawls import as_scrapy_runs_it
 from .redis_server import redis_server
@@ -412,3 +414,10 @@ async def test_trouble_with_closing_is_said_and_harms_nobody(caplog: pytest.LogC
     async with opened(Sticky, caplog) as store:
         await store.get(ORIGIN)
     assert [record.getMessage() for record in caplog.records] == ["Closing the robots.txt storage failed: it sticks"]
+
+
+@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.store.Nothing"])
+def test_storage_class_that_is_not_there_is_named_with_its_setting(name: str) -> None:
+    settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
+    with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
+        driver_for(settings)
