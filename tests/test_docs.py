@@ -166,6 +166,7 @@ def site() -> Iterator[Site]:
     "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
 )  # scrapy-redis
 @pytest.mark.filterwarnings("ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning")
+@pytest.mark.filterwarnings("ignore:scrapy.http.FormRequest:scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
 @all_blocks("python")
 @in_reactor
 async def test_python_does_what_it_is_shown_for(
