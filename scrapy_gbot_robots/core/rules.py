@@ -172,7 +172,7 @@ class Rules:
     def _patterns(self) -> Iterator[Filed]:
         """Yield all that may decide: what rules with a path say, and what those for index pages also stand for."""
         for allow, patterns in ((False, self._disallows), (True, self._allows)):
-            for text, line in zip(patterns.texts(), patterns.lines, strict=True):
+            for text, line in patterns.entries():
                 if text:
                     yield text, allow, line, text, MOST_SPECIFIC
         for directory, line, text in self._directories():

@@ -198,6 +198,7 @@ def test_server_restarted_between_two_calls_is_not_noticed() -> None:
         server.kill()
         server.start()
         storage.put(ORIGIN, Entry(RULES))
+        assert storage.get(ORIGIN) == Entry(RULES)
 
 
 def test_server_that_does_not_answer_is_given_up_in_time() -> None:
