@@ -64,9 +64,7 @@ INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it also a
 # RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
 # "*" is a star alone or one that white space follows (Google's parser).
 GLOBAL: Final = b"*"
-SPACE: Final = b" \t\v\f\r"  # what is white space within a line, as for bytes.strip()
-AGENT: Final = rb"\*(?=[%b\n#]|\Z)|[A-Za-z_-]*" % SPACE
-_AGENT: Final = re.compile(AGENT)
+_AGENT: Final = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
 def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:

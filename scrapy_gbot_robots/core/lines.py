@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCK: Final = 8_192  # bytes
-_ENDLESS: Final = float("inf")
+_INFINITY: Final = float("inf")
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
@@ -121,5 +121,5 @@ def delay_of(line: Line) -> float | None:
 
 def seconds(value: bytes) -> float | None:
     """Return `value` as seconds, None if it is no plain number."""
-    number = float(value) if value.replace(b".", b"", 1).isdigit() else _ENDLESS
-    return number if number < _ENDLESS else None
+    number = float(value) if value.replace(b".", b"", 1).isdigit() else _INFINITY
+    return number if number < _INFINITY else None
