@@ -38,7 +38,7 @@ class Clocked(Spider):
 
 
 async def measure(label: str, urls: list[str], settings: dict[str, Any], *, addon: bool) -> float:
-    from tests.crawls import crawl
+    from tests.support.crawls import crawl
 
     began = time.monotonic()
     crawler = await crawl(Clocked, {**TIMEOUTS, **settings}, addon=addon, urls=urls)
@@ -51,8 +51,8 @@ async def measure(label: str, urls: list[str], settings: dict[str, Any], *, addo
 
 
 async def main() -> None:
-    from tests.scenarios import raw
-    from tests.web import Site
+    from tests.fetching.scenarios import raw
+    from tests.support.web import Site
 
     with (
         Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as alive,

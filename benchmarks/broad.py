@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_gbot_robots import Origin
-    from scrapy_gbot_robots.lookup import Lookup
+    from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.policy.outcome import Outcome
 
 TICK_SECS = 0.001
@@ -51,9 +51,9 @@ def main() -> None:
 async def crawl(chosen: argparse.Namespace) -> None:
     from scrapy.utils.test import get_crawler
 
-    from scrapy_gbot_robots.lookup import Lookup
+    from scrapy_gbot_robots.obeying.entries import Store, driver_for
+    from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
-    from scrapy_gbot_robots.store import Store, driver_for
 
     with ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -63,7 +63,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
             "GBOT_ROBOTS_CACHE_SIZE": chosen.cache_size,
         }
         if chosen.storage == "redis":
-            from tests.redis_server import redis_server
+            from tests.support.redis_server import redis_server
 
             named["REDIS_URL"] = stack.enter_context(redis_server()).url
         crawler = get_crawler(settings_dict=named)

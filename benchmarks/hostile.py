@@ -20,7 +20,7 @@ def child(url: str, addon: str) -> None:
     from twisted.internet.defer import Deferred
     from twisted.internet.task import react
 
-    from tests.crawls import Pages, crawl, pages
+    from tests.support.crawls import Pages, crawl, pages
 
     async def run() -> None:
         settings = {} if addon == "here" else {"ROBOTSTXT_OBEY": True, "DOWNLOAD_TIMEOUT": 10}
@@ -32,8 +32,8 @@ def child(url: str, addon: str) -> None:
 
 
 def main() -> None:
-    from tests.scenarios import RULES, bomb, coded, endless
-    from tests.web import Site
+    from tests.fetching.scenarios import RULES, bomb, coded, endless
+    from tests.support.web import Site
 
     robots = dict(zip(KINDS, (RULES, coded("gzip", bomb()), endless), strict=True))
     print(f"{'robots.txt':20} {'with':8} {'crawled':16} {'peak':>10} {'over an ordinary one':>22}")

@@ -61,7 +61,7 @@ def crawl(kind: str, origins: int, per_second: float, port: str) -> None:
     from twisted.internet.defer import Deferred
     from twisted.internet.task import react
 
-    from tests.crawls import QUIET
+    from tests.support.crawls import QUIET
 
     settings: dict[str, Any] = {**QUIET, "CONCURRENT_REQUESTS": 32, "LOG_ENABLED": False}
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def crawl(kind: str, origins: int, per_second: float, port: str) -> None:
             settings |= {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": kind}
             settings["GBOT_ROBOTS_SQLITE_PATH"] = stack.enter_context(tempfile.TemporaryDirectory()) + "/robots.sqlite"
         if kind == "redis":
-            from tests.redis_server import redis_server
+            from tests.support.redis_server import redis_server
 
             settings["REDIS_URL"] = stack.enter_context(redis_server()).url
 

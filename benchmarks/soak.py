@@ -119,7 +119,7 @@ def servers(world: World) -> Iterator[tuple[tuple[str, str], subprocess.Popen[st
 
 
 def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
-    from tests.crawls import QUIET
+    from tests.support.crawls import QUIET
 
     return {
         **QUIET,

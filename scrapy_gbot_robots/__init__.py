@@ -12,15 +12,23 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Addon": "addon",
+    "Answer": "obeying.answer",
     "Crawler": "core.agents",
-    "GbotRobotParser": "robotparser",
-    "GbotRobotsTxtMiddleware": "middleware",
+    "Fetcher": "fetching.fetcher",
+    "FoundSitemap": "sitemaps.urls",
+    "GbotRobotParser": "obeying.robotparser",
+    "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.origin",
-    "RobotsSitemapSpider": "spiders",
+    "RobotsFtpHandler": "fetching.ftp",
+    "RobotsReport": "report.extension",
+    "RobotsSitemapSpider": "spider.spider",
     "RobotsTxt": "core.robots",
     "Rule": "core.rules",
     "Rules": "core.rules",
-    "SitemapDiscovery": "sitemaps",
+    "SitemapDiscovery": "sitemaps.discovery",
+    "SitemapDownloaderMiddleware": "sitemaps.middlewares",
+    "SitemapSpiderMiddleware": "sitemaps.middlewares",
+    "State": "policy.ladder",
     "Verdict": "core.rules",
 }
 
@@ -34,10 +42,18 @@ if TYPE_CHECKING:
     from .core.rules import Rule as Rule
     from .core.rules import Rules as Rules
     from .core.rules import Verdict as Verdict
-    from .middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
-    from .robotparser import GbotRobotParser as GbotRobotParser
-    from .sitemaps import SitemapDiscovery as SitemapDiscovery
-    from .spiders import RobotsSitemapSpider as RobotsSitemapSpider
+    from .fetching.fetcher import Fetcher as Fetcher
+    from .fetching.ftp import RobotsFtpHandler as RobotsFtpHandler
+    from .obeying.answer import Answer as Answer
+    from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
+    from .obeying.robotparser import GbotRobotParser as GbotRobotParser
+    from .policy.ladder import State as State
+    from .report.extension import RobotsReport as RobotsReport
+    from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
+    from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
+    from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware
+    from .sitemaps.urls import FoundSitemap as FoundSitemap
+    from .spider.spider import RobotsSitemapSpider as RobotsSitemapSpider
 
 
 def __getattr__(name: str) -> object:

@@ -6,7 +6,7 @@ import sys
 
 if __name__ == "__main__":
     try:
-        from .commands import main
+        from .commands.command import main
 
         sys.exit(main())
     except KeyboardInterrupt:  # while modules are loaded: after that, the command looks after it

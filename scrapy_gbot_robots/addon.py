@@ -10,13 +10,13 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from .ftp import RobotsFtpHandler
-from .middleware import GbotRobotsTxtMiddleware
-from .report import RobotsReport
-from .robotparser import GbotRobotParser
+from .fetching.ftp import RobotsFtpHandler
+from .obeying.middleware import GbotRobotsTxtMiddleware
+from .obeying.robotparser import GbotRobotParser
+from .report.extension import RobotsReport
 from .settings import GbotSettings
-from .sitemap_middleware import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
-from .sitemaps import SitemapDiscovery
+from .sitemaps.discovery import SitemapDiscovery
+from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from .crawls import DOWNLOAD_HANDLERS, QUIET, download_with
+from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -10,10 +10,10 @@ from scrapy.spiders import SitemapSpider
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
-from scrapy_gbot_robots.ftp import RobotsFtpHandler
+from scrapy_gbot_robots.fetching.ftp import RobotsFtpHandler
 
-from .crawls import Pages, crawl, in_reactor, pages
-from .web import Site
+from .support.crawls import Pages, crawl, in_reactor, pages
+from .support.web import Site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

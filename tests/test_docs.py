@@ -30,11 +30,11 @@ from scrapy import Spider
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.settings import GbotSettings
 
-from .crawls import Pages, crawl, in_reactor, pages, stats
-from .documented_shell import run_block
-from .redis_server import redis_server
+from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.documented_shell import run_block
+from .support.redis_server import redis_server
+from .support.web import Reply, Site
 from .test_neighbours import zyte_api
-from .web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The doors of the house: which part may know which, and what importing the pure part loads."""
+"""The doors of the house: which room may know which, and what importing the pure part loads."""
 
 from __future__ import annotations
 
@@ -14,23 +14,42 @@ import scrapy_gbot_robots
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 FOREIGN = {"scrapy", "twisted", "redis"}
 
-# room: what a module in it may import from the package, and from outside besides the standard library
-ROOMS = {
-    "core": ({"core"}, {"idna"}),
-    "policy": ({"core", "policy"}, set()),
-    "storage": ({"core", "policy", "storage"}, {"redis"}),
+# From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
+# type-only and lazy imports included.
+_GROUND = {"core", "concurrency", "engine"}
+_WORDS = {"settings", "signals", "meta", "exceptions"}
+_POLICY = _GROUND | {"policy"}
+_BELOW_FETCHING = _POLICY | _WORDS | {"storage", "sitemap_files"}
+_BELOW_SPIDER = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
+_ALL = _BELOW_SPIDER | {"spider", "report", "addon", "commands"}
+DOORS = {
+    "core": set(),
+    "concurrency": set(),
+    "engine": set(),
+    "policy": {"core"},
+    "settings": _POLICY,
+    "signals": set(),
+    "meta": set(),
+    "exceptions": _POLICY,
+    "storage": {"core", "policy"},
+    "sitemap_files": {"core", "policy"},
+    "fetching": _BELOW_FETCHING - {"storage", "sitemap_files"},
+    "sitemaps": _BELOW_FETCHING - {"storage"} | {"fetching"},
+    "obeying": _BELOW_FETCHING - {"sitemap_files"} | {"fetching"},
+    "spider": _BELOW_SPIDER,
+    "report": _BELOW_SPIDER,
+    "addon": _BELOW_SPIDER | {"spider", "report"},
+    "commands": _ALL - {"commands"},
+    "__main__": {"commands"},
 }
-# The Scrapy side, from the ground up: a module, or all of a package, imports only what stands before it.
-ORDER = [
-    "settings", "signals", "exceptions", "meta", "concurrency", "crawl_delay", "decode", "ftp_client", "ftp", "private_addresses", "rendered", "tally", "user_agent", "holds", "fetch",
-    "store", "answer", "robotparser", "lookup", "sitemap_ampersands", "sitemap_xml", "sitemap_formats",
-    "sitemap_reader", "lastmod", "sitemap_urls", "sitemap_feed", "sitemaps", "report", "sitemap_middleware",
-    "middleware", "addon", "host_list", "sitemap_intake", "progress", "spiders", "commands", "__main__",
-]  # fmt: skip
+
+# What a pure room may import from outside, besides the standard library.
+PURE = {"core": {"idna"}, "policy": {"brotli"}, "storage": {"redis"}}
 
 
 def _modules(room: str) -> list[Path]:
-    return sorted((PACKAGE / room).glob("*.py"))
+    """The modules of a room: those of a folder, or the one that stands at the top."""
+    return sorted((PACKAGE / room).glob("*.py")) or [PACKAGE / f"{room}.py"]
 
 
 def _imports(path: Path) -> set[str]:
@@ -49,27 +68,38 @@ def _imports(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", [path for room in ROOMS for path in _modules(room)], ids=lambda path: str(path.stem))
-def test_rooms_know_only_the_rooms_below_them(path: Path) -> None:
-    inside, outside = ROOMS[path.parent.name]
-    for name in _imports(path):
-        if name.startswith("."):
-            assert name.split(".")[1] in inside, name
-        else:
-            assert name.split(".")[0] in outside | sys.stdlib_module_names, name
+@pytest.mark.parametrize("room", DOORS)
+def test_room_imports_only_what_stands_below_it(room: str) -> None:
+    used = {name.split(".")[1] for path in _modules(room) for name in _imports(path) if name.startswith(".")}
+    assert used - {room} <= DOORS[room]
 
 
-@pytest.mark.parametrize("name", ORDER)
-def test_scrapy_side_imports_only_what_stands_before(name: str) -> None:
-    before = {*ROOMS, *ORDER[: ORDER.index(name)]}
-    files = _modules(name) or [PACKAGE / f"{name}.py"]
-    used = {found.split(".")[1] for file in files for found in _imports(file) if found.startswith(".")}
-    assert used <= {*before, name}
+def test_imports_between_rooms_run_one_way() -> None:
+    below: set[str] = set()
+    for room, known in DOORS.items():
+        assert known <= below, room
+        below.add(room)
 
 
-def test_every_module_of_the_scrapy_side_has_its_place_in_the_order() -> None:
-    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - set(ROOMS)
-    assert {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"} | packages == set(ORDER)
+@pytest.mark.parametrize("room", PURE)
+def test_pure_room_imports_nothing_else_from_outside(room: str) -> None:
+    outside = {name.split(".")[0] for path in _modules(room) for name in _imports(path) if not name.startswith(".")}
+    assert outside <= PURE[room] | sys.stdlib_module_names
+
+
+def test_every_room_has_its_row() -> None:
+    assert {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()} == {
+        *DOORS,
+        "__init__",
+    }
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=lambda path: str(path.parent.name))
+def test_the_init_of_a_room_is_its_law_and_no_code(path: Path) -> None:
+    law, *code = ast.parse(path.read_text(encoding="utf-8")).body
+    assert not code
+    assert isinstance(law, ast.Expr)
+    assert "Source:" in str(ast.literal_eval(law.value))
 
 
 def test_pure_part_loads_neither_scrapy_nor_twisted_nor_redis() -> None:
@@ -90,7 +120,7 @@ def test_what_settings_name_installs_no_reactor() -> None:
     script = (
         "import sys, scrapy_gbot_robots as g\n"
         "assert all(getattr(g, name) for name in g.__all__)\n"
-        "import scrapy_gbot_robots.ftp, scrapy_gbot_robots.report, scrapy_gbot_robots.sitemap_middleware\n"
+        "import scrapy_gbot_robots.fetching.ftp, scrapy_gbot_robots.report.extension, scrapy_gbot_robots.sitemaps.middlewares\n"
         "assert 'twisted.internet.reactor' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -15,15 +15,15 @@ from scrapy.settings import default_settings
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from .fleet import workers
-from .redis_server import RedisServer, redis_server
-from .web import Reply, Site
+from .support.fleet import workers
+from .support.redis_server import RedisServer, redis_server
+from .support.web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .fleet import Worker
+    from .support.fleet import Worker
 
     Start = Callable[..., Worker]
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
-from scrapy_gbot_robots.rendered import as_served
+from scrapy_gbot_robots.policy.rendered import as_served
 
-from .command import project, run
-from .crawls import Pages, crawl, in_reactor, pages, stats
-from .web import Reply, Site
+from .support.command import project, run
+from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

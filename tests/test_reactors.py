@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import default_settings
 
-from .scenarios import RULES
-from .web import Reply, Site, redirect
+from .fetching.scenarios import RULES
+from .support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -88,7 +88,7 @@ def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
     assert "License-Expression: BSD-3-Clause\n" in built.metadata or "License: BSD-3-Clause\n" in built.metadata
     assert any(name.endswith("LICENSE") for name in built.wheel)
-    assert "robots = scrapy_gbot_robots.commands:RobotsCommand" in built.entry_points
+    assert "robots = scrapy_gbot_robots.commands.command:RobotsCommand" in built.entry_points
 
 
 def test_base_install_asks_for_scrapy_alone(built: Built) -> None:

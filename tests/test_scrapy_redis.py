@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .fleet import ROOT
-from .redis_server import redis_server
-from .web import Reply, Site
+from .support.fleet import ROOT
+from .support.redis_server import redis_server
+from .support.web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .redis_server import RedisServer
+    from .support.redis_server import RedisServer
 
 pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
@@ -71,7 +71,7 @@ class Fleet:
     def start(self, number: int) -> None:
         for _ in range(number):
             name = len(self.processes)
-            command = [sys.executable, "-m", "tests.hurried", "runspider", str(self.directory / "fleet.py")]
+            command = [sys.executable, "-m", "tests.support.hurried", "runspider", str(self.directory / "fleet.py")]
             settings = {
                 "REDIS_URL": self.server.url,
                 "USER_AGENT": f"fleetbot/{name}",
@@ -150,7 +150,7 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
         for name in range(3):
             assert "Traceback" not in fleet.log(name)
-            assert "[scrapy_gbot_robots.store] WARNING" not in fleet.log(name)
+            assert "[scrapy_gbot_robots.obeying.entries] WARNING" not in fleet.log(name)
 
 
 def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet: Fleet) -> None:

@@ -21,22 +21,22 @@ from scrapy import Selector
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.sitemap_urls import usable_url
+from scrapy_gbot_robots.sitemaps.urls import usable_url
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 
-from .command import project, run_here
-from .crawls import Pages, crawl, in_reactor, pages, stats
-from .redis_server import redis_server
-from .scenarios import raw
-from .sitemap_web import Remembers, Sitemaps, index, urlset, xml
-from .web import Reply, Site, redirect
+from .fetching.scenarios import raw
+from .support.command import project, run_here
+from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.redis_server import redis_server
+from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
+from .support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .web import Content
+    from .support.web import Content
 
 __all__ = ["project"]
 
@@ -266,7 +266,7 @@ async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(
 ) -> None:
     import redis
 
-    from scrapy_gbot_robots import store
+    from scrapy_gbot_robots.obeying import entries as store
 
     monkeypatch.setattr(store, "LEASE_SECS", 0.3)
     with closing(redis.Redis.from_url(redis_url)) as client, Site({"*": b"ok", "/robots.txt": b""}) as site:

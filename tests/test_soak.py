@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from .fleet import ROOT
+from .support.fleet import ROOT
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from ..core.urls import shown
-from ..tally import Tally
-from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
-from . import who as agents
-from .rows import FORMATS, Finding
-from .source import MAX_URL, checked, read, size_of, url_batches
+from ..report.tally import Tally
+from . import crawlers as agents
+from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .formats import FORMATS, Finding
+from .inputs import MAX_URL, checked, read, size_of, url_batches
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..answer import Answer
     from ..core.rules import Rules
-    from .terminal import Terminal
-    from .visit import Visit
-    from .who import Who
+    from ..obeying.answer import Answer
+    from .crawlers import Who
+    from .output import Terminal
+    from .session import Visit
 
     Found: TypeAlias = tuple[str, Finding]
 
@@ -205,7 +205,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
 def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
-    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
 
     async def work(visit: Visit) -> None:
         for urls in audit.batches(err):

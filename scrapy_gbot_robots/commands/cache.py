@@ -15,13 +15,13 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
+from ..obeying.entries import driver_for
 from ..policy.ladder import decide
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
-from ..store import driver_for
-from . import FINE, FOUND, CommandError
-from .source import checked, origin_of
-from .terminal import span
+from .exits import FINE, FOUND, CommandError
+from .inputs import checked, origin_of
+from .output import span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..policy.entry import Entry
     from ..settings import GbotSettings
     from ..storage.base import Storage
-    from .terminal import Terminal
+    from .output import Terminal
 
 HELP = "Say what is kept of robots.txt files between runs, or forget it"
 

@@ -19,11 +19,11 @@ from ..core.lint import is_binary
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import IGNORES_ROBOTS, Verdict
-from . import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
-from . import who as agents
+from . import crawlers as agents
 from .excerpt import Mark, excerpt
-from .source import checked, origin_of, read
-from .terminal import span
+from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .inputs import checked, origin_of, read
+from .output import span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from ..policy.ladder import Decision
     from ..settings import GbotSettings
-    from .terminal import Terminal
-    from .visit import Known, Visit
-    from .who import Who
+    from .crawlers import Who
+    from .output import Terminal
+    from .session import Known, Visit
 
 HELP = "Say whether URLs may be fetched, and why"
 
@@ -137,7 +137,7 @@ def _by_file(options: Namespace, who: Who, gbot: GbotSettings, err: Terminal) ->
 
 
 def _by_origin(options: Namespace, who: Who, settings: Settings) -> list[Check]:
-    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
     origins = [_absolute(url) for url in options.urls]
 

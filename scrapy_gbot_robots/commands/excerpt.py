@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .terminal import cells, printable
+from .output import cells, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .terminal import Part
+    from .output import Part
 
 _SPACE = b" \t\v\f\r"
 _LEAD, _MARKED, _TAIL = 40, 80, 60  # characters shown of each part of a line

@@ -10,19 +10,19 @@ from ..core import lint as core
 from ..core import remarks as kinds
 from ..core.agents import Crawler
 from ..core.lines import split_lines
+from ..obeying.user_agent import of_project
 from ..policy.entry import Kind
-from ..user_agent import of_project
-from . import FINE, FOUND, CommandError
 from .excerpt import Mark, excerpt
-from .source import checked, is_url, origin_of, read
+from .exits import FINE, FOUND, CommandError
+from .inputs import checked, is_url, origin_of, read
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from scrapy.settings import Settings
 
-    from .terminal import Terminal
-    from .visit import Visit
+    from .output import Terminal
+    from .session import Visit
 
 HELP = "Say what is wrong or odd in a robots.txt, the greatest harm first"
 
@@ -78,7 +78,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _fetched(url: str, settings: Settings) -> tuple[str, bytes, bool]:
     """Return the URL of a site's robots.txt, its body, and whether more of it was served. Raises CommandError."""
-    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
     origin = origin_of(url)
 

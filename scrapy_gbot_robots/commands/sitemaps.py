@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
+from ..fetching.private_addresses import leads_inside
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
-from ..private_addresses import leads_inside
-from . import FAILED, FINE, FOUND
-from . import who as agents
-from .source import origin_of
+from . import crawlers as agents
+from .exits import FAILED, FINE, FOUND
+from .inputs import origin_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..core.agents import Crawler as Agent
     from ..core.sitemaps import SitemapLine
-    from .terminal import Terminal
-    from .visit import Known, Visit
+    from .output import Terminal
+    from .session import Known, Visit
 
 _TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
 _PRIVATE = "not asked: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
@@ -55,7 +55,7 @@ class Listed(NamedTuple):
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write what is listed; return the exit status: FOUND if a sitemap cannot be had, FAILED if a robots.txt cannot."""
-    from .errand import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
     (who,) = agents.named(options.agents, settings, err)
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))

@@ -1,1 +1,5 @@
-"""Where robots.txt entries live between runs and between processes."""
+"""Where entries are kept between runs: memory, one SQLite file, or a Redis.
+
+It knows `core`, `policy` and its driver; a storage in trouble raises `StorageError` and nothing else.
+Source: our own contract, `storage.base.Storage`.
+"""

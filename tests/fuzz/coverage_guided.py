@@ -13,7 +13,10 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["scrapy_gbot_robots"]):
-    from scrapy_gbot_robots.core import grammar, groups, remarks, sitemaps  # noqa: F401 - which are imported late
+    from scrapy_gbot_robots.core import (
+        grammar,
+        sitemaps,  # noqa: F401 - which are imported late
+    )
     from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
     from scrapy_gbot_robots.storage.codec import encode
 
@@ -24,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.core.test_reference import DATA, body_of, read
-from tests.storage.entries import DOWN, GONE, MISSING, RULES, payload_of, sealed
+from tests.support.entries import DOWN, GONE, MISSING, RULES, payload_of, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer, redis_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.entry import Entry, Outage
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from .entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, payload_of, rules, sealed
+from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, payload_of, rules, sealed
 
 WHOLE = encode(Entry(RULES, DOWN))
 

@@ -15,7 +15,7 @@ from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from .entries import DOWN, GONE, MISSING, ORIGIN, RULES, rules
+from ..support.entries import DOWN, GONE, MISSING, ORIGIN, RULES, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from .entries import GONE, RULES, rules
+from ..support.entries import GONE, RULES, rules
 
 
 def test_least_recently_used_goes_first() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from .entries import ORIGIN
-from .worker import opened, start
+from ..support.entries import ORIGIN
+from ..support.storage_worker import opened, start
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ import pytest
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
 from scrapy_gbot_robots.storage.codec import encode
-from tests.redis_server import redis_server
+from tests.support.redis_server import redis_server
 
-from .entries import GONE, ORIGIN, RULES, rules
+from ..support.entries import GONE, ORIGIN, RULES, rules
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 

@@ -23,8 +23,8 @@ from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from .entries import GONE, ORIGIN, RULES, rules
-from .worker import ROOT
+from ..support.entries import GONE, ORIGIN, RULES, rules
+from ..support.storage_worker import ROOT
 
 DAY = 86400
 
@@ -341,7 +341,7 @@ ON_A_FULL_DISK = """
 import os, resource, signal, sys
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-from tests.storage.entries import ORIGIN, rules
+from tests.support.entries import ORIGIN, rules
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 storage = SqliteStorage(sys.argv[1])

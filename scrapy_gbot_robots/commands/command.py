@@ -1,0 +1,110 @@
+"""`scrapy robots`: why a URL is allowed or not, what is wrong with a robots.txt, what a crawl has learnt of them.
+
+Here is the way in, from Scrapy's command line and from `python -m scrapy_gbot_robots`: options, and how each run ends.
+Each sub-command is a module of its own with `HELP`, `add_arguments` and `run`. Loaded with every `scrapy` command, so
+this module is light.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from .exits import FAILED, INTERRUPTED, PIPE_CLOSED, CommandError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+SUBCOMMANDS = ("check", "lint", "audit", "sitemaps", "cache")
+
+
+class RobotsCommand(ScrapyCommand):
+    """The command, for the entry point `scrapy.commands`."""
+
+    requires_crawler_process = False  # only sub-commands that fetch something need one, and make it
+
+    def syntax(self) -> str:
+        """What follows the command's name."""
+        return "[options] <sub-command> ..."
+
+    def short_desc(self) -> str:
+        """One line for Scrapy's list of commands."""
+        return "Explain robots.txt: why a URL is blocked, what is wrong in a file, what the cache holds"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the sub-commands, each with its options; the settings can be given before and after them."""
+        super().add_options(parser)
+        subparsers = parser.add_subparsers(
+            title="Sub-commands", dest="subcommand", metavar="<sub-command>", prog=self._prog(parser), required=True
+        )
+        for name in SUBCOMMANDS:
+            module = import_module(f".{name}", __package__)
+            subparser = subparsers.add_parser(name, help=module.HELP, description=f"{module.HELP}.")
+            module.add_arguments(subparser)
+            shared = subparser.add_argument_group("Scrapy's options")
+            shared.add_argument("-s", "--set", dest="late_set", action="append", default=[], metavar="NAME=VALUE")
+            shared.add_argument("-L", "--loglevel", dest="late_loglevel", metavar="LEVEL")
+            shared.add_argument("--nolog", dest="late_nolog", action="store_true")
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        """Turn Scrapy's options into settings.
+
+        Raises:
+            UsageError: an argument is not understood.
+        """
+        if args:
+            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        opts.set += opts.late_set
+        opts.loglevel = opts.late_loglevel or opts.loglevel
+        opts.nolog = opts.late_nolog or opts.nolog
+        super().process_options(args, opts)
+        if not opts.loglevel:
+            assert self.settings is not None  # noqa: S101  for the type checker
+            self.settings.set("LOG_LEVEL", "WARNING", "cmdline")  # the project's own is one for crawls
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Run the sub-command; `exitcode` tells how it ended. Raises nothing that a user can cause."""
+        from .output import standard  # noqa: PLC0415  see the module's law
+
+        out, err = standard()
+        try:
+            try:
+                self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
+                out.flush()
+            except CommandError as error:
+                err.say((f"scrapy robots {opts.subcommand}: error: {error}", "bad"))
+                self.exitcode = FAILED
+            except KeyboardInterrupt:
+                self.exitcode = INTERRUPTED
+        except OSError as error:  # of a write; what is read is looked after where it is read
+            self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
+            out.abandon()
+            if self.exitcode == FAILED:
+                err.say((f"scrapy robots {opts.subcommand}: error: the output cannot be written: {error}", "bad"))
+
+    @staticmethod
+    def _prog(parser: ArgumentParser) -> str:
+        return parser.prog if parser.usage is None else "scrapy robots"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command without Scrapy's command line; return the exit status."""
+    from argparse import ArgumentParser  # noqa: PLC0415  see the module's law
+
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    command = RobotsCommand()
+    command.settings = get_project_settings()
+    parser = ArgumentParser(prog="python -m scrapy_gbot_robots", description=command.long_desc())
+    command.add_options(parser)
+    opts, args = parser.parse_known_args(sys.argv[1:] if argv is None else argv)
+    try:
+        command.process_options(args, opts)
+    except UsageError as error:
+        parser.error(str(error))
+    command.run(args, opts)
+    return command.exitcode

@@ -1,0 +1,15 @@
+"""How a run of `scrapy robots` ends: its exit statuses, and the error that a user sees as one line."""
+
+from __future__ import annotations
+
+FINE = 0  # allowed, clean, unchanged
+FOUND = 1  # something is disallowed, remarked on, changed
+FAILED = 2  # usage, or something could not be had
+INTERRUPTED = 130  # Ctrl-C, as shells have it
+PIPE_CLOSED = 141  # who read the output has gone, as shells have it
+
+ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2; a crawl lets such requests through
+
+
+class CommandError(Exception):
+    """The command cannot do what it was asked to; the message is one line, for the user."""

@@ -1,0 +1,138 @@
+"""The output of `audit`: one row a URL and crawler, as a table, JSON Lines or CSV, written as it comes.
+
+Of a row only the URL is new each time: what follows from the verdict is made once and kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..core.rules import Verdict
+from .output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_MADE = 4096  # verdicts whose part of a row is kept
+
+
+class Finding(NamedTuple):
+    """What is said of a URL, for a crawler and by a robots.txt; `before` is the verdict of an older one, if any."""
+
+    crawler: str
+    verdict: Verdict
+    robots_txt: str
+    before: Verdict | None = None
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        word = "allowed" if self.verdict.allowed else "disallowed"
+        return word if self.before is None else f"now {word}"
+
+    @property
+    def why(self) -> str:
+        """The rule or the reason, with the line."""
+        return _why(self.verdict) if self.before is None else f"{_why(self.verdict)}; before: {_why(self.before)}"
+
+    def fields(self) -> dict[str, Any]:
+        """All there is to say, by name."""
+        fields: dict[str, Any] = {
+            "crawler": self.crawler,
+            "allowed": self.verdict.allowed,
+            **_fields(self.verdict),
+            "robots_txt": self.robots_txt,
+        }
+        if self.before is not None:
+            fields |= {f"{name}_before": value for name, value in _fields(self.before).items()}
+        return fields
+
+
+def _why(verdict: Verdict) -> str:
+    return verdict.reason if verdict.rule is None else f"{verdict.rule} (line {verdict.rule.line})"
+
+
+def _fields(verdict: Verdict) -> dict[str, Any]:
+    rule = verdict.rule
+    return {
+        "rule": None if rule is None else str(rule),
+        "line": None if rule is None else rule.line,
+        "group": verdict.group,
+        "reason": verdict.reason,
+    }
+
+
+class Format(Protocol):
+    """Turns findings into text; all of it is printable but for the line ends."""
+
+    def titles(self, *, compares: bool) -> str:
+        """Return what stands above the rows; `compares` says that each has an older verdict too."""
+
+    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+        """Return one line for each URL and what is said of it."""
+
+
+class Table:
+    """For people: the columns are in line as far as that is possible without knowing what comes."""
+
+    def __init__(self) -> None:
+        self._lead: Callable[[Finding], str] = lru_cache(_MADE)(_lead)
+
+    def titles(self, *, compares: bool) -> str:
+        """Return the names of the columns."""
+        return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
+
+    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+        """Return the rows; the URL stands last, for it may be long."""
+        return "".join([f"{self._lead(finding)}  {printable(url)}\n" for url, finding in found])
+
+
+def _lead(finding: Finding) -> str:
+    return printable(f"{finding.word:<14}  {finding.crawler:<15}  {finding.why:<35}")
+
+
+class JsonLines:
+    """For programs: an object a line."""
+
+    def __init__(self) -> None:
+        self._tail: Callable[[Finding], str] = lru_cache(_MADE)(lambda finding: json.dumps(finding.fields())[1:])
+
+    def titles(self, *, compares: bool) -> str:
+        """Return nothing: each line is complete."""
+        return ""
+
+    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+        """Return the rows; JSON in ASCII, so nothing in it needs to be made printable."""
+        return "".join([f'{{"url": {json.dumps(url)}, {self._tail(finding)}\n' for url, finding in found])
+
+
+class Csv:
+    """For spreadsheets."""
+
+    def __init__(self) -> None:
+        self._tail: Callable[[Finding], list[str]] = lru_cache(_MADE)(_cells)
+
+    def titles(self, *, compares: bool) -> str:
+        """Return the names of the columns."""
+        example = Finding("", Verdict(True), "", Verdict(True) if compares else None)
+        return f"url,{','.join(example.fields())}\n"
+
+    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+        """Return the rows."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(
+            [(printable(url), *self._tail(finding)) for url, finding in found]
+        )
+        return text.getvalue()
+
+
+def _cells(finding: Finding) -> list[str]:
+    fields = {**finding.fields(), "allowed": "yes" if finding.verdict.allowed else "no"}
+    return ["" if value is None else printable(str(value)) for value in fields.values()]
+
+
+FORMATS: dict[str, Callable[[], Format]] = {"table": Table, "jsonl": JsonLines, "csv": Csv}

@@ -1,0 +1,133 @@
+"""What sub-commands are given: settings, files, standard input, and URLs that stand for an origin."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.origin import Origin
+from ..core.urls import escape
+from ..settings import GbotSettings
+from .exits import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+STDIN = "-"
+MAX_BYTES = 64 * 2**20  # of a file that is read whole; a robots.txt ends at 500 KiB
+MAX_URL = 16_384  # bytes
+
+_BLOCK = 262_144  # bytes read at a time
+
+
+def is_url(text: str) -> bool:
+    """Whether `text` is an absolute URL rather than a path."""
+    return "://" in text
+
+
+def origin_of(text: str) -> Origin:
+    """Return the origin of a URL, or of a host: that is asked by https.
+
+    Raises:
+        CommandError: there is none in `text`.
+    """
+    try:
+        return Origin.of(text if is_url(text) else f"https://{text}")
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def read(path: str) -> bytes:
+    """Return the content of a file, "-" being standard input.
+
+    Raises:
+        CommandError: it cannot be read, or is larger than `MAX_BYTES`.
+    """
+    try:
+        if path == STDIN:
+            body = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                body = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise CommandError(unreadable(path, error)) from None
+    if len(body) > MAX_BYTES:
+        raise CommandError(f"{path}: larger than {MAX_BYTES} bytes, this is no robots.txt")
+    return body
+
+
+def checked(settings: BaseSettings) -> GbotSettings:
+    """Return the plugin's settings.
+
+    Raises:
+        CommandError: one of them has a value it may not have.
+    """
+    try:
+        return GbotSettings.of(settings)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
+    """Yield the lines of a file of any size, "-" being standard input, with how many bytes they were read from.
+
+    White space around a line is no part of it; empty lines are left out. What is not UTF-8 is percent-encoded, as it
+    is where URLs are compared with rules. Of a line longer than `MAX_URL` bytes, only the beginning may come, but more
+    than `MAX_URL` bytes of it.
+
+    Raises:
+        CommandError: the file cannot be read.
+    """
+    try:
+        with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb", buffering=0) as file:
+            rest = b""
+            while block := _block(file):
+                text, _, rest = (rest + block).rpartition(b"\n")
+                rest = rest[: MAX_URL + 1]
+                yield _lines(text), len(block)
+            yield _lines(rest), 0
+    except (OSError, ValueError) as error:
+        raise CommandError(unreadable(path, error)) from None
+
+
+def _block(file: Any) -> bytes:
+    """Read what is there: at least one byte, at most `_BLOCK`, none at the end. Ctrl-C ends it, in a crawl too."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        block: bytes = file.read1(_BLOCK) if hasattr(file, "read1") else file.read(_BLOCK)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return block
+
+
+def _lines(text: bytes) -> list[str]:
+    try:
+        lines = text.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        lines = [_decoded(line) for line in text.split(b"\n")]
+    return [line for line in map(str.strip, lines) if line]
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return escape(line).decode("ascii")
+
+
+def size_of(path: str) -> int | None:
+    """Return the size of a file in bytes; None where it has none that is known."""
+    try:
+        return Path(path).stat().st_size or None if path != STDIN else None
+    except OSError:
+        return None
+
+
+def unreadable(path: str, error: OSError | ValueError) -> str:
+    """Say in one line why a file cannot be read or written."""
+    return f"{path}: {getattr(error, 'strerror', None) or error}"

@@ -1,0 +1,74 @@
+"""`GBOT_ROBOTS_REFUSE_PRIVATE`: whether a URL that was found outside leads to a private address.
+
+By its text (`policy.addresses`) and, where it is a name, by the addresses that this resolves to: asked of the reactor's
+resolver, which is the one that connections use and, with Scrapy's own, keeps what it was told. With another resolver, or
+without a reactor, a name may resolve to something else by the time it is connected to (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IResolutionReceiver
+from zope.interface import implementer
+
+from ..core.origin import Origin
+from ..policy.addresses import is_private, is_private_address
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IHostResolution
+
+
+async def leads_inside(url: str, found_at: str) -> bool:
+    """Whether `url` is on a private address and `found_at`, the URL of what names it, is not.
+
+    A name that does not resolve here is not private: it leads nowhere, or a proxy knows it. Both are http, https or ftp
+    URLs.
+    """
+    host, finder = Origin.of(url).host, Origin.of(found_at).host
+    return host != finder and await _is_inside(host) and not await _is_inside(finder)
+
+
+async def _is_inside(host: str) -> bool:
+    by_text = is_private(host)
+    return any(map(is_private_address, await _addresses(host))) if by_text is None else by_text
+
+
+async def _addresses(name: str) -> list[str]:
+    """The IP addresses of a name, resolved off the reactor; none if that fails."""
+    if not is_reactor_installed():
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(name, None)
+        except OSError:
+            return []
+        return [str(address[0]) for *_, address in found]
+    from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
+
+    resolver: Any = reactor
+    receiver = _Receiver()
+    resolver.nameResolver.resolveHostName(receiver, name)
+    return await maybe_deferred_to_future(receiver.complete)
+
+
+@implementer(IResolutionReceiver)
+class _Receiver:
+    """Collects the addresses of a name; `complete` fires with them."""
+
+    def __init__(self) -> None:
+        self.complete: Deferred[list[str]] = Deferred()
+        self._found: list[str] = []
+
+    def resolutionBegan(self, resolutionInProgress: IHostResolution) -> None:  # noqa: N802, N803  Twisted's names
+        """Do nothing: there is no need to cancel it."""
+
+    def addressResolved(self, address: Any) -> None:  # noqa: N802
+        """Take an address."""
+        self._found.append(address.host)
+
+    def resolutionComplete(self) -> None:  # noqa: N802
+        """Hand over what was found."""
+        self.complete.callback(self._found)

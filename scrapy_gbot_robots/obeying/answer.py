@@ -1,0 +1,141 @@
+"""What a crawl keeps of one origin's robots.txt: the state it is in, and the rules of the agents that asked."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ..core.rules import Verdict
+from ..policy.ladder import Decision, State
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from typing_extensions import Self
+
+    from ..core.agents import Crawler as Agent
+    from ..core.origin import Origin
+    from ..core.robots import RobotsTxt
+    from ..core.rules import Rules
+    from ..policy.entry import Entry
+
+BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
+
+_MOST_AGENTS = 16  # whose rules are held at a time; a crawl has one, rarely a few
+_CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer that it puts in the future is doubted
+_BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
+
+
+class Answer:
+    """The answer that requests of one origin get.
+
+    Attributes:
+        origin: whose.
+        state: full allow, full disallow, or the rules decide.
+        why: the reason for the state, in words.
+        status: status code behind it; None if there was no answer, or none yet.
+        temporary: whether it stands in for an answer that could not be had.
+        temporary_since: when this crawl first met with that; seconds on the monotonic clock.
+        site_available: whether another page of the origin was served meanwhile.
+        given_at: when it was made; seconds since the epoch.
+        ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
+        fetched_at: when the definite answer came that it rests on; None if there is none.
+        weight: roughly how many bytes of memory this takes.
+    """
+
+    __slots__ = (
+        "_rules",
+        "ask_at",
+        "fetched_at",
+        "given_at",
+        "origin",
+        "refresh_at",
+        "site_available",
+        "state",
+        "status",
+        "temporary",
+        "temporary_since",
+        "weight",
+        "why",
+    )
+
+    def __init__(self, origin: Origin, decision: Decision, status: int | None, now: float) -> None:
+        self.origin = origin
+        self.state = decision.state
+        self.why = decision.why
+        self.status = status
+        self.temporary = decision.temporary
+        self.temporary_since = time.monotonic()
+        self.site_available = False
+        self.given_at = now
+        self.ask_at = decision.ask_at
+        self.refresh_at = decision.refresh_at
+        self.fetched_at = decision.copy.fetched_at if decision.copy else None
+        self.weight = _BYTES_EACH
+        self._rules: dict[Agent, Rules] = {}
+
+    @classmethod
+    def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
+        """The answer that follows at `now` from what is known of `origin`; `held` is the one that stood until then."""
+        answer = cls(origin, decision, _status(entry), now)
+        if held is not None and held.temporary and answer.temporary:
+            answer.temporary_since = held.temporary_since
+            answer.site_available = held.site_available
+        if held is not None and held.fetched_at == answer.fetched_at:  # the same robots.txt
+            answer._rules.update(held._rules)  # noqa: SLF001
+            answer.weight = held.weight
+        return answer
+
+    @classmethod
+    def broken(cls, origin: Origin, now: float) -> Self:
+        """The answer when looking `origin` up failed for reasons of our own: full disallow, for a short while."""
+        ask_at = now + BROKEN_SECS
+        why = "looking up its robots.txt failed"
+        decision = Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at, copy=None)
+        return cls(origin, decision, None, now)
+
+    @property
+    def bars_for_now(self) -> bool:
+        """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
+        return self.temporary and self.state is State.FULL_DISALLOW
+
+    @property
+    def agents(self) -> Collection[Agent]:
+        """Those whose rules it knows."""
+        return self._rules.keys()
+
+    def is_good(self, now: float) -> bool:
+        """Whether it still counts at `now`; one that a clock since set back has put into the future does not."""
+        return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
+
+    def knows(self, agent: Agent) -> bool:
+        """Whether `verdict` and `allowed` can be asked for `agent`."""
+        return self.state is not State.RULES or agent in self._rules
+
+    def learn(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
+        """Keep the rules of more agents; of many, those learnt first make room."""
+        for agent in agents:
+            self._rules.pop(agent, None)
+            self._rules[agent] = robotstxt.rules_for(agent)
+            if len(self._rules) > _MOST_AGENTS:
+                del self._rules[next(iter(self._rules))]
+        self.weight = _BYTES_EACH + sum(rules.weight for rules in self._rules.values())
+
+    def allowed(self, url: str | bytes, agent: Agent) -> bool:
+        """Whether `agent` may fetch `url`, the fast way."""
+        return self._rules[agent].allowed(url) if self.state is State.RULES else self.state is State.FULL_ALLOW
+
+    def crawl_delay(self, agent: Agent) -> float | None:
+        """The crawl-delay in seconds of the group that `agent` follows, None if there is none."""
+        return self._rules[agent].crawl_delay if self.state is State.RULES else None
+
+    def verdict(self, url: str, agent: Agent) -> Verdict:
+        """Whether `agent` may fetch `url`, and why."""
+        if self.state is State.RULES:
+            return self._rules[agent].verdict(url)
+        return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
+
+
+def _status(entry: Entry | None) -> int | None:
+    known = None if entry is None else entry.outage or entry.copy
+    return None if known is None else known.status

@@ -1,0 +1,141 @@
+"""`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's download slots.
+
+Google ignores the field (Google's page, "Syntax"), RFC 9309 does not have it: so this is off unless asked for. The delay
+is laid upon the slot when a request has reached it and before the slot's queue is looked at, each time anew. So it does
+not matter when Scrapy collects a slot, which slot a request comes to, or who else comes there: of several origins in
+one slot the largest delay counts. A slot waits from the start of one request to the start of the next.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.core.downloader import Slot
+    from scrapy.crawler import Crawler
+
+    from ..core.agents import Crawler as Agent
+    from ..core.origin import Origin
+
+_SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours for what Scrapy put there by itself
+_OWN_SLOT = "gbot_robots_slot"
+
+logger = logging.getLogger(__name__)
+
+
+class _Wish(NamedTuple):
+    """What the robots.txt of `origin` asks of `agent`: to wait for `secs` seconds, 0 for not at all."""
+
+    origin: Origin
+    agent: Agent
+    secs: float
+    capped: bool
+
+
+class _Pace:
+    """The delays asked for in one slot, and the delay that it had before."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self._own_delay = slot.delay
+        self._asked: dict[tuple[Origin, Agent], float] = {}
+
+    def ask(self, wish: _Wish) -> bool:
+        """Take a wish; tell whether it is news."""
+        before = self._asked.pop((wish.origin, wish.agent), 0.0)
+        if wish.secs:
+            self._asked[wish.origin, wish.agent] = wish.secs
+        if wish.secs < before:
+            self.slot.delay = self._own_delay
+        return wish.secs != before
+
+    def keep(self) -> None:
+        """Let the slot wait for no less than was asked, also where something has lowered its delay since."""
+        if not self._asked:
+            return
+        self.slot.delay = max(self.slot.delay, *self._asked.values())
+        if hasattr(self.slot, "jitter"):
+            self.slot.jitter = 0.0  # at random it would wait for less
+        else:  # before Scrapy 2.19
+            self.slot.randomize_delay = False
+
+
+class CrawlDelays:
+    """Keeps the crawl-delays of one crawl; `longest` caps each, in seconds."""
+
+    def __init__(self, crawler: Crawler, longest: float) -> None:
+        self._crawler = crawler
+        self._longest = longest
+        self._wishes: WeakKeyDictionary[Request, _Wish] = WeakKeyDictionary()
+        self._paces: dict[str, _Pace] = {}
+        crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
+
+    def attend(self, request: Request, origin: Origin, agent: Agent, asked: float | None) -> None:
+        """Let `request`, on its way to the downloader, start there no sooner than `asked` seconds after the one before.
+
+        It goes through the slot of its host, unless who made it chose another. Of itself it might not: Scrapy leaves a
+        redirected request in the slot of the host that it comes from, and by CONCURRENT_REQUESTS_PER_IP a host changes
+        its slot when its address becomes known.
+        """
+        wanted = asked or 0.0
+        secs = min(wanted, self._longest)
+        self._wishes[request] = _Wish(origin, agent, secs, capped=secs < wanted)
+        meta = request.meta
+        if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
+            meta.pop(_SLOT, None)
+            meta[_OWN_SLOT] = ""
+            if secs:
+                meta[_SLOT] = origin.host.strip("[]")
+
+    def _reached_downloader(self, request: Request) -> None:
+        """Slow down the slot that `request` has come to, before that looks at its queue."""
+        key = request.meta[_SLOT]
+        if _OWN_SLOT in request.meta:
+            request.meta[_OWN_SLOT] = key
+        wish = self._wishes.pop(request, None)
+        if wish is None:
+            return
+        pace = self._pace(key, new=wish.secs > 0)
+        if pace is not None:
+            if pace.ask(wish) and wish.secs:
+                self._tell(wish)
+            pace.keep()
+
+    def _pace(self, key: str, *, new: bool) -> _Pace | None:
+        """The pace of a slot; where there is none, a new one if that is asked for."""
+        assert self._crawler.engine is not None  # noqa: S101  for the type checker: there is one while there are requests
+        slots = self._crawler.engine.downloader.slots
+        pace = self._paces.get(key)
+        if pace is not None and pace.slot is slots[key]:
+            return pace
+        if not new:
+            return None
+        if not self._paces:  # as late as that, so that whatever else listens, such as AutoThrottle, comes first
+            self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        elif len(self._paces) >= 2 * len(slots):
+            self._paces = {key: pace for key, pace in self._paces.items() if slots.get(key) is pace.slot}
+        pace = self._paces[key] = _Pace(slots[key])
+        return pace
+
+    def _response_downloaded(self, request: Request) -> None:
+        """Undo what has been made of the slot's delay, before that looks at its queue again."""
+        pace = self._paces.get(request.meta.get(_SLOT, ""))
+        if pace is not None:
+            pace.keep()
+
+    def _tell(self, wish: _Wish) -> None:
+        self._crawler.stats.inc_value("gbot_robots/crawl_delay")
+        if wish.capped:
+            self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
+            logger.info(
+                "%s asks for a longer crawl-delay than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g, which is kept instead",
+                wish.origin.robots_url,
+                wish.secs,
+            )
+        else:
+            logger.debug("%s asks for a crawl-delay of %g s, which is kept", wish.origin.robots_url, wish.secs)

@@ -1,0 +1,266 @@
+"""The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
+
+It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
+request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/`). What it adds is in `lookup` (one answer per origin)
+and in `holds` (waiting that costs nothing).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from functools import lru_cache
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.http import TextResponse
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
+
+from ..concurrency import Closing, pause
+from ..core.agents import Crawler as Agent
+from ..core.origin import Origin
+from ..core.rules import Verdict
+from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
+from ..fetching.fetcher import Fetcher
+from ..meta import ANSWERED, PROBE
+from ..policy.ladder import State
+from ..policy.outcome import Unreachable, outcome_of
+from ..settings import GbotSettings
+from ..signals import request_forbidden
+from .crawl_delay import CrawlDelays
+from .entries import Store, driver_for
+from .lookup import Lookup
+from .robotparser import AnswerRobotParser, GbotRobotParser
+from .user_agent import of_project
+from .waiting import Holds
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+    from .answer import Answer
+
+SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+
+_RETURNED = "gbot_robots_returned"  # request.meta key: the run that gave it back to the scheduler when it closed
+
+logger = logging.getLogger(__name__)
+
+
+class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
+    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest.
+
+    Attributes:
+        fetcher_cls: makes the robots.txt requests; a subclass may name its own, as for a browser's download handler.
+    """
+
+    fetcher_cls = Fetcher
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
+        self._settings = GbotSettings.of(crawler.settings)
+        store = Store(driver_for(self._settings, crawler), crawler.stats)
+        self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
+        self._holds = Holds(crawler, self._lookup.abandon)
+        self._crawl_delays = (
+            CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None
+        )
+        self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
+        self._sent_by_default: str | None = None  # known once there is a spider
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        _warn_of_other_parser(crawler)
+
+    async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
+        """Let `request` go on (None), or give it back to the scheduler of a crawl that is closing (a Request).
+
+        A request for a robots.txt is never disallowed (RFC 9309 2.2.2) and, where that is known, answered (a Response).
+
+        Raises:
+            ForbiddenByRobotsTxt: it may not be fetched.
+            UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
+        """
+        if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
+            return None
+        origin = self._origin(request)
+        asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
+        if asks_for_robots_txt and request.method != "GET":
+            return None
+        agent = _agent(self._user_agent(request))
+        try:
+            answer = await self._answer(origin, agent, request)
+        except Closing:
+            return self._given_back(request, origin)
+        if asks_for_robots_txt:
+            return await self._known_robots_txt(request, answer)
+        if answer.allowed(request.url, agent):
+            if self._crawl_delays is not None:
+                self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
+            return None
+        raise self._forbidden(request, answer.verdict(request.url, agent), answer)
+
+    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
+        if self._settings.unreachable == "google-2026" and not _is_own_trouble(response):
+            with suppress(ValueError):
+                self._lookup.site_answered(Origin.of(request.url))
+        return response
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """What Scrapy's own middleware asks, for who calls or overrides its parts: from the same look-up.
+
+        Returns:
+            A parser for any user agent; None where no robots.txt applies to `request`.
+
+        Raises:
+            ForbiddenByRobotsTxt: the URL has no origin to ask, or the crawl closed before its robots.txt was known.
+        """
+        if not _is_subject(request):
+            return None
+        origin = self._origin(request)
+        try:
+            answer = await self._answer(origin, _agent(self._user_agent(request)), request)
+        except Closing:
+            raise _forbidden_by_closing(origin) from None
+        copy = await self._lookup.copy(origin) if answer.state is State.RULES else None
+        return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
+
+    def _origin(self, request: Request) -> Origin:
+        """Whose robots.txt counts for `request`.
+
+        Raises:
+            ForbiddenByRobotsTxt: its URL has no origin.
+        """
+        try:
+            return Origin.of(request.url)
+        except ValueError as error:
+            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+
+    async def _answer(self, origin: Origin, agent: Agent, request: Request) -> Answer:
+        """The answer for `origin`, waited for if need be.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        answer = self._lookup.known(origin, agent, request)
+        if answer is not None and not answer.bars_for_now:
+            return answer
+        return await self._holds.wait(self._settled(origin, agent, request))
+
+    async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
+        """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
+        held = False
+        began = time.monotonic()  # how long a request is held must not hang on the time of day, which may jump
+        while True:
+            answer = await self._lookup.ask(origin, agent, request, self._holds.aside)
+            ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
+            left = ends - time.monotonic()
+            if not answer.bars_for_now or left <= 0 or (answer.status is None and request.meta.get(PROBE)):
+                return answer
+            if not held:
+                held = True
+                self.crawler.stats.inc_value("gbot_robots/held")
+            with self._holds.aside():
+                await pause(max(0.0, min(left, answer.ask_at - time.time())))
+
+    async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
+        """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.
+
+        Raises:
+            UnreachableRobotsTxt: there was no answer that could be repeated.
+        """
+        copy = await self._lookup.copy(answer.origin) if answer.state is not State.FULL_DISALLOW else None
+        if copy is None and answer.state is State.RULES:
+            return None
+        status, body = (answer.status, b"") if copy is None else (copy.status, copy.body)
+        if status is None:
+            raise UnreachableRobotsTxt(answer.origin, answer.why)
+        request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        flags = [ANSWERED, answer.state.value]
+        return TextResponse(request.url, status, headers, body, flags=flags, request=request)
+
+    def _user_agent(self, request: Request) -> str:
+        """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""
+        if self._robotstxt_useragent:
+            return self._robotstxt_useragent
+        sent = request.headers.get("User-Agent")
+        if sent:
+            return sent.decode("latin-1")
+        if self._sent_by_default is None:
+            self._sent_by_default = of_project(self.crawler.settings, self.crawler.spider).text
+        return self._sent_by_default
+
+    def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
+        logger.debug(
+            "Forbidden by robots.txt: %(request)s: %(verdict)s%(source)s",
+            {
+                "request": request,
+                "verdict": verdict,
+                "source": f" of {answer.origin.robots_url}" if answer is not None else "",
+            },
+            extra={"spider": self.crawler.spider},
+        )
+        self.crawler.stats.inc_value("robotstxt/forbidden")
+        if answer is not None and answer.bars_for_now:
+            self.crawler.stats.inc_value("gbot_robots/given_up")
+        error = ForbiddenByRobotsTxt(verdict, *((answer.origin, answer.state) if answer is not None else ()))
+        self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
+        return error
+
+    def _given_back(self, request: Request, origin: Origin) -> Request:
+        """Hand a request that waited back to the scheduler, which keeps it if there is a JOBDIR.
+
+        Raises:
+            ForbiddenByRobotsTxt: it was handed back before; whoever sent it does not use the scheduler.
+        """
+        if request.meta.get(_RETURNED) == self._run:
+            raise _forbidden_by_closing(origin)
+        return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: self._run})
+
+    def _spider_opened(self, spider: Spider) -> None:
+        hint = of_project(self.crawler.settings, spider).hint
+        if hint is not None:
+            logger.warning("%s", hint, extra={"spider": spider})
+
+    async def _spider_closed(self) -> None:
+        await self._lookup.close()
+
+
+def _is_subject(request: Request) -> bool:
+    return request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT)
+
+
+def _forbidden_by_closing(origin: Origin) -> ForbiddenByRobotsTxt:
+    verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+    return ForbiddenByRobotsTxt(verdict, origin)
+
+
+def _is_own_trouble(response: Response) -> bool:
+    """Whether a response is a server error, or that of a robots.txt, so that it does not show that a site is up."""
+    is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
+    return is_error or Origin.of_robots_txt(response.url) is not None
+
+
+@lru_cache(maxsize=256)
+def _agent(user_agent: str) -> Agent:
+    return Agent.of(user_agent)
+
+
+def _warn_of_other_parser(crawler: Crawler) -> None:
+    """Name a ROBOTSTXT_PARSER of the user's that is not asked."""
+    settings = crawler.settings
+    set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
+    parser = load_object(settings["ROBOTSTXT_PARSER"])
+    if set_by_user and parser is not GbotRobotParser:
+        logger.warning(
+            "ROBOTSTXT_PARSER is %s, but GbotRobotsTxtMiddleware always asks %s",
+            f"{parser.__module__}.{parser.__qualname__}",
+            f"{GbotRobotParser.__module__}.{GbotRobotParser.__qualname__}",
+        )

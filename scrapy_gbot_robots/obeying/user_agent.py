@@ -1,0 +1,52 @@
+"""Whose rules count where a request does not say: the one place that knows what a crawl sends as its User-Agent.
+
+And what is said at start-up of one by which no robots.txt can mean the crawl (RFC 9309 2.2.1: a product token).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy.http import Headers
+from scrapy.utils.python import without_none_values
+
+from ..core.agents import Crawler, is_browser_like
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
+
+
+class UserAgent(NamedTuple):
+    """A User-Agent, or a product token, and where it is set, as users know it."""
+
+    text: str
+    source: str
+
+    @property
+    def hint(self) -> str | None:
+        """What to tell the user of it; None where there is nothing."""
+        crawler = Crawler.of(self.text)
+        if crawler.ignores_robots:
+            return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so nothing is kept back"
+        if not crawler.name:
+            problem = "names no crawler, so that only rules for * apply"
+        elif is_browser_like(self.text):
+            problem = f'is that of a browser, so that no robots.txt means this crawl; "{crawler.name}" is looked for'
+        else:
+            return None
+        return (
+            f"{self.source}, {self.text!r}, {problem}. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
+        )
+
+
+def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
+    """Return whose rules count by default: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
+    by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
+    candidates = (
+        (settings["ROBOTSTXT_USER_AGENT"], "ROBOTSTXT_USER_AGENT"),
+        (by_default_headers and by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS"),
+        (getattr(spider, "user_agent", None), "the spider's user_agent"),
+        (settings["USER_AGENT"], "USER_AGENT"),
+    )
+    return next((UserAgent(str(text), source) for text, source in candidates if text), UserAgent("", "USER_AGENT"))

@@ -1,0 +1,224 @@
+"""What a SitemapSpider needs around it, so that sitemaps can be fed to it safely; and what became of each sitemap.
+
+The spider middleware gives a spider that lists nothing its first origins, keeps stock code from following robots.txt
+files in its own way, and documents from the net from leading to the local machine. The downloader middleware counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.spiders import SitemapSpider
+
+from ..concurrency import within
+from ..core.origin import Origin
+from ..core.urls import shown
+from ..exceptions import ForbiddenByRobotsTxt
+from ..fetching.private_addresses import leads_inside
+from ..meta import ANSWERED, SITEMAP
+from ..settings import GbotSettings
+from .discovery import SitemapDiscovery, allowed_domains_of
+from .feed import SitemapStats, choosing_by
+from .urls import Refused, source_below, to_private_address, usable_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+    from .urls import Choosing
+
+_OK = range(200, 300)
+
+logger = logging.getLogger(__name__)
+
+
+class SitemapSpiderMiddleware(BaseSpiderMiddleware):
+    """Stands next to a SitemapSpider that sitemaps are fed to; does nothing for any other spider."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if GbotSettings.of(crawler.settings).sitemaps != "feed":
+            raise NotConfigured
+        self._stats = SitemapStats(crawler)
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Give a spider that starts with nothing the robots.txt files of its `start_urls` or `allowed_domains`."""
+        lists_nothing = True
+        async for given in start:
+            lists_nothing = lists_nothing and not isinstance(given, Request)
+            yield given
+        spider = self._fed_spider
+        if spider is None or not lists_nothing:
+            return
+        origins = dict.fromkeys(_first_origins(spider))
+        if not origins:
+            logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
+        for origin in origins:
+            yield Request(origin.robots_url, spider._parse_sitemap)  # noqa: SLF001  as it does itself
+
+    def process_spider_output(  # type: ignore[override]
+        self, response: Response, result: Iterable[Any], spider: Spider | None = None
+    ) -> Iterator[Any]:
+        """Let pass what may be followed."""
+        if self._is_fed_already(response):
+            return
+        for given in result:
+            if self._may_follow(given, response):
+                yield given
+
+    async def process_spider_output_async(  # type: ignore[override]
+        self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
+    ) -> AsyncIterator[Any]:
+        """Let pass what may be followed."""
+        if self._is_fed_already(response):
+            return
+        async for given in result:
+            if self._may_follow(given, response):
+                yield given
+
+    def process_spider_exception(
+        self, response: Response, exception: Exception, spider: Spider | None = None
+    ) -> Iterable[Any] | None:
+        """Pass over what stock code cannot stand in a robots.txt; count a sitemap that it cannot read."""
+        if self._is_fed_already(response):
+            return ()
+        if SITEMAP in response.meta and response.status in _OK:
+            self._stats.count("failed")
+        return None
+
+    @cached_property
+    def _fed_spider(self) -> SitemapSpider | None:
+        """The spider, if it is one that sitemaps are fed to; to be asked for once it is open."""
+        discovery = self.crawler.get_extension(SitemapDiscovery)
+        spider = self.crawler.spider
+        return spider if discovery and discovery.feeds and isinstance(spider, SitemapSpider) else None
+
+    @cached_property
+    def _choosing(self) -> Choosing:
+        return choosing_by(GbotSettings.of(self.crawler.settings), self.crawler.settings)
+
+    def _is_for_sitemap(self, request: Request | None) -> bool:
+        """Whether the fed spider reads what `request` asks for as a sitemap."""
+        spider = self._fed_spider
+        return spider is not None and request is not None and request.callback == spider._parse_sitemap  # noqa: SLF001
+
+    def _is_fed_already(self, response: Response) -> bool:
+        """Whether this is a robots.txt that the plugin knows, so that what it lists has been or will be fed."""
+        return ANSWERED in response.flags and response.status in _OK and self._is_for_sitemap(response.request)
+
+    def _may_follow(self, given: object, response: Response) -> bool:
+        if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
+            return True
+        try:
+            self._check(given, response)
+        except Refused as refusal:
+            self._stats.refused(refusal.reason)
+            logger.info("%s: %s", response.url, refusal)
+            return False
+        return True
+
+    def _check(self, listed: Request, response: Response) -> None:
+        """Refuse the local machine to documents from the net; let a sitemap pass that lies beside its index.
+
+        Raises:
+            Refused: the request is not to be followed.
+        """
+        if response.url.partition(":")[0] in self._choosing.schemes:
+            usable_url(listed.url, self._choosing.schemes)
+            self._choosing.check_address(listed.url, response.url)
+        source = response.meta.get(SITEMAP)
+        if source is not None and self._is_for_sitemap(listed):
+            listed.meta.setdefault(SITEMAP, source_below(response.url, source))
+            if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
+                listed.meta.setdefault("allow_offsite", True)
+
+
+class _RefusedSitemapError(IgnoreRequest):
+    """A sitemap lives where none may: counted already."""
+
+
+class SitemapDownloaderMiddleware:
+    """Counts the sitemaps that robots.txt disallows and those that cannot be had. Belongs before all that retries."""
+
+    def __init__(self, stats: SitemapStats, choosing: Choosing, timeout_secs: float) -> None:
+        self._stats = stats
+        self._choosing = choosing
+        self._timeout_secs = timeout_secs
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware.
+
+        Raises:
+            NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
+        """
+        settings = GbotSettings.of(crawler.settings)
+        if settings.sitemaps == "off":
+            raise NotConfigured
+        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings), settings.timeout_secs)
+
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Check where a sitemap lives to which a robots.txt, a redirect or an index has led.
+
+        Raises:
+            IgnoreRequest: none may live there.
+        """
+        source = request.meta.get(SITEMAP) or {}
+        found_at = source.get("index") or source.get("robotstxt")
+        if not found_at:
+            return
+        try:
+            if source.get("robotstxt"):
+                self._choosing.check_host(request.url, Origin.of(source["robotstxt"]))
+            if self._choosing.refuses_private and await self._leads_inside(request.url, found_at):
+                raise to_private_address(request.url)
+        except Refused as refusal:
+            self._stats.refused(refusal.reason)
+            logger.info("%s: %s", found_at, refusal)
+            raise _RefusedSitemapError(str(refusal)) from None
+
+    async def _leads_inside(self, url: str, found_at: str) -> bool:
+        """Whether `url` may lead to a private address; so does a name that takes too long to resolve."""
+        try:
+            return await within(self._timeout_secs, leads_inside(url, found_at))
+        except TimeoutError:
+            return True
+
+    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Count a sitemap that is not there."""
+        if _is_listed(request) and response.status not in _OK:
+            self._stats.count("failed")
+        return response
+
+    def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
+        """Count a sitemap that could not be fetched."""
+        if _is_listed(request) and not isinstance(exception, _RefusedSitemapError):
+            self._stats.count("disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
+
+
+def _is_listed(request: Request) -> bool:
+    """Whether a robots.txt or an index lists the sitemap: one whose URL was guessed does not have to be there."""
+    source = request.meta.get(SITEMAP)
+    return source is not None and bool(source.get("line"))
+
+
+def _first_origins(spider: SitemapSpider) -> Iterator[Origin]:
+    given = [*spider.start_urls, *(() if spider.start_urls else _domain_urls(spider))]
+    for url in given:
+        try:
+            yield Origin.of(url)
+        except ValueError as error:  # noqa: PERF203  there are few
+            logger.warning("%s cannot start from %s: %s", spider.name, shown(str(url)), error)
+
+
+def _domain_urls(spider: SitemapSpider) -> list[str]:
+    return [f"https://{domain}" for domain in allowed_domains_of(spider)]

@@ -1,0 +1,164 @@
+"""From a sitemap file to requests for what it lists, while it is read: the first goes out before the last is found.
+
+What the file says is told by `sitemap_reader`, which URLs are followed by `sitemap_urls`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, signals
+from scrapy.spiders import SitemapSpider
+from scrapy.spiders.sitemap import iterloc
+from w3lib.encoding import http_content_type_encoding
+
+from ..concurrency import pause
+from ..core.origin import Origin
+from ..core.urls import shown
+from ..meta import LISTED, SITEMAP
+from ..sitemap_files.lastmod import latest
+from ..sitemap_files.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+from ..sitemaps.feed import SitemapStats
+from ..sitemaps.urls import Choosing, Refused, source_below, usable_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from scrapy.http import Response
+
+    from ..sitemap_files.xml import Entry
+    from .hosts import HostScope
+
+ROOM = 2 * MAX_BYTES  # a file that is too long is not thrown away: what is within the limit is used
+
+_TURN_SECS = 0.001  # for which a file is read before others have their turn, and
+_TURN_REQUESTS = 5  # that are made meanwhile: to schedule one takes longer than to make it
+_GZIPS = frozenset({b"gzip", b"x-gzip"})  # that the reader undoes
+_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # of a sitemap that no robots.txt lists
+
+logger = logging.getLogger(__name__)
+
+
+class SitemapIntake:
+    """Makes the requests that sitemap files of one spider lead to.
+
+    Attributes:
+        scope: the hosts that pages may be on; None for any.
+        request_meta: what is in the meta of each request for a sitemap file.
+        files: how many have been read.
+        pages: how many URLs of pages these list.
+    """
+
+    def __init__(self, spider: SitemapSpider, choosing: Choosing, since: datetime | None) -> None:
+        self._spider = spider
+        self._choosing = choosing
+        self._since = since
+        self._stats = SitemapStats(spider.crawler)
+        largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
+        self.request_meta = {
+            "allow_offsite": True,  # for the file; what it lists is subject to the spider's allowed_domains
+            "download_maxsize": min(largest or ROOM, ROOM),
+            "download_warnsize": 0,
+        }
+        self.scope: HostScope | None = None
+        self.files = 0
+        self.pages = 0
+        spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
+
+    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
+        """The request for a sitemap file; `source` is its `meta.SITEMAP`, `kwargs` go to Request."""
+        callback = self._spider._parse_sitemap  # noqa: SLF001  as in Scrapy
+        return Request(url, callback=callback, meta={**self.request_meta, SITEMAP: dict(source)}, **kwargs)
+
+    async def requests(self, response: Response) -> AsyncIterator[Request]:
+        """Yield a request for each page or sitemap that the file lists, as it is read."""
+        content_type = response.headers.get("Content-Type") or b""
+        reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        left_out: Counter[str] = Counter()
+        turn, made = time.monotonic(), 0
+        for entry in self._filtered(reader):
+            if entry is not None:
+                for request in self._requests_of(entry, response.url, source, left_out, is_index=reader.is_index):
+                    made += 1
+                    yield request
+            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
+                await pause(0)
+                turn, made = time.monotonic(), 0
+        self._finished(reader, response.url, source, left_out)
+
+    def _downloaded(self, response: Response, request: Request) -> None:
+        """Keep Scrapy from unpacking a sitemap at one go, in memory, or from throwing away one that is too long."""
+        codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
+        if request.callback == self._spider._parse_sitemap and _GZIPS.issuperset(codings):  # noqa: SLF001  as in Scrapy
+            del response.headers["Content-Encoding"]
+
+    def _filtered(self, reader: SitemapReader) -> Iterable[Entry | None]:
+        if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
+            return reader
+        return self._spider.sitemap_filter(entry for entry in reader if entry is not None)
+
+    def _is_old(self, entry: Entry) -> bool:
+        changed = latest(entry.get("lastmod", "")) if self._since is not None else None
+        return changed is not None and self._since is not None and changed < self._since
+
+    def _requests_of(
+        self, entry: Entry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
+    ) -> Iterator[Request]:
+        if self._is_old(entry):
+            left_out["old"] += 1
+            return
+        for loc in iterloc([entry], self._spider.sitemap_alternate_links):
+            try:
+                url = usable_url(loc, self._choosing.schemes)
+                self._choosing.check_address(url, file_url)
+                request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
+            except Refused as refusal:
+                left_out[refusal.reason] += 1
+                logger.debug("%s: %s", file_url, refusal)
+                continue
+            if request is None:
+                continue
+            if not is_index:
+                self.pages += 1
+                request.meta[LISTED] = {"sitemap": file_url, "lastmod": entry.get("lastmod", "")}
+            yield request
+
+    def _sitemap_below(self, url: str, loc: str, index_url: str, source: Mapping[str, Any]) -> Request | None:
+        if source["robotstxt"]:
+            self._choosing.check_host(url, Origin.of(source["robotstxt"]))
+        below = source_below(index_url, source)
+        follow = self._spider._follow  # noqa: SLF001  as in Scrapy
+        return self.request(url, below) if any(pattern.search(loc) for pattern in follow) else None
+
+    def _page(self, url: str, loc: str) -> Request | None:
+        if self.scope is not None and not self.scope.covers(Origin.of(url)):
+            raise Refused("host", f"not on a host that was given: {shown(url)}")
+        rules = self._spider._cbs  # noqa: SLF001  as in Scrapy
+        return next((Request(url, callback=callback) for pattern, callback in rules if pattern.search(loc)), None)
+
+    def _finished(self, reader: SitemapReader, url: str, source: Mapping[str, Any], left_out: Counter[str]) -> None:
+        self.files += 1
+        self._stats.count("read")
+        self._stats.count("entries", reader.entries)
+        left_out["broken"] = reader.broken
+        for reason, count in left_out.items():
+            self._stats.count(f"entries/{reason}", count)
+        if left_out["host"]:
+            logger.info("%s: entries on hosts that were not given are left out: %d", url, left_out["host"])
+        if reader.over_limit:
+            self._stats.count("over_limit")
+            logger.warning(
+                "%s has more than the %d entries or %d bytes that a sitemap may have; the rest of it is not read",
+                url,
+                MAX_ENTRIES,
+                MAX_BYTES,
+            )
+        if reader.trouble and not source.get("guessed"):
+            self._stats.count("failed")
+            found = f"is read no further than entry {reader.entries}" if reader.entries else "is no sitemap"
+            logger.warning("%s %s: %s", url, found, shown(reader.trouble))

@@ -1,0 +1,75 @@
+"""What a long crawl of sitemaps says of itself: a line every few seconds, and one at the end."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from ..meta import LISTED
+from ..signals import request_forbidden
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from .intake import SitemapIntake
+
+logger = logging.getLogger(__name__)
+
+
+class Progress:
+    """Counts, for one crawl.
+
+    Attributes:
+        hosts: how many hosts there are; None if that is not known yet.
+        asked: how many of them have been asked for their robots.txt.
+        done: for how many of those that is settled.
+        without: how many of these list no sitemap.
+        unreachable: how many of these do not answer.
+        crawled, blocked: how many pages that sitemaps list have been crawled, and kept back by robots.txt.
+    """
+
+    def __init__(self, crawler: Crawler, intake: SitemapIntake, every_secs: float) -> None:
+        self._crawler = crawler
+        self._intake = intake
+        self._every_secs = every_secs
+        self._looping: AsyncioLoopingCall | LoopingCall | None = None  # it needs a reactor: spiders are made before
+        self.hosts: int | None = None
+        self.asked = self.done = self.without = self.unreachable = 0
+        self.crawled = self.blocked = 0
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        crawler.signals.connect(self._response_received, signals.response_received)
+        crawler.signals.connect(self._request_forbidden, request_forbidden)
+
+    def __str__(self) -> str:
+        hosts = "?" if self.hosts is None else f"{self.hosts:,}"
+        return (
+            f"hosts {self.done:,}/{hosts} ({self.without:,} without a sitemap, {self.unreachable:,} unreachable), "
+            f"sitemaps {self._intake.files:,}, "
+            f"URLs {self._intake.pages:,} found, {self.crawled:,} crawled, {self.blocked:,} blocked"
+        )
+
+    def _say(self) -> None:
+        logger.info("%s", str(self), extra={"spider": self._crawler.spider})
+
+    def _spider_opened(self) -> None:
+        if self._every_secs > 0:
+            self._looping = create_looping_call(self._say)
+            self._looping.start(self._every_secs, now=False)
+
+    def _spider_closed(self) -> None:
+        if self._looping is not None and self._looping.running:
+            self._looping.stop()
+        self._say()
+
+    def _response_received(self, request: Request) -> None:
+        self.crawled += LISTED in request.meta
+
+    def _request_forbidden(self, request: Request, **_: Any) -> None:
+        self.blocked += LISTED in request.meta

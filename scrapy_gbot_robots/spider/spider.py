@@ -1,0 +1,260 @@
+"""RobotsSitemapSpider: given hosts and nothing else, it crawls what their sitemaps list.
+
+Each host's robots.txt says where its sitemaps are; how they get into the crawl is told by `sitemaps`, how they are read
+by `sitemap_intake`. `host_list` reads what the user names, `progress` says how far the crawl is.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.spiders import SitemapSpider
+
+from ..concurrency import pause, run_in_thread
+from ..core.origin import Origin
+from ..core.robots import RobotsTxt
+from ..core.urls import shown
+from ..exceptions import UnreachableRobotsTxt
+from ..meta import ANSWERED, PROBE
+from ..policy.ladder import State
+from ..policy.outcome import Unreachable, outcome_of
+from ..settings import GbotSettings
+from ..sitemap_files.lastmod import since
+from ..sitemaps.discovery import SitemapDiscovery
+from ..sitemaps.feed import choosing_by
+from .hosts import Host, HostList, given_in
+from .intake import ROOM, SitemapIntake
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+    from typing_extensions import Self
+
+_OK = range(200, 300)
+_SCOPES = ("hosts", "any")
+_YES = frozenset({"1", "true", "yes", "on"})
+_IDLE_POLL_SECS = 0.1
+_GUESS = "/sitemap.xml"
+
+
+class RobotsSitemapSpider(SitemapSpider):
+    """Crawls what the sitemaps of some hosts list; a subclass has a `name` and a `parse`, or `sitemap_rules`.
+
+    All that a SitemapSpider has works: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`, `sitemap_filter`,
+    and `sitemap_urls` beside the hosts. The request for a page has in its meta, under `meta.LISTED`, the sitemap that
+    lists the page and the date of its last change.
+
+    Attributes (of the class, or arguments `-a name=value`):
+        hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
+        hosts_file: path of a file with a host on each line.
+        scope: "hosts", so that pages are crawled only on the hosts given, on these without "www." and on subdomains, or
+            "any". What is outside is counted in the stat `gbot_robots/sitemaps/entries/host`.
+        guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
+        since: a date; what was last changed before it, as far as its sitemap says, is left out.
+        most_asked: how many hosts are asked at a time, each by a connection; the list is read no further ahead.
+        progress_secs: how often progress is logged; 0 is never.
+    """
+
+    hosts: str | Sequence[str] = ()
+    hosts_file: str | Path | None = None
+    scope: str = "hosts"
+    guess: bool | str = False
+    since: str | None = None
+    most_asked: int | str = 100
+    progress_secs: float | str = 5.0
+
+    feeds_itself = True  # so SitemapDiscovery leaves it alone: hosts it merely meets are not those it was given
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the attributes as arguments.
+
+        Raises:
+            ValueError: no hosts are given, or an argument is not what it must be.
+        """
+        super().__init__(*args, **kwargs)
+        if not (self.hosts or self.hosts_file or self.sitemap_urls):
+            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
+        if self.hosts_file and not Path(self.hosts_file).is_file():
+            raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
+        if self.scope not in _SCOPES:
+            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
+        robots_txts = (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
+        self._hosts = HostList([*robots_txts, *given_in(self.hosts)], self.hosts_file)
+        self._most_asked = _number("most_asked", self.most_asked, least=1)
+        self._progress_secs = _number("progress_secs", self.progress_secs, least=0)
+        self._guesses = str(self.guess).lower() in _YES
+        self._since = since(self.since) if self.since else None
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Keep requests going out while a large sitemap is read: Scrapy would stop at 5 MB of responses in work."""
+        super().update_settings(settings)
+        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES["default"]:
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Make the spider; raises ValueError as `__init__` does."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider._settle_in(GbotSettings.of(crawler.settings))  # noqa: SLF001  its own
+        return spider
+
+    def _settle_in(self, gbot: GbotSettings) -> None:
+        self._gbot = gbot
+        self._discovery = SitemapDiscovery(self.crawler, gbot)
+        self._intake = SitemapIntake(self, choosing_by(gbot, self.settings), self._since)
+        self._progress = Progress(self.crawler, self._intake, self._progress_secs)
+        self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
+        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+
+    async def _spider_opened(self) -> None:
+        """Learn how many hosts there are, and which, before the first sitemap is read."""
+        self._progress.hosts, scope = await run_in_thread(self._hosts.survey, self.sitemap_urls)
+        self._intake.scope = scope if self.scope == "hosts" else None
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Ask each host for its robots.txt; the list of hosts is read no faster than they answer."""
+        for url in self.sitemap_urls:
+            if Origin.of_robots_txt(url) is None:
+                yield self._intake.request(url)
+        progress = self._progress
+        for text in self._hosts:
+            while progress.asked - progress.done >= self._most_asked and not self._is_idle():
+                await pause(_IDLE_POLL_SECS)
+            progress.asked += 1
+            try:
+                host = Host.of(text)
+            except ValueError as error:
+                self._report("invalid", text, str(error))
+            else:
+                is_probe = host.otherwise is not None
+                yield self._robots_request(text, host.origin, host.otherwise, is_probe=is_probe)
+
+    def host_without_sitemap(self, host: str, why: str) -> None:
+        """Called for each host, as the user wrote it, that leads to no sitemap. Logs it; may be overridden."""
+        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
+
+    def _is_idle(self) -> bool:
+        """Whether nothing is under way, so that waiting for it would be for ever."""
+        engine: Any = self.crawler.engine
+        slot = engine._slot  # noqa: SLF001  Scrapy 2.19 has `engine.scheduler`, 2.14 nothing else
+        return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
+
+    def _robots_request(
+        self, host: str, origin: Origin, otherwise: Origin | None = None, *, is_probe: bool = False
+    ) -> Request:
+        return Request(
+            origin.robots_url,
+            callback=self._parse_robots_txt,
+            errback=self._robots_txt_failed,
+            meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
+            cb_kwargs={"host": host, "origin": str(origin), "otherwise": str(otherwise or "")},
+        )
+
+    async def _parse_robots_txt(
+        self, response: Response, host: str, origin: str, otherwise: str = ""
+    ) -> AsyncIterator[Request]:
+        why = f"its robots.txt is HTTP {response.status}"
+        if self._is_unreachable(response):
+            self._report("unreachable", host, why)
+            return
+        if response.status in _OK:
+            robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
+            choice = await self._discovery.feed_from(Origin.of(origin), robotstxt, self._intake.request_meta)
+            if choice.sitemaps:
+                self._report("listed", host)
+                return
+            why = "its robots.txt lists none" + (
+                f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
+            )
+        if self._guesses:
+            self._report("guessed", host)
+            url = f"{origin}{_GUESS}"
+            source = {"robotstxt": response.url, "line": 0, "guessed": True}
+            yield self._intake.request(url, source, errback=self._guess_failed, cb_kwargs={"host": host})
+        else:
+            self._report("without", host, why)
+
+    def _is_unreachable(self, response: Response) -> bool:
+        """Whether the server has a robots.txt that it cannot give now, by what the plugin says if it has a say."""
+        if ANSWERED in response.flags:
+            return State.FULL_DISALLOW.value in response.flags
+        outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
+        return isinstance(outcome, Unreachable)
+
+    def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        host, otherwise = request.cb_kwargs["host"], request.cb_kwargs["otherwise"]
+        is_silent = isinstance(failure.value, UnreachableRobotsTxt) or not isinstance(failure.value, IgnoreRequest)
+        if otherwise and is_silent:
+            yield self._robots_request(host, Origin.of(otherwise), is_probe=True)
+        else:
+            self._report("unreachable", host, str(failure.value))
+
+    async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
+        """Yield what a sitemap lists; `host` is the one on which it was guessed, if it was."""
+        if (origin := Origin.of_robots_txt(response.url)) is not None:
+            self._progress.asked += 1
+            requests = self._parse_robots_txt(response, str(origin), str(origin))
+        else:
+            requests = self._intake.requests(response)
+        leads_to_nothing = True
+        async for request in requests:
+            leads_to_nothing = False
+            yield request
+        if host and leads_to_nothing:
+            self._count_without(host, f"its robots.txt lists none, and {response.url} lists nothing")
+
+    def _guess_failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        error = failure.value
+        why = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
+        self._count_without(
+            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} is not there: {why}"
+        )
+
+    def _report(self, how: str, host: str, why: str = "") -> None:
+        """Settle what becomes of a host: "listed", "guessed", "without", "unreachable" or "invalid"."""
+        self._progress.done += 1
+        if how == "without":
+            self._count_without(host, why)
+            return
+        self._count_host(how)
+        self._progress.unreachable += how == "unreachable"
+        if why:
+            self.host_without_sitemap(host, why)
+
+    def _count_without(self, host: str, why: str) -> None:
+        self._progress.without += 1
+        self._count_host("without")
+        self.host_without_sitemap(host, why)
+
+    def _count_host(self, how: str) -> None:
+        self.crawler.stats.inc_value(f"gbot_robots/hosts/{how}")
+
+    def _request_dropped(self, request: Request) -> None:
+        """Count a host that was asked before, in this run or in one that this one goes on with."""
+        if request.callback == self._parse_robots_txt:
+            self._progress.done += 1
+
+
+def _number(name: str, given: object, *, least: float) -> float:
+    """The number that an argument gives, be it a number or text."""
+    try:
+        number = float(str(given))
+    except ValueError:
+        number = math.nan
+    if not least <= number < math.inf:
+        raise ValueError(f"{name} must be a number >= {least}, got {given!r}")
+    return number

@@ -1,0 +1,100 @@
+"""`scrapy robots cache`: what the storage holds, as facts and as a file, and how to forget it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.command import project, run, run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["project"]
+
+HOUR = 3600
+
+
+@pytest.fixture
+def kept(project: Path) -> Path:
+    """A project whose storage holds a robots.txt, one that there is not, and one that cannot be had."""
+    path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    path.parent.mkdir(parents=True)
+    storage = SqliteStorage(path)
+    now = time.time()
+    url = "https://a.example/robots.txt"
+    body = b"user-agent: *\ndisallow: /\x1b[31m\n"
+    storage.put(
+        "https://a.example", Entry(Copy(Kind.RULES, 200, url, body, False, "HTTP 200", now - HOUR, now + 2.5 * HOUR))
+    )
+    storage.put(
+        "https://b.example:8443",
+        Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now - HOUR / 2, now + 1.5 * HOUR)),
+    )
+    storage.put("http://c.example", Entry(None, Outage(now - 90, 3, None, "connection refused", now - 1)))
+    storage.close()
+    return project
+
+
+def test_list_has_a_line_for_each_origin(kept: Path) -> None:
+    ended = run("cache", "list", cwd=kept)
+    assert (ended.status, ended.err) == (0, "")
+    title, *rows = ended.out.splitlines()
+    assert title.split() == ["STATE", "STATUS", "FETCHED", "FRESH", "FOR", "ORIGIN"]
+    assert sorted(" ".join(row.split()) for row in rows) == [
+        "full allow 404 30 min ago 1 h https://b.example:8443",
+        "full disallow stale http://c.example",
+        "rules 200 1 h ago 2 h https://a.example",
+    ]
+
+
+def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
+    ended = run_here("cache", "list", "a.example", "https://b.example:8443/x", "--json", cwd=kept)
+    facts = {json.loads(line)["origin"]: json.loads(line) for line in ended.out.splitlines()}
+    assert set(facts) == {"https://a.example", "https://b.example:8443"}
+    assert facts["https://a.example"]["state"] == "rules"
+    assert facts["https://a.example"]["bytes"] == 31
+    assert 2.4 * HOUR < facts["https://a.example"]["fresh_secs"] <= 2.5 * HOUR
+
+
+def test_show_has_the_facts_and_the_file(kept: Path) -> None:
+    ended = run_here("cache", "show", "a.example", "http://c.example/any/page", cwd=kept)
+    assert (ended.status, ended.err) == (0, "")
+    assert "  = state: rules: HTTP 200\n" in ended.out
+    assert "1 | user-agent: *\n2 | disallow: /\\x1b[31m\n" in ended.out
+    assert "  = state: full disallow: robots.txt unreachable for 1 min: connection refused\n" in ended.out
+    assert "  = failures: 3 on end\n" in ended.out
+
+
+def test_forget_forgets(kept: Path) -> None:
+    ended = run_here("cache", "forget", "https://a.example/x", "https://d.example", cwd=kept)
+    assert ended == (1, "https://a.example: forgotten\n", "https://d.example: not in the cache\n")
+    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "https://a.example: not in the cache\n")
+    assert run_here("cache", "list", cwd=kept).out.count("\n") == 3
+
+
+def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
+    assert run_here("cache", "list", "--json", cwd=project) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=memory"], "nothing is kept between runs", id="memory"),
+        pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=no.such"], "cannot be opened", id="no-such-storage"),
+        pytest.param(["list", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"),
+        pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="other-scheme"),
+        pytest.param(["forget"], "forget needs an ORIGIN", id="no-origin"),
+    ],
+)
+def test_trouble_is_one_line_and_status_2(project: Path, arguments: list[str], said: str) -> None:
+    ended = run_here("cache", *arguments, cwd=project)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1

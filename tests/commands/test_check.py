@@ -1,0 +1,304 @@
+"""`scrapy robots check`: the verdict, the line in place, the group and the robots.txt it rests on, the exit status."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.settings import default_settings
+
+from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.web import Reply, Site, redirect
+from ..test_reactors import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from socket import socket
+
+__all__ = ["project"]
+
+ROBOTS_TXT = """\
+User-agent: googlebot
+Disallow: /images/
+
+User-agent: testbot/2.0\t# any version
+Disallow: /cart/
+Allow: /cart/help
+Disallow: /menü
+
+User-agent: *
+Disallow: /
+"""
+
+
+def test_verdict_is_shown_with_its_line_in_place(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    ended = run("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt", cwd=tmp_path)
+    assert ended.status == 1
+    assert not ended.err
+    assert ended.out == (
+        "disallowed: https://example.com/cart/1\n"
+        " --> robots.txt:5\n"
+        "4 | User-agent: testbot/2.0 # any version\n"
+        "  |             ^^^^^^^^^^^ the group that was used\n"
+        "5 | Disallow: /cart/\n"
+        "  |           ^^^^^^ most specific rule\n"
+        "  = crawler: testbot; it heeds the group of testbot, else of *\n"
+        '  = group: "testbot" (line 4): it names the crawler\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "agent", "status", "said"),
+    [
+        pytest.param("/cart/help", "testbot", 0, "6 | Allow: /cart/help", id="allowed"),
+        pytest.param("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü", id="not-ascii"),
+        pytest.param(
+            "/images/a.png", "Googlebot-Image", 1, '"googlebot" (line 1): the fall-back, as no', id="fall-back"
+        ),
+        pytest.param("/x", "stranger", 1, '"*" (line 9): no group names stranger', id="star"),
+        pytest.param("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *", id="ignores-star"),
+        pytest.param("/x", "Google-Safety", 0, "this crawler does not heed robots.txt", id="ignores-robots-txt"),
+        pytest.param(
+            "/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as", id="whole-header"
+        ),
+    ],
+)
+def test_group_and_reason_are_named(tmp_path: Path, url: str, agent: str, status: int, said: str) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    ended = run_here("check", url, "--as", agent, "--file", "robots.txt", cwd=tmp_path)
+    assert (ended.status, ended.err) == (status, "")
+    assert said in ended.out
+
+
+def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        urls = [site.url("/cart/1"), site.url("/cart/help"), site.url("/robots.txt")]
+        first = run("check", *urls, cwd=project)
+        assert first.status == 1
+        assert 'crawler: testbot, from USER_AGENT "testbot/1.0 (+https://example.com/bot)"' in first.out
+        assert "HTTP 200" in first.out
+        assert "fetched: just now" in first.out
+        assert "a robots.txt itself is never disallowed" in first.out
+        second = run("check", *urls, cwd=project)
+        assert re.sub("fetched: .*|fresh: .*", "", second.out) == re.sub("fetched: .*|fresh: .*", "", first.out)
+        assert second.out.count("ago, from the cache (sqlite)") == 3
+        assert site.paths() == ["/robots.txt"]
+        site.pages["/robots.txt"] = b"user-agent: *\ndisallow:"
+        third = run("check", "--fresh", "--json", urls[0], urls[1], cwd=project)
+        assert third.status == 0
+        assert [json.loads(line)["allowed"] for line in third.out.splitlines()] == [True, True]
+        assert [json.loads(line)["robots_txt"]["from_cache"] for line in third.out.splitlines()] == [False, False]
+        assert site.paths() == ["/robots.txt"] * 2
+
+
+def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: Path) -> None:
+    with (
+        Site({"/robots.txt": ROBOTS_TXT}) as end,
+        Site({"/robots.txt": redirect(end.url("/robots.txt"), 301)}) as start,
+        Site({"*": Reply(404, b"user-agent: *\ndisallow: /")}) as none,
+        Site({"/robots.txt": Reply(503)}) as ill,
+        Site({}) as gone,
+    ):
+        gone.__exit__(None, None, None)
+        urls = [start.url("/x"), none.url("/x"), ill.url("/x"), gone.url("/x"), ill.url("/robots.txt")]
+        ended = run("check", *urls, cwd=tmp_path)
+        assert (ended.status, ended.err) == (2, "")
+        assert f"redirected: 301 {start.url('/robots.txt')}, then 200 {end.url('/robots.txt')}" in ended.out
+        assert f"disallowed: {urls[0]}\n --> {start.url('/robots.txt')}:10\n" in ended.out
+        assert f"allowed: {urls[1]}\n" in ended.out
+        assert "full allow, as there is no robots.txt: HTTP 404" in ended.out
+        assert f"disallowed for now: {urls[2]}\n" in ended.out
+        assert "full disallow for now: robots.txt unreachable: HTTP 503" in ended.out
+        assert f"disallowed for now: {urls[3]}\n" in ended.out
+        assert "robots.txt unreachable: connection refused" in ended.out
+        assert f"allowed: {urls[4]}\n" in ended.out
+    assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
+def test_answers_are_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
+    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
+        return  # this Scrapy always has a reactor: there is nothing to run
+    settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
+    with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
+        ended = run("check", start.url("/cart"), *settings, "--nolog", cwd=tmp_path)
+        assert (ended.status, ended.err) == (1, "")
+        assert f"then 200 {end.url('/robots.txt')}" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(
+            ["example.com/x"], "not an absolute URL: example.com/x (https://example.com/x is meant?)", id="scheme"
+        ),
+        pytest.param(["mailto://example.com"], "not an http, https or ftp URL", id="other-scheme"),
+        pytest.param(["http://"], "no valid host: http:// (it is empty)", id="no-host"),
+        pytest.param(["http://a:99999/"], "port out of range", id="port"),
+        pytest.param(["http://a/", "--as", "123"], '--as "123" names no crawler', id="no-token"),
+        pytest.param(
+            ["http://a/", "--file", "missing.txt"], "missing.txt: No such file or directory", id="missing-file"
+        ),
+        pytest.param(["http://a/", "--file", "."], ".: Is a directory", id="directory"),
+        pytest.param(
+            ["http://a/", "-s", "GBOT_ROBOTS_MAX_BYTES=x"], "GBOT_ROBOTS_MAX_BYTES must be a whole", id="setting"
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: list[str], said: str) -> None:
+    ended = run_here("check", *arguments, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.startswith("scrapy robots check: error: ")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
+        pytest.param('ADDONS={"no.such": 1}', "the project's settings do not work", id="before-it"),
+        pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
+    ],
+)
+def test_broken_project_is_one_line_and_status_2(tmp_path: Path, setting: str, said: str) -> None:
+    ended = run("check", "http://127.0.0.1:1/", "-s", setting, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param([], id="no-sub-command"),
+        pytest.param(["chek"], id="unknown-sub-command"),
+        pytest.param(["check"], id="no-url"),
+        pytest.param(["check", "/x", "--wrong"], id="unknown-option"),
+        pytest.param(["check", "/x", "--file", "r", "--fresh"], id="options-that-exclude-each-other"),
+        pytest.param(["check", "/x", "-s", "nonsense"], id="no-setting"),
+    ],
+)
+def test_wrong_usage_is_status_2(tmp_path: Path, arguments: list[str]) -> None:
+    ended = run_here(*arguments, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
+    assert "error: " in ended.err
+
+
+def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path) -> None:
+    garbage = bytes(range(256)) * 20
+    ended = run("check", "https://example.com/x", "--file", "-", cwd=tmp_path, stdin=garbage)
+    assert ended.status == 0
+    assert ended.err == "note: - is binary data: as a robots.txt it restricts nothing\n"
+    assert "no group for this user agent" in ended.out
+
+
+def test_misspelt_google_crawler_is_hinted_at_and_answered(tmp_path: Path) -> None:
+    ended = run_here("check", "/x", "--as", "Googlebott", "--file", "-", cwd=tmp_path, stdin=ROBOTS_TXT.encode())
+    assert ended.status == 1
+    assert ended.err == 'note: "Googlebott" is none of Google\'s crawlers; Googlebot is\n'
+
+
+HOSTILE = b"user-agent: *\x1b]0;title\x07 \xff\ndisallow: /\x1b[31m\xc2\x9b31m\xe2\x80\xae*\r\nsitemap: \x1b[2J\n"
+
+
+def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(HOSTILE)
+    url = "https://example.com/\x1b[31m%c2%9b31m\u202ex"
+    outs = [
+        run_here("check", url, "--file", "robots.txt", cwd=tmp_path),
+        run_here("lint", "robots.txt", cwd=tmp_path),
+        run_here("audit", "--urls", "-", "--robots", "robots.txt", cwd=tmp_path, stdin=url.encode()),
+        run_here("audit", "--urls", "-", "--robots", "robots.txt", "--format", "csv", cwd=tmp_path, stdin=url.encode()),
+        run_here(
+            "audit", "--urls", "-", "--robots", "robots.txt", "--format", "jsonl", cwd=tmp_path, stdin=url.encode()
+        ),
+    ]
+    for ended in outs:
+        assert ended.out
+        assert all(line.isprintable() for line in (ended.out + ended.err).split("\n"))
+
+
+def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
+    plain = run(*arguments, cwd=tmp_path)
+    coloured = run_on_terminal(*arguments, cwd=tmp_path)
+    assert "\x1b[" in coloured.out
+    assert without_colour(coloured.out) == plain.out
+    assert coloured.status == plain.status == 1
+
+
+def test_without_rich_a_terminal_gets_plain_text(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    script = (
+        "import sys; sys.modules['rich'] = None; import scrapy_gbot_robots.commands.command as c; sys.exit(c.main())"
+    )
+    arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
+    ended = run_on_terminal(*arguments, cwd=tmp_path, command=[sys.executable, "-c", script])
+    assert ended.out == run(*arguments, cwd=tmp_path).out
+
+
+def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
+    def hang(connection: socket) -> None:
+        time.sleep(5)
+
+    with Site({"/robots.txt": hang}) as site:
+        with start("check", site.url("/x"), cwd=project) as process:
+            wait_until(lambda: bool(site.asked))
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (130, b"", b"")
+        assert time.monotonic() - began < 30
+
+
+def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        with start("audit", "--urls", "-", cwd=project) as process:
+            assert process.stdin is not None
+            process.stdin.write(site.url("/x\n").encode())
+            process.stdin.flush()
+            wait_until(lambda: bool(site.asked))
+            process.send_signal(signal.SIGINT)
+            status = process.wait(timeout=5)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            out, err = process.stdout.read(), process.stderr.read()
+        assert status == 130
+        assert site.url("/x").encode() in out
+        assert err.startswith(b"Interrupted. So far:\n\n1 URLs in")
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*COMMAND, *arguments], cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
+
+
+def wait_until(happened: Callable[[], bool], secs: float = 10) -> None:
+    for _ in range(int(secs * 20)):
+        if happened():
+            time.sleep(0.3)  # so that the other side is well past it
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+def test_entry_point_is_a_scrapy_command(project: Path) -> None:
+    scrapy = [sys.executable, "-m", "scrapy"]
+    if "\n  robots " not in run(cwd=project, command=scrapy).out:
+        pytest.skip("the package is not installed, so Scrapy does not know its entry point")
+    (project / "robots.txt").write_text(ROBOTS_TXT)
+    ended = run("robots", "check", "/cart/1", "--file", "robots.txt", cwd=project, command=scrapy)
+    assert ended.status == 1
+    assert "testbot, from USER_AGENT" in ended.out

@@ -1,0 +1,58 @@
+"""The page about the command shows what the command prints: its examples are run here, and compared."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..support.command import project, run, run_here
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["project"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "command.md"
+TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+_FETCHES_NOTHING = re.compile("--file|--robots|--diff|lint|cache")
+_VARIES = re.compile(
+    r"\d[\d,.]* s, [\d,]+ a second| *\d+ s ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
+)  # and with it the width of columns
+
+
+@pytest.fixture
+def proxy(project: Path) -> Iterator[str]:
+    """A proxy that has the hosts of the examples behind it; the files of the examples are in the project."""
+    for name, text in zip(("robots.txt", "urls.txt", "new.txt"), TEXTS, strict=False):
+        (project / name).write_text(text)
+    hosts = {
+        "http://shop.example/robots.txt": TEXTS[0],
+        "http://shop.example/new.xml": b"<urlset/>",
+        "http://ill.example/robots.txt": Reply(503),
+    }
+    with Site(hosts) as site:
+        yield site.url()
+
+
+def printed(proxy: str, project: Path) -> Iterator[tuple[str, str]]:
+    """Each example's command, and what it prints now; of what goes to standard error, as on a terminal, too."""
+    for command, _ in EXAMPLES:
+        if _FETCHES_NOTHING.search(command):
+            ended = run_here(*shlex.split(command), cwd=project)
+        else:
+            ended = run(*shlex.split(command), cwd=project, env={"http_proxy": proxy})
+        yield command, ended.out + ended.err
+
+
+def test_examples_print_what_the_page_shows(proxy: str, project: Path) -> None:
+    assert len(EXAMPLES) > 10
+    shown = dict(EXAMPLES)
+    for command, text in printed(proxy, project):
+        assert _VARIES.sub("", text) == _VARIES.sub("", shown[command]), command

@@ -1,0 +1,273 @@
+"""Odd servers, and what a crawl has to make of each: `python -m tests.fetching.scenarios` prints them as a table.
+
+Every server has the pages /page and /free. Where it has rules they are RULES, which forbid /page. So there are three
+outcomes: everything is crawled (full allow), nothing is (full disallow), or /free alone (the rules decide).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import ssl
+import struct
+import tempfile
+import time
+import zlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from functools import cache
+from pathlib import Path
+from socket import SO_LINGER, SOL_SOCKET
+from typing import TYPE_CHECKING, Any
+
+import brotli
+
+from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, download_with, pages
+from ..support.web import Content, Reply, Site, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from socket import socket
+
+    from scrapy.crawler import Crawler
+
+RULES = b"user-agent: *\ndisallow: /page\n"
+ALLOW, DISALLOW, OBEY = "full allow", "full disallow", "rules"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One odd server. `id` carries the clause that says what is expected."""
+
+    id: str
+    expected: str
+    robots: Content
+    pages: Mapping[str, Content] = field(default_factory=dict)
+    tls: bool = False
+    asked_by: str = ""  # a scheme, where it is not the server's
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
+    """An answer byte for byte; a number is a pause in seconds."""
+
+    def send(connection: socket) -> None:
+        for part in parts:
+            if isinstance(part, bytes):
+                connection.sendall(part)
+            else:
+                time.sleep(part)
+        if reset:
+            connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+
+    return send
+
+
+def head(*lines: str, status: str = "200 OK") -> bytes:
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
+
+
+def endless(connection: socket) -> None:
+    connection.sendall(head("Connection: close") + RULES)
+    while True:
+        connection.sendall(b"# and so on\n" * 5000)
+
+
+def hops(count: int, last: Content = RULES, status: int = 302) -> dict[str, Content]:
+    """Pages /1 to /count, each redirecting to the next, and `last` at the end."""
+    return {f"/{n}": redirect(f"/{n + 1}", status) for n in range(1, count)} | {f"/{count}": last}
+
+
+def html(title: str = "", h1: str = "", text: str = "") -> bytes:
+    return f"<html><head><title>{title}</title></head><body><h1>{h1}</h1><p>{text}</p></body></html>".encode()
+
+
+def coded(coding: str, body: bytes, status: int = 200) -> Reply:
+    return Reply(status, body, {"Content-Encoding": coding})
+
+
+ZIPPED = gzip.compress(RULES)
+# a rule, and then a gigabyte of zeros: one megabyte over the wire
+BOMB_MEMBERS = 1000
+
+
+@cache
+def bomb() -> bytes:
+    return ZIPPED + gzip.compress(bytes(1_000_000)) * BOMB_MEMBERS
+
+
+def _bomb(connection: socket) -> None:
+    coded("gzip", bomb())(connection)
+
+
+BIG = RULES + b"# padding\n" * 60_000
+LATE = b"# padding\n" * 51_200 + RULES
+
+SCENARIOS = [
+    # 2xx
+    Scenario("S2.3-200", OBEY, RULES),
+    Scenario("S2.3-206", OBEY, Reply(206, RULES)),
+    Scenario("S2.4-html-content-type", OBEY, Reply(200, RULES, {"Content-Type": "text/html"})),
+    Scenario("S2.4-html-body-with-rules", OBEY, b"<html>\n" + RULES + b"</html>"),
+    Scenario("S2.27-200-empty", ALLOW, b""),
+    Scenario("S2.27-204", ALLOW, Reply(204)),
+    Scenario("S4.1-octet-stream", OBEY, Reply(200, RULES, {"Content-Type": "application/octet-stream"})),
+    Scenario("S4.2-carriage-returns", OBEY, RULES.replace(b"\n", b"\r")),
+    Scenario("S4.4-byte-order-mark", OBEY, b"\xef\xbb\xbf" + RULES),
+    Scenario("S4.10-utf-16", ALLOW, RULES.decode().encode("utf-16")),
+    Scenario("200-close-delimited", OBEY, raw(head("Connection: close"), RULES)),
+    Scenario("200-http-1.0", OBEY, raw(b"HTTP/1.0 200 OK\r\n\r\n", RULES)),
+    Scenario("200-chunked", OBEY, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n")),
+    Scenario("200-slow-but-in-time", OBEY, raw(head(f"Content-Length: {len(RULES)}"), 0.2, RULES[:9], 0.2, RULES[9:])),
+    Scenario("S2.26-100-then-200", OBEY, raw(b"HTTP/1.1 100 Continue\r\n\r\n", head("Connection: close"), RULES)),
+    # 3xx
+    *[Scenario(f"S2.5-{status}", OBEY, redirect("/1", status), hops(1)) for status in (301, 302, 303, 307, 308)],
+    Scenario("S2.5-five-hops", OBEY, redirect("/1"), hops(5)),
+    Scenario("S2.5-six-hops", ALLOW, redirect("/1"), hops(6)),
+    Scenario("S2.9-loop", ALLOW, redirect("/robots.txt")),
+    Scenario("S2.9-no-location", ALLOW, Reply(302, RULES)),
+    Scenario("S2.9-empty-location", ALLOW, redirect(" ")),
+    *[
+        Scenario(f"S2.9-to-{name}", ALLOW, redirect(target))
+        for name, target in {
+            "file": "file:///etc/passwd",
+            "data": "data:,user-agent:*%0adisallow:/",
+            "javascript": "javascript:alert(1)",
+            "ftp": "ftp://127.0.0.1/robots.txt",
+            "no-host": "http:///x",
+            "bad-port": "http://127.0.0.1:99999/",
+        }.items()
+    ],
+    Scenario("S2.6-via-disallowed-url", OBEY, redirect("/page"), {"/page": RULES}),
+    Scenario("S2.7-meta-refresh", ALLOW, b'<meta http-equiv="refresh" content="0; url=/1">', hops(1)),
+    Scenario("S2.5-to-404", ALLOW, redirect("/1"), hops(1, Reply(404, RULES))),
+    Scenario("S2.5-to-503", DISALLOW, redirect("/1"), hops(1, Reply(503))),
+    Scenario("S2.26-304", DISALLOW, Reply(304)),
+    Scenario("S2.9-300", ALLOW, Reply(300, RULES)),
+    # 4xx
+    *[Scenario(f"S2.11-{status}", ALLOW, Reply(status, RULES)) for status in (400, 401, 403, 404, 410, 418, 451, 499)],
+    Scenario("S2.12-429", DISALLOW, Reply(429, RULES)),
+    # 5xx and codes nobody knows
+    *[Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b"")) for status in (500, 502, 503, 504, 599)],
+    *[Scenario(f"S2.26-{status}", DISALLOW, Reply(status, RULES)) for status in (600, 999)],
+    Scenario("S2.19-500-not-found-title", ALLOW, Reply(500, html(title="404 - Page not found"))),
+    Scenario("S2.19-500-not-found-german", ALLOW, Reply(500, html(h1="Seite nicht gefunden"))),
+    Scenario("S2.19-500-not-found-in-the-text", DISALLOW, Reply(500, html("Error", "Error", "class not found"))),
+    Scenario(
+        "S2.19-switched-off", DISALLOW, Reply(500, html("Page not found")), settings={"GBOT_ROBOTS_SOFT_404": False}
+    ),
+    # no answer, or half of one
+    Scenario("S2.20-closed-at-once", DISALLOW, raw()),
+    Scenario("S2.20-reset", DISALLOW, raw(reset=True)),
+    Scenario("S2.20-reset-in-the-body", DISALLOW, raw(head("Content-Length: 999"), RULES, 0.1, reset=True)),
+    Scenario("S2.20-not-http", DISALLOW, raw(b"220 mail.example.com ESMTP\r\n", RULES)),
+    Scenario("S2.20-no-answer-in-time", DISALLOW, raw(4.0)),
+    Scenario(
+        "S2.20-body-that-trickles",
+        DISALLOW,
+        raw(head("Content-Length: 999"), *[part for _ in range(20) for part in (b"#", 0.2)]),
+    ),
+    Scenario(
+        "S2.20-headers-without-end",
+        DISALLOW,
+        raw(b"HTTP/1.1 200 OK\r\n", *[part for _ in range(40) for part in (b"X: y\r\n", 0.1)]),
+    ),
+    Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
+    Scenario("S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)),
+    Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),
+    Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),
+    # size and coding
+    Scenario("S4.7-rules-before-500-KiB", OBEY, BIG),
+    Scenario("S4.7-rules-after-500-KiB", ALLOW, LATE),
+    Scenario("S4.7-endless", OBEY, endless),
+    Scenario("S4.8-gzip", OBEY, coded("gzip", ZIPPED)),
+    Scenario("S4.8-x-gzip", OBEY, coded("x-gzip", ZIPPED)),
+    Scenario("S4.8-deflate", OBEY, coded("deflate", zlib.compress(RULES))),
+    Scenario("S4.8-raw-deflate", OBEY, coded("deflate", zlib.compress(RULES)[2:-4])),
+    Scenario("S4.8-brotli-unasked", OBEY, coded("br", brotli.compress(RULES))),
+    Scenario("S4.8-gzip-twice", OBEY, coded("gzip, gzip", gzip.compress(ZIPPED))),
+    Scenario("S4.8-gzip-rules-after-500-KiB", ALLOW, coded("gzip", gzip.compress(LATE))),
+    Scenario("S4.8-gzip-bomb", OBEY, _bomb),
+    Scenario("S2.20-gzip-cut-short", DISALLOW, coded("gzip", ZIPPED[:-12])),
+    Scenario("S2.20-gzip-that-is-none", DISALLOW, coded("gzip", RULES)),
+    Scenario("S2.20-gzip-in-deflate-that-is-none", DISALLOW, coded("deflate, gzip, deflate", RULES)),
+    Scenario("S2.20-unknown-coding", DISALLOW, coded("snappy", RULES)),
+    Scenario("S2.11-404-gzip-that-is-none", ALLOW, coded("gzip", RULES, 404)),
+    Scenario("S2.11-404-unknown-coding", ALLOW, coded("snappy", RULES, 404)),
+    # TLS
+    Scenario("TLS-200", OBEY, RULES, tls=True),
+    Scenario("TLS-404", ALLOW, Reply(404, RULES), tls=True),
+    Scenario("TLS-503", DISALLOW, Reply(503), tls=True),
+    Scenario("TLS-redirect", OBEY, redirect("/1"), hops(1), tls=True),
+]
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """A certificate of our own making for 127.0.0.1."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(timezone.utc)
+    certificate = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    pem = certificate.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    pem += key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "tls.pem")
+        file.write_bytes(pem)
+        context.load_cert_chain(file)
+    return context
+
+
+async def run(scenario: Scenario, *, addon: bool = True, **settings: Any) -> tuple[str, Crawler, Site]:
+    """Crawl the scenario's server; what came of it, the crawler, and the server."""
+    site = Site(
+        {"/page": b"ok", "/free": b"ok", **scenario.pages, "/robots.txt": scenario.robots},
+        tls=tls_context() if scenario.tls else None,
+    )
+    with site:
+        urls = [site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:") for path in ("/page", "/free")]
+        timeouts = {"GBOT_ROBOTS_TIMEOUT_SECS": 2, "DOWNLOAD_TIMEOUT": 2}
+        base = {} if addon else {"ROBOTSTXT_OBEY": True}
+        crawler = await crawl(Pages, {**timeouts, **base, **scenario.settings, **settings}, addon=addon, urls=urls)
+    crawled = {path for path in ("/page", "/free") if any(url.endswith(path) for url in pages(crawler).crawled)}
+    outcomes = {frozenset({"/page", "/free"}): ALLOW, frozenset({"/free"}): OBEY, frozenset[str](): DISALLOW}
+    return outcomes.get(frozenset(crawled), f"crawled {sorted(crawled)}"), crawler, site
+
+
+def main() -> None:
+    handlers = argparse.ArgumentParser(
+        prog="python -m tests.fetching.scenarios", description=(__doc__ or "").partition(":")[0]
+    )
+    handlers.add_argument("--download-handler", choices=[*DOWNLOAD_HANDLERS], default="http11")
+    download_with(handlers.parse_args().download_handler)
+
+    from twisted.internet import asyncioreactor
+
+    asyncioreactor.install()  # type: ignore[no-untyped-call]
+    from twisted.internet.defer import Deferred
+    from twisted.internet.task import deferLater, react
+
+    async def table() -> None:
+        print(f"{'server':36} {'expected':14} {'Scrapy alone':16} here")
+        wrong = 0
+        for scenario in SCENARIOS:
+            stock, _, _ = await run(scenario, addon=False)
+            got, _, _ = await run(scenario)
+            wrong += got != scenario.expected
+            mark = "" if got == scenario.expected else "   <-- wrong"
+            print(f"{scenario.id:36} {scenario.expected:14} {stock:16} {got}{mark}", flush=True)
+        print(f"{len(SCENARIOS)} servers, {wrong} wrong")
+
+    # not before the reactor runs: aiohttp's handler asks for the running event loop
+    react(lambda reactor: deferLater(reactor, 0, lambda: Deferred.fromCoroutine(table())))
+
+
+if __name__ == "__main__":
+    main()

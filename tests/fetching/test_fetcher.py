@@ -1,0 +1,268 @@
+"""The robots.txt request itself: what it carries, and that nothing in Scrapy or in a user's project gets in its way."""
+
+from __future__ import annotations
+
+import time
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_gbot_robots.fetching.fetcher import Fetcher
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site, redirect
+from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, hops, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+
+class Dropping:
+    """A user's middleware that drops what it does not know."""
+
+    def process_request(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            raise IgnoreRequest("not on my list")
+
+
+class Picky:
+    """A user's middleware that drops answers that it does not like."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if response.status != 200:
+            raise IgnoreRequest("not a page")
+        return response
+
+
+class Rewriting:
+    """A user's middleware that changes bodies."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        return response.replace(body=b"user-agent: *\ndisallow: /")
+
+
+class Serving:
+    """A user's middleware that answers by itself."""
+
+    def process_request(self, request: Request) -> Response | None:
+        from scrapy.http import TextResponse
+
+        return TextResponse(request.url, body=RULES) if request.url.endswith("/robots.txt") else None
+
+
+if iscoroutinefunction(HTTP11DownloadHandler.download_request):
+
+    class HangingHandler(HTTP11DownloadHandler):
+        """A download handler that does not keep to the time-out."""
+
+        async def download_request(self, request: Request) -> Response:
+            if request.url.endswith("/robots.txt"):
+                await maybe_deferred_to_future(Deferred())
+            return await super().download_request(request)
+
+else:  # before Scrapy 2.15
+
+    class HangingHandler(HTTP11DownloadHandler):  # type: ignore[no-redef]
+        """A download handler that does not keep to the time-out."""
+
+        def download_request(self, request: Request, spider: Any) -> Deferred[Response]:  # type: ignore[override]
+            if request.url.endswith("/robots.txt"):
+                return Deferred()
+            return super().download_request(request, spider)  # type: ignore[call-arg, return-value]
+
+
+REDIRECTED = (redirect("/1"), hops(1))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings"),
+    [
+        pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_ENABLED": False}, id="REDIRECT_ENABLED"),
+        pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_MAX_TIMES": 0}, id="REDIRECT_MAX_TIMES"),
+        pytest.param(Scenario("", OBEY, *REDIRECTED), {"METAREFRESH_ENABLED": True}, id="METAREFRESH_ENABLED"),
+        pytest.param(Scenario("", OBEY, *REDIRECTED), {"DOWNLOAD_DELAY": 0.2}, id="DOWNLOAD_DELAY"),
+        pytest.param(Scenario("", OBEY, *REDIRECTED), {"CONCURRENT_REQUESTS": 1}, id="CONCURRENT_REQUESTS"),
+        pytest.param(Scenario("", OBEY, BIG), {"DOWNLOAD_MAXSIZE": 100}, id="DOWNLOAD_MAXSIZE"),
+        pytest.param(
+            Scenario("", OBEY, coded("gzip", ZIPPED)), {"COMPRESSION_ENABLED": False}, id="COMPRESSION_ENABLED"
+        ),
+        pytest.param(Scenario("", OBEY, coded("gzip", ZIPPED)), {"DOWNLOAD_MAXSIZE": 100}, id="DOWNLOAD_MAXSIZE-gzip"),
+        pytest.param(
+            Scenario("", DISALLOW, Reply(200, RULES, {"Content-Length": "99"})),
+            {"DOWNLOAD_FAIL_ON_DATALOSS": False},
+            id="DOWNLOAD_FAIL_ON_DATALOSS",
+        ),
+        pytest.param(
+            Scenario("", OBEY, Reply(200, RULES, after_secs=0.5)), {"DOWNLOAD_TIMEOUT": 0.2}, id="DOWNLOAD_TIMEOUT"
+        ),
+        pytest.param(
+            Scenario("", DISALLOW, RULES), {"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, id="dropping-middleware"
+        ),
+        pytest.param(
+            Scenario("", DISALLOW, Reply(503)), {"DOWNLOADER_MIDDLEWARES": {Picky: 600}}, id="picky-middleware"
+        ),
+        pytest.param(Scenario("", OBEY, RULES), {"DOWNLOADER_MIDDLEWARES": {Rewriting: 50}}, id="rewriting-middleware"),
+        pytest.param(
+            Scenario("", OBEY, Reply(503)), {"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, id="serving-middleware"
+        ),
+        pytest.param(
+            Scenario("", DISALLOW, RULES),
+            {"DOWNLOAD_HANDLERS": {"http": HangingHandler}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.2},
+            id="handler-without-time-out",
+        ),
+    ],
+)
+@in_reactor
+async def test_nothing_gets_in_the_way(scenario: Scenario, settings: dict[str, Any]) -> None:
+    got, _, _ = await run(scenario, **settings)
+    assert got == scenario.expected
+
+
+@in_reactor
+async def test_time_spent_in_the_downloaders_queue_is_not_the_servers() -> None:
+    with Site({"/robots.txt": redirect("/1"), **hops(2), "/free": b"ok"}) as site:
+        settings = {"DOWNLOAD_DELAY": 0.6, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
+        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        assert site.paths() == ["/robots.txt", "/1", "/2", "/free"]
+
+
+@in_reactor
+async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there() -> None:
+    with (
+        Site({"*": RULES}) as far,
+        Site({"/robots.txt": redirect(far.url("/rules")), "*": b"ok"}, host="127.0.0.2") as near,
+    ):
+
+        class Near(Pages):
+            name = "near"
+            allowed_domains: ClassVar = ["127.0.0.2"]
+
+        crawler = await crawl(Near, urls=[near.url("/page"), near.url("/free")])
+        assert set(pages(crawler).crawled) == {near.url("/free")}
+        assert far.paths() == ["/rules"]
+
+
+@pytest.mark.parametrize("status", [404, 503])
+@in_reactor
+async def test_handle_httpstatus_list_of_the_spider_changes_nothing(status: int) -> None:
+    class Handling(Pages):
+        name = "handling"
+        handle_httpstatus_list: ClassVar = [status]
+
+    with Site({"/robots.txt": Reply(status, RULES), "*": b"ok"}) as site:
+        crawler = await crawl(Handling, urls=[site.url("/page")])
+        assert bool(pages(crawler).crawled) is (status == 404)
+
+
+@in_reactor
+async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions() -> None:
+    with Site({"/robots.txt": redirect("/1"), **hops(1), "*": Reply(200, b"ok", {"Set-Cookie": "id=7"})}) as site:
+        site.pages["/robots.txt"] = Reply(302, b"", {"Location": "/1", "Set-Cookie": "session=9", "ETag": '"x"'})
+        settings = {
+            "HTTPAUTH_USER": "me",
+            "HTTPAUTH_PASS": "secret",
+            "HTTPAUTH_DOMAIN": None,
+            "DEFAULT_REQUEST_HEADERS": {
+                "Authorization": "Bearer x",
+                "Cookie": "a=b",
+                "If-None-Match": '"x"',
+                "Accept-Language": "en",
+            },
+            "HTTPCACHE_ENABLED": True,
+            "HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy",
+        }
+        first = Request(site.url("/free"), cookies={"mine": "1"}, headers={"X-Own": "1"}, dont_filter=True)
+        await crawl(Pages, settings, urls=[first])
+        asked = [request for request in site.asked if request.path in {"/robots.txt", "/1"}]
+        assert len(asked) == 2
+        for request in asked:
+            assert not {"authorization", "cookie", "if-none-match", "if-modified-since", "referer"} & set(
+                request.headers
+            )
+            assert request.headers["accept-encoding"] == "gzip, deflate"
+            assert request.headers["accept-language"] == "en"
+            assert request.headers["user-agent"].startswith("testbot")
+        page = next(request for request in site.asked if request.path == "/free")
+        assert "session=9" not in page.headers.get("cookie", "")
+
+
+@in_reactor
+async def test_http_cache_of_scrapy_neither_keeps_nor_serves_a_robots_txt(tmp_path: Path) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+        await crawl(Pages, settings, urls=[site.url("/free")])
+        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /free"
+        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
+        assert not pages(crawler).crawled
+        assert site.paths().count("/robots.txt") == 2
+
+
+@in_reactor
+async def test_retry_middleware_leaves_a_robots_txt_alone() -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=[site.url("/page")])
+        assert site.paths() == ["/robots.txt"]
+
+
+@in_reactor
+async def test_proxy_of_the_request_is_inherited_and_other_meta_is_not() -> None:
+    with Site({"*": RULES}) as proxy:
+        request = Request("http://far.example/page", meta={"proxy": proxy.url(""), "depth": 7, "cookiejar": 3})
+        crawler = await crawl(Pages, urls=[request])
+        assert [asked.path for asked in proxy.asked] == ["http://far.example/robots.txt"]
+        assert set(pages(crawler).refused) == {"http://far.example/page"}
+
+
+@in_reactor
+async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
+    sent: list[int] = []
+
+    def endless(connection: Any) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + RULES)
+        while True:
+            connection.sendall(b"#" * 65536)
+            sent.append(65536)
+
+    with Site({"/robots.txt": endless, "*": b"ok"}) as site:
+        began = time.monotonic()
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 20}, urls=[site.url("/page"), site.url("/free")])
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        assert stats(crawler)["gbot_robots/cut"] == 1
+        assert time.monotonic() - began < 10  # it did not wait for the time-out
+        assert sum(sent) < 50_000_000
+
+
+@in_reactor
+async def test_subclass_may_change_the_request() -> None:
+    from scrapy_gbot_robots import GbotRobotsTxtMiddleware
+
+    class Browser(Fetcher):
+        def robots_request(self, url: str, request: Request | None) -> Request:
+            own = super().robots_request(url, request)
+            own.headers["X-Browser"] = "yes"
+            return own
+
+    class BrowserMiddleware(GbotRobotsTxtMiddleware):
+        fetcher_cls = Browser
+
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {
+            "ROBOTSTXT_OBEY": True,
+            "GBOT_ROBOTS_STORAGE": "memory",
+            "DOWNLOADER_MIDDLEWARES": {
+                "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+                BrowserMiddleware: 100,
+            },
+        }
+        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/page"), site.url("/free")])
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        assert site.asked[0].headers["x-browser"] == "yes"

@@ -1,0 +1,202 @@
+"""robots.txt files and sitemaps over FTP, by Scrapy's own FTP handler from a real FTP server."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import socketserver
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.cred.checkers import AllowAnonymousAccess
+from twisted.cred.portal import Portal
+from twisted.protocols.ftp import FTPFactory, FTPRealm
+
+from scrapy_gbot_robots import RobotsSitemapSpider
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.sitemap_web import Remembers, Sitemaps, urlset
+from ..support.web import Site
+from .scenarios import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = ("free", "page")
+
+
+@contextmanager
+def ftp_site(root: Path) -> Iterator[str]:
+    """Serve `root` to anybody; gives the URL, without a trailing slash."""
+    from twisted.internet import reactor
+
+    for name in FILES:
+        (root / name).write_bytes(b"ok")
+    untyped: Any = (reactor, Portal, FTPRealm, FTPFactory, AllowAnonymousAccess)
+    loop, portal, realm, factory, anybody = untyped
+    port = loop.listenTCP(0, factory(portal(realm(str(root)), [anybody()])), interface="127.0.0.1")
+    try:
+        yield f"ftp://127.0.0.1:{port.getHost().port}"
+    finally:
+        port.stopListening()
+
+
+async def crawled(site: str) -> set[str]:
+    crawler = await crawl(Pages, urls=[f"{site}/{name}" for name in FILES])
+    return {url.rpartition("/")[2] for url in pages(crawler).crawled}
+
+
+@in_reactor
+async def test_rules_of_an_ftp_site_decide(tmp_path: Path) -> None:
+    with ftp_site(tmp_path) as site:
+        (tmp_path / "robots.txt").write_bytes(RULES)
+        assert await crawled(site) == {"free"}
+
+
+@in_reactor
+async def test_missing_file_is_full_allow(tmp_path: Path) -> None:
+    with ftp_site(tmp_path) as site:
+        assert await crawled(site) == {"free", "page"}
+
+
+@in_reactor
+async def test_server_that_is_not_there_is_full_disallow(tmp_path: Path) -> None:
+    with ftp_site(tmp_path) as site:
+        pass
+    assert await crawled(site) == set()
+
+
+class HostileFtp(socketserver.ThreadingTCPServer):
+    """An FTP server that sends without end, `data` or replies; `sent` is how many bytes of them it could send."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *, data: bytes = b"", greeting: bytes = b"") -> None:
+        self.data, self.greeting, self.sent, self.names = data, greeting, 0, list[str]()
+        super().__init__(("127.0.0.1", 0), _Session)
+
+    def flood(self, connection: socket.socket, piece: bytes) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection.sendall(piece)
+                self.sent += len(piece)
+
+
+class _Session(socketserver.StreamRequestHandler):
+    server: HostileFtp
+
+    def handle(self) -> None:
+        if self.server.greeting:
+            self.server.flood(self.connection, self.server.greeting)
+            return
+        with socket.create_server(("127.0.0.1", 0)) as listening, contextlib.suppress(OSError):
+            port = listening.getsockname()[1]
+            replies = {
+                b"USER": b"331 password, please",
+                b"PASV": f"227 here (127,0,0,1,{port // 256},{port % 256})".encode(),
+                b"RETR": b"150 coming",
+            }
+            self.connection.sendall(b"220 hello\r\n")
+            for line in self.rfile:
+                verb, _, name = line.strip().partition(b" ")
+                self.connection.sendall(replies.get(verb, b"200 fine") + b"\r\n")
+                if verb == b"RETR":
+                    self.server.names.append(name.decode())
+                    data, _ = listening.accept()
+                    with data:
+                        if b"robots" in name:
+                            data.sendall(RULES)
+                            self.server.flood(data, self.server.data)
+                        else:
+                            data.sendall(b"ok")
+                    self.connection.sendall(b"226 done\r\n")
+
+
+@contextmanager
+def hostile_ftp(**what: bytes) -> Iterator[HostileFtp]:
+    with HostileFtp(**what) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@in_reactor
+async def test_file_without_end_is_cut_at_the_limit(caplog: pytest.LogCaptureFixture) -> None:
+    with hostile_ftp(data=b"# and so on\n" * 5000) as server:
+        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[f"{site}/free", f"{site}/page"])
+        assert set(pages(crawler).crawled) == {f"{site}/free"}
+        assert stats(crawler)["gbot_robots/cut"] == 1
+        assert server.sent < 20_000_000
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@in_reactor
+async def test_replies_without_end_are_hung_up_on(caplog: pytest.LogCaptureFixture) -> None:
+    with hostile_ftp(greeting=b"220-welcome\r\n" * 100) as server:
+        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[f"{site}/free"])
+        assert not pages(crawler).crawled
+        assert stats(crawler)["gbot_robots/unreachable"] == 1
+        assert server.sent < 20_000_000
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@in_reactor
+async def test_file_of_just_the_limit_is_not_cut(tmp_path: Path) -> None:
+    with ftp_site(tmp_path) as site:
+        (tmp_path / "robots.txt").write_bytes(RULES)
+        for limit, cut in ((len(RULES), 0), (len(RULES) - 1, 1)):
+            crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=[f"{site}/free"])
+            assert stats(crawler).get("gbot_robots/cut", 0) == cut
+
+
+@in_reactor
+async def test_file_that_ends_too_early_is_full_disallow() -> None:
+    class Broken(HostileFtp):
+        def flood(self, connection: socket.socket, piece: bytes) -> None:
+            raise ConnectionResetError
+
+    with Broken(data=b"x") as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 5}, urls=[f"{site}/free"])
+        server.shutdown()
+    assert not pages(crawler).crawled
+
+
+class Given(Remembers, RobotsSitemapSpider):
+    name = "given"
+    progress_secs = 0
+
+
+@pytest.mark.parametrize("fed", [True, False], ids=["fed-to-a-SitemapSpider", "RobotsSitemapSpider"])
+@pytest.mark.parametrize(
+    ("robots_txt", "crawled"), [(b"", True), (b"User-agent: *\nDisallow: /", False)], ids=["allowed", "disallowed"]
+)
+@in_reactor
+async def test_sitemap_on_an_ftp_server_leads_to_pages(
+    fed: bool, robots_txt: bytes, crawled: bool, tmp_path: Path
+) -> None:
+    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
+        (tmp_path / "robots.txt").write_bytes(robots_txt)
+        (tmp_path / "map one.xml").write_bytes(urlset(site.url("/page")))
+        crawler = await crawl(Sitemaps, start_urls=[site.url()]) if fed else await crawl(Given, hosts=[site.url()])
+        assert isinstance(crawler.spider, Remembers)
+        assert set(crawler.spider.parsed) == ({site.url("/page")} if crawled else set())
+        assert stats(crawler)["gbot_robots/sitemaps/fed"] == 1
+        assert stats(crawler).get("gbot_robots/sitemaps/disallowed", 0) == (not crawled)
+
+
+@in_reactor
+async def test_sitemap_that_an_ftp_server_does_not_have_is_counted(tmp_path: Path) -> None:
+    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {ftp}/none.xml".encode()
+        crawler = await crawl(Given, hosts=[site.url()])
+        assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1

@@ -1,0 +1,235 @@
+"""GBOT_ROBOTS_REFUSE_PRIVATE in real crawls: what a public site names on a private address is not asked for.
+
+The public sites are reached through a proxy on loopback: what that is asked for is what the crawl asks for.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.internet.abstract import isIPAddress
+from twisted.internet.address import IPv4Address
+from twisted.internet.interfaces import IHostnameResolver
+from zope.interface import implementer
+
+from scrapy_gbot_robots import RobotsSitemapSpider
+
+from ..support.command import run
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.sitemap_web import Sitemaps, index, urlset, xml
+from ..support.web import Reply, Site, redirect
+from .scenarios import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..support.web import Content
+
+REFUSE = {"GBOT_ROBOTS_REFUSE_PRIVATE": True}
+PUBLIC = "http://public.example"
+SLOW = "slow.example"
+NAMES = {"public.example": ["93.184.216.34"], "other.example": ["1.1.1.1"], "inside.example": ["1.1.1.1", "10.0.0.7"]}
+
+
+@implementer(IHostnameResolver)
+class Names:
+    """Knows what `NAMES` says, and addresses."""
+
+    def resolveHostName(self, receiver: Any, name: str, portNumber: int = 0, *_: Any, **__: Any) -> None:  # noqa: N802, N803
+        receiver.resolutionBegan(self)
+        for address in NAMES.get(name, [name] if isIPAddress(name) else ()):
+            receiver.addressResolved(IPv4Address("TCP", address, portNumber))
+        if name != SLOW:
+            receiver.resolutionComplete()
+
+
+@pytest.fixture(autouse=True)
+def _names() -> Iterator[None]:
+    from twisted.internet import reactor
+
+    loop: Any = reactor
+    before = loop.installNameResolver(Names())
+    yield
+    loop.installNameResolver(before)
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    with Site({"*": b"ok"}) as site:
+        monkeypatch.setenv("http_proxy", site.url(""))
+        yield site
+
+
+INSIDE = [
+    pytest.param("http://127.0.0.1:9/r", id="loopback"),
+    pytest.param("http://169.254.169.254/latest/meta-data", id="metadata"),
+    pytest.param("http://10.1.2.3/r", id="rfc1918"),
+    pytest.param("http://2130706433/r", id="one-number"),
+    pytest.param("http://[::ffff:192.168.0.1]/r", id="ipv4-mapped"),
+    pytest.param("http://localhost/r", id="localhost"),
+    pytest.param("http://inside.example/r", id="name-that-resolves-there"),
+]
+
+
+@pytest.mark.parametrize("target", INSIDE)
+@in_reactor
+async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
+    proxy: Site, target: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(target), target: RULES}
+    crawler = await crawl(Pages, REFUSE, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
+    assert sorted(proxy.paths()) == [f"{PUBLIC}/free", f"{PUBLIC}/page", f"{PUBLIC}/robots.txt"]
+    assert stats(crawler)["gbot_robots/refused_private"] == 1
+    assert stats(crawler)["gbot_robots/unavailable"] == 1
+    said = [record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()]
+    assert len(said) == 1
+    assert said[0].startswith(f"{PUBLIC}/robots.txt ")
+    assert said[0].endswith(target)
+
+
+@pytest.mark.parametrize("target", INSIDE)
+@in_reactor
+async def test_redirect_is_followed_anywhere_by_default(proxy: Site, target: str) -> None:
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(target), target: RULES}
+    crawler = await crawl(Pages, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
+    assert proxy.paths() == [f"{PUBLIC}/robots.txt", target, f"{PUBLIC}/free"]
+    assert "gbot_robots/refused_private" not in stats(crawler)
+
+
+@pytest.mark.parametrize("target", ["http://other.example/r", "http://unknown.example/r", "http://93.184.216.34/r"])
+@in_reactor
+async def test_redirect_to_what_is_public_or_unknown_is_followed(proxy: Site, target: str) -> None:
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(target), target: RULES}
+    crawler = await crawl(Pages, REFUSE, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
+    assert set(pages(crawler).crawled) == {f"{PUBLIC}/free"}
+    assert target in proxy.paths()
+
+
+@in_reactor
+async def test_crawl_of_a_private_network_stays_possible() -> None:
+    with (
+        Site({"*": RULES}, host="127.0.0.2") as far,
+        Site({"/robots.txt": redirect(far.url("/rules")), "*": b"ok"}) as near,
+    ):
+        crawler = await crawl(Pages, REFUSE, urls=[near.url("/page"), near.url("/free")])
+        assert set(pages(crawler).crawled) == {near.url("/free")}
+
+
+@in_reactor
+async def test_private_site_cannot_be_reached_by_way_of_a_public_one(proxy: Site) -> None:
+    inside = "http://inside.example"
+    proxy.pages |= {
+        f"{inside}/robots.txt": redirect(f"{PUBLIC}/r"),
+        f"{PUBLIC}/r": redirect("http://10.0.0.8/r"),
+    }
+    crawler = await crawl(Pages, REFUSE, urls=[f"{inside}/page"])
+    assert sorted(proxy.paths()) == [f"{inside}/page", f"{inside}/robots.txt", f"{PUBLIC}/r"]
+    assert stats(crawler)["gbot_robots/refused_private"] == 1
+
+
+SITEMAPS: dict[str, Content] = {
+    f"{PUBLIC}/robots.txt": "\n".join(
+        f"sitemap: {url}"
+        for url in (
+            "http://10.0.0.1/by-line.xml",
+            "http://inside.example/by-line.xml",
+            f"{PUBLIC}/redirected.xml",
+            f"{PUBLIC}/index.xml",
+        )
+    ),
+    f"{PUBLIC}/redirected.xml": redirect("http://169.254.169.254/latest"),
+    f"{PUBLIC}/index.xml": xml(
+        index("http://10.0.0.1/by-index.xml", "http://inside.example/by-index.xml", f"{PUBLIC}/part.xml")
+    ),
+    f"{PUBLIC}/part.xml": xml(urlset("http://192.168.0.1/admin", f"{PUBLIC}/page")),
+    "*": Reply(404),
+}
+REFUSED = {
+    "http://10.0.0.1/by-line.xml",
+    "http://inside.example/by-line.xml",
+    "http://169.254.169.254/latest",
+    "http://10.0.0.1/by-index.xml",
+    "http://inside.example/by-index.xml",
+    "http://192.168.0.1/admin",
+}
+
+
+class Guided(RobotsSitemapSpider):
+    name = "guided"
+    scope = "any"
+
+    def parse(self, response: Any, **kwargs: Any) -> None:
+        pass
+
+
+BY_SITEMAPS = [
+    pytest.param(Sitemaps, {"start_urls": [f"{PUBLIC}/"]}, id="SitemapSpider"),
+    pytest.param(Guided, {"hosts": f"{PUBLIC}/"}, id="RobotsSitemapSpider"),
+]
+
+
+def asked(proxy: Site) -> set[str]:
+    return {path for path in proxy.paths() if not path.endswith("/robots.txt")}
+
+
+@pytest.mark.parametrize(("spider", "arguments"), BY_SITEMAPS)
+@in_reactor
+async def test_sitemaps_on_private_addresses_are_refused(proxy: Site, spider: Any, arguments: dict[str, Any]) -> None:
+    proxy.pages = dict(SITEMAPS)
+    crawler = await crawl(spider, REFUSE, **arguments)
+    assert asked(proxy) == {f"{PUBLIC}/{name}" for name in ("redirected.xml", "index.xml", "part.xml", "page")}
+    of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/private", 0)
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] + of_entries == len(REFUSED)
+
+
+@pytest.mark.parametrize(("spider", "arguments"), BY_SITEMAPS)
+@in_reactor
+async def test_sitemaps_may_live_anywhere_by_default(proxy: Site, spider: Any, arguments: dict[str, Any]) -> None:
+    proxy.pages = dict(SITEMAPS)
+    await crawl(spider, **arguments)
+    assert asked(proxy) >= REFUSED
+
+
+@in_reactor
+async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) -> None:
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"http://{SLOW}/r")}
+    settings = {**REFUSE, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
+    crawler = await crawl(Pages, settings, urls=[f"{PUBLIC}/free"])
+    assert proxy.paths() == [f"{PUBLIC}/robots.txt"]
+    assert stats(crawler)["gbot_robots/unreachable"] == 1
+    proxy.pages |= {f"{PUBLIC}/robots.txt": f"sitemap: http://{SLOW}/s.xml"}
+    crawler = await crawl(Sitemaps, settings, start_urls=[f"{PUBLIC}/"])
+    assert set(proxy.paths()) == {f"{PUBLIC}/robots.txt"}
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
+
+
+@in_reactor
+async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site) -> None:
+    proxy.pages = {**SITEMAPS, f"{PUBLIC}/robots.txt": b""}
+    crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/index.xml"])
+    assert not asked(proxy) & {"http://10.0.0.1/by-index.xml", "http://192.168.0.1/admin"}
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 2
+
+
+def test_names_are_resolved_without_a_reactor_too() -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from scrapy_gbot_robots.fetching.private_addresses import _addresses\n"
+        "assert '127.0.0.1' in asyncio.run(_addresses('localhost'))\n"
+        "assert asyncio.run(_addresses('no-such-name.invalid')) == []\n"
+        "assert 'twisted.internet.reactor' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_command_does_not_ask_for_sitemaps_on_private_addresses(proxy: Site, tmp_path: Path) -> None:
+    robots = f"sitemap: http://10.0.0.1/s.xml\nsitemap: {PUBLIC}/moved.xml"
+    proxy.pages |= {f"{PUBLIC}/robots.txt": robots, f"{PUBLIC}/moved.xml": redirect("http://localhost/s.xml")}
+    ended = run("sitemaps", PUBLIC, "-s", "GBOT_ROBOTS_REFUSE_PRIVATE=True", cwd=tmp_path)
+    assert ended.status == 1
+    assert ended.out.count("not asked: GBOT_ROBOTS_REFUSE_PRIVATE") == 2
+    assert proxy.paths() == [f"{PUBLIC}/robots.txt", f"{PUBLIC}/moved.xml"]

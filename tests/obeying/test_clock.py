@@ -1,0 +1,120 @@
+"""Crawls whose clock jumps, back and forth by days: nobody waits for the calendar, and no server is asked in a storm."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import lookup, middleware
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.crawls import in_reactor
+from ..support.web import Reply, Site
+from .test_lookup import CLOSED, DAY, HOUR, Clock, Visitor, fetches, until, visit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of everything that looks at the time of day."""
+    clock = Clock()
+    monkeypatch.setattr(lookup, "time", clock)
+    monkeypatch.setattr(middleware, "time", clock)
+    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
+    return clock
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """For how many seconds each pause was to be."""
+    secs: list[float] = []
+
+    async def noted(for_secs: float) -> None:
+        secs.append(for_secs)
+        await pause(for_secs)
+
+    monkeypatch.setattr(middleware, "pause", noted)
+    monkeypatch.setattr(lookup, "pause", noted)
+    return secs
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    return {"GBOT_ROBOTS_STORAGE": request.param, "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+
+
+@in_reactor
+async def test_each_jump_costs_one_fetch_at_the_most(clock: Clock, storage: dict[str, Any]) -> None:
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            for jumps, days in enumerate((3, -3, 7, -20, 10, 0.001, -0.001), start=1):
+                clock.goes_on(days * DAY)
+                answers = await asyncio.gather(*(visitor.may(site.url(path)) for path in ("/", "/no") * 5))
+                assert answers == [True, False] * 5
+                assert fetches(site) <= jumps
+            assert fetches(site) == 5  # the last two are less than what clocks may differ by
+
+        await visit(script, **storage)
+
+
+@pytest.mark.parametrize("days", [-3, 3], ids=["back", "forth"])
+@in_reactor
+async def test_jump_while_requests_are_held_changes_nothing_for_them(
+    days: int, clock: Clock, pauses: list[float]
+) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            held = asyncio.ensure_future(visitor.may(site.url("/")))
+            await until(lambda: fetches(site) == 1)
+            await until(lambda: bool(pauses))
+            clock.goes_on(days * DAY)
+            site.pages["/robots.txt"] = b""
+            assert await held
+            assert fetches(site) == 2
+
+        await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=30)
+        assert all(0 <= secs <= 2 for secs in pauses)
+
+
+@in_reactor
+async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(clock: Clock, pauses: list[float]) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            held = asyncio.ensure_future(visitor.may(site.url("/")))
+            await until(lambda: bool(pauses))
+            clock.goes_on(-3 * DAY)
+            assert not await held
+
+        await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
+        assert sum(pauses) < 3
+
+
+@pytest.mark.parametrize("ahead", [12 * HOUR, 5 * DAY], ids=["half-a-day", "days"])
+@pytest.mark.parametrize("first", [Reply(200, b""), Reply(503)], ids=["answer", "outage"])
+@in_reactor
+async def test_what_a_run_with_a_clock_ahead_has_stored_is_asked_anew_once(
+    first: Reply, ahead: float, clock: Clock, tmp_path: Path
+) -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    with Site({"/robots.txt": first, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            seen.append(await visitor.may(site.url("/")))
+
+        seen: list[bool] = []
+        clock.goes_on(ahead)
+        await visit(script, **settings)
+        site.pages["/robots.txt"] = CLOSED
+        clock.goes_on(-ahead)
+        await visit(script, **settings)
+        await visit(script, **settings)
+        assert seen == [first.status == 200, False, False]
+        assert fetches(site) == 2

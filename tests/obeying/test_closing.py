@@ -1,0 +1,150 @@
+"""Crawls that are closed while something is under way: nothing is left behind, nothing is said, nobody hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.utils.defer import deferred_from_coro
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import lookup, middleware
+from scrapy_gbot_robots.obeying import waiting as holds
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.crawls import in_reactor, stats
+from ..support.redis_server import redis_server
+from ..support.web import Reply, Site
+from .test_lookup import HOUR, Clock, Gate, Visitor, fetches, until, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+
+async def in_flight(visitor: Visitor, site: Site, clock: Clock) -> None:
+    ask(visitor, site)
+    await until(lambda: fetches(site) == 1)
+
+
+async def held(visitor: Visitor, site: Site, clock: Clock) -> None:
+    site.pages["/robots.txt"] = Reply(503)
+    ask(visitor, site)
+    await until(lambda: counted(visitor, "gbot_robots/held") > 0)
+
+
+async def refreshed(visitor: Visitor, site: Site, clock: Clock) -> None:
+    gate, site.pages["/robots.txt"] = site.pages["/robots.txt"], b""
+    assert await visitor.may(site.url("/"))
+    site.pages["/robots.txt"] = gate
+    clock.goes_on(23.5 * HOUR)
+    assert await visitor.may(site.url("/"))
+    await until(lambda: fetches(site) == 2)
+
+
+async def leased_by_another(visitor: Visitor, site: Site, clock: Clock) -> None:
+    path = visitor.crawler.settings["GBOT_ROBOTS_SQLITE_PATH"]
+    with closing(SqliteStorage(path)) as other:
+        assert other.lease(site.url(""), HOUR)
+    ask(visitor, site)
+    await pause(0.3)
+    assert fetches(site) == 0
+
+
+def ask(visitor: Visitor, site: Site) -> None:
+    """Let the crawl ask for more pages than may be set aside."""
+    assert visitor.crawler.engine
+    for number in range(5):
+        visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
+
+
+def counted(visitor: Visitor, name: str) -> int:
+    return int(stats(visitor.crawler).get(name, 0))
+
+
+def threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("gbot_robots")}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(lookup, "time", clock)
+    monkeypatch.setattr(middleware, "time", clock)
+    return clock
+
+
+async def check_that_closing_leaves_nothing(
+    script: Callable[[Visitor], Awaitable[None]],
+    settings: dict[str, Any],
+    then: Callable[[], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Close a crawl after `script`; `then` lets those answer who did not: Scrapy cannot call a download off."""
+
+    async def and_close(visitor: Visitor) -> None:
+        await script(visitor)
+        assert visitor.crawler.engine
+        tasks.add(asyncio.ensure_future(visitor.crawler.engine.close_spider_async(reason="enough")))
+
+    async def settle() -> None:
+        own = {task for task in (asyncio.current_task(),) if task is not None}
+        await until(lambda: asyncio.all_tasks() <= tasks | own)
+        await until(lambda: threads() <= threads_before)
+        gc.collect()  # which is when errors that nobody took are told
+        await pause(0)
+
+    tasks, threads_before, began = asyncio.all_tasks(), threads(), time.monotonic()
+    crawler = await visit(and_close, **settings)
+    assert time.monotonic() - began < 15  # nobody answers so late
+    assert stats(crawler)["finish_reason"] == "enough"
+    then()
+    await deferred_from_coro(settle())
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.parametrize("under_way", [in_flight, held, refreshed, leased_by_another], ids=lambda each: each.__name__)
+@in_reactor
+async def test_closing_leaves_no_task_thread_or_error(
+    under_way: Callable[[Visitor, Site, Clock], Awaitable[None]],
+    clock: Clock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(holds, "MOST_ASIDE", 3)
+    settings = {
+        "GBOT_ROBOTS_STORAGE": "sqlite",
+        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+    }
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            await under_way(visitor, site, clock)
+
+        await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
+        assert [path for path in site.paths() if path[1:].isdigit()] == []
+
+
+@in_reactor
+async def test_closing_does_not_hang_on_a_storage_that_does(caplog: pytest.LogCaptureFixture) -> None:
+    with redis_server() as server, Site({"*": b"ok"}) as first, Site({"*": b"ok"}) as second:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(first.url("/"))
+            server.pause()
+            ask(visitor, second)
+            await pause(0.1)
+
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": f"{server.url}&socket_timeout=0.5"}
+        await check_that_closing_leaves_nothing(script, settings, server.resume, caplog)
+        assert fetches(second) == 0

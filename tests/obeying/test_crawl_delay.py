@@ -1,0 +1,205 @@
+"""GBOT_ROBOTS_CRAWL_DELAY in real crawls: when the server is asked, whatever else has a say in Scrapy's download slots."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.resolver import dnscache
+
+from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.web import Asked, Site, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
+DELAY = 0.2
+SLACK = 0.08  # a request may take longer on its way to the server than the next one
+ON: dict[str, Any] = {"GBOT_ROBOTS_CRAWL_DELAY": True}
+DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
+
+
+class Paced(Pages):
+    """Remembers how long the download slot of each page may wait at the least, as drawn a hundred times."""
+
+    name = "paced"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.waits: list[float] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+        super().parse(response)
+        slot = self.slots[response.meta["download_slot"]]
+        self.waits.append(min(slot.download_delay() for _ in range(100)))
+        return None
+
+    @property
+    def slots(self) -> dict[str, Any]:
+        assert self.crawler.engine is not None
+        return self.crawler.engine.downloader.slots
+
+
+async def paced(urls: list[str | Request], settings: dict[str, Any], spider: type[Paced] = Paced) -> Any:
+    crawler = await crawl(spider, {**ON, **settings}, urls=urls)
+    assert isinstance(crawler.spider, Paced)
+    return crawler
+
+
+def gaps(*asked: Asked) -> list[float]:
+    times = sorted(each.at for each in asked)
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="by-default"),
+        pytest.param({"DOWNLOAD_DELAY": 0.01}, id="smaller-DOWNLOAD_DELAY"),
+        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}, id="smaller-DOWNLOAD_SLOTS"),
+        pytest.param(
+            {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0, "AUTOTHROTTLE_MAX_DELAY": 0.1},
+            id="AutoThrottle",
+        ),
+        pytest.param({"CONCURRENT_REQUESTS": 1}, id="one-at-a-time"),
+    ],
+)
+@in_reactor
+async def test_requests_keep_the_crawl_delay_from_robots_txt_on(settings: dict[str, Any]) -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        crawler = await paced([site.url(f"/{number}") for number in range(3)], settings)
+        assert len(site.asked) == 4
+        assert min(gaps(*site.asked)) >= DELAY - SLACK
+        assert min(crawler.spider.waits) >= DELAY  # never less at random
+        assert stats(crawler)["gbot_robots/crawl_delay"] == 1
+
+
+@in_reactor
+async def test_crawl_delay_is_ignored_unless_asked_for() -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY": False})
+        assert crawler.spider.waits == [0, 0]
+        assert not stats(crawler, "gbot_robots/crawl_delay")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({"DOWNLOAD_DELAY": 0.4}, id="DOWNLOAD_DELAY"),
+        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, id="DOWNLOAD_SLOTS"),
+    ],
+)
+@in_reactor
+async def test_larger_delay_of_the_user_stays(settings: dict[str, Any]) -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        crawler = await paced([site.url("/1"), site.url("/2")], settings)
+        assert crawler.spider.waits == [0.4, 0.4]
+        assert min(gaps(*site.asked)) >= 0.4 - SLACK
+
+
+@in_reactor
+async def test_delay_larger_than_the_cap_is_capped_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 86400", "*": b"ok"}) as site, caplog.at_level("INFO"):
+        settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
+        crawler = await paced([site.url("/1"), site.url("/2")], settings)
+        assert crawler.spider.waits == [DELAY, DELAY]
+        assert min(gaps(*site.asked)) >= DELAY - SLACK
+        assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
+        said = [record.getMessage() for record in caplog.records if "CRAWL_DELAY_MAX_SECS" in record.getMessage()]
+        assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
+
+
+@in_reactor
+async def test_of_origins_in_one_slot_the_largest_delay_counts() -> None:
+    robots = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
+    with Site({"/robots.txt": DELAYED, "*": b"a"}) as a, Site({"/robots.txt": robots, "*": b"b"}) as b:
+        await paced([site.url(f"/{number}") for number in range(3) for site in (a, b)], {})
+        pages = [each for each in (*a.asked, *b.asked) if each.path != "/robots.txt"]
+        assert min(gaps(*pages)[1:]) >= DELAY - SLACK  # the first two may come before the other robots.txt does
+
+
+@in_reactor
+async def test_collected_slot_is_slowed_down_again() -> None:
+    class Collecting(Paced):
+        name = "collecting"
+
+        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+            super().parse(response)
+            if not response.url.endswith("/1"):
+                return None
+            assert self.crawler.engine is not None
+            self.crawler.engine.downloader._slot_gc(-1000)
+            assert not self.slots
+            return (response.follow(f"/{number}", self.parse) for number in (2, 3))
+
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        await paced([site.url("/1")], {}, Collecting)
+        assert len(site.asked) == 4
+        assert min(gaps(*site.asked[2:])) >= DELAY - SLACK
+
+
+@in_reactor
+async def test_redirected_request_waits_with_those_of_its_new_host() -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as slow, Site({"/robots.txt": b""}, host="127.0.0.2") as fast:
+        slow.pages["/away"] = redirect(fast.url("/fast"))
+        fast.pages.update({"/away": redirect(slow.url("/slow")), "/fast": b"ok"})
+        crawler = await paced([slow.url("/1"), fast.url("/away"), slow.url("/away")], {})
+        assert sorted(slow.paths()) == ["/1", "/away", "/robots.txt", "/slow"]
+        assert min(gaps(*slow.asked)) >= DELAY - SLACK
+        assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
+
+
+@in_reactor
+async def test_slot_that_the_user_names_is_the_one_that_waits() -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        urls: list[str | Request] = [
+            Request(site.url(f"/{number}"), meta={"download_slot": "mine"}) for number in (1, 2, 3)
+        ]
+        crawler = await paced(urls, {})
+        assert set(crawler.spider.slots) == {"mine", "127.0.0.1"}  # robots.txt goes its own way
+        pages = [each for each in site.asked if each.path != "/robots.txt"]
+        assert min(gaps(*pages)) >= DELAY - SLACK
+
+
+@pytest.mark.filterwarnings("ignore:The CONCURRENT_REQUESTS_PER_IP setting is deprecated")
+@in_reactor
+async def test_host_does_not_change_its_slot_when_its_address_becomes_known() -> None:
+    class Resolving(Paced):
+        name = "resolving"
+
+        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+            super().parse(response)
+            dnscache["localhost"] = "127.0.0.1"  # as Scrapy's resolver does when it is installed
+            return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
+
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        settings = {
+            "CONCURRENT_REQUESTS_PER_IP": 8,
+            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # the default one cannot
+        }
+        try:
+            await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
+        finally:
+            dnscache.pop("localhost", None)
+        assert site.paths() == ["/robots.txt", "/1", "/2"]
+        assert min(gaps(*site.asked)) >= DELAY - SLACK
+
+
+@in_reactor
+async def test_delay_that_robots_txt_no_longer_asks_for_is_lifted() -> None:
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+
+        class Changing(Paced):
+            name = "changing"
+
+            def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+                super().parse(response)
+                site.pages["/robots.txt"] = b""
+                return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
+
+        crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
+        assert crawler.spider.waits == [DELAY, 0]

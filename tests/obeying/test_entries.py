@@ -1,0 +1,423 @@
+"""The storage as a crawl uses it: never in its way, whatever becomes of the disk or the server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+import threading
+import time
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.test import get_crawler
+from twisted.internet.defer import CancelledError
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import entries as store_module
+from scrapy_gbot_robots.obeying.entries import Found, Store, driver_for
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage.memory import MemoryStorage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..storage.test_redis import free_port
+from ..support.crawls import as_scrapy_runs_it
+from ..support.entries import DOWN, MISSING, ORIGIN, RULES, rules
+from ..support.redis_server import redis_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from scrapy_gbot_robots.storage.base import Storage
+
+OTHER = "https://other.example"
+
+
+class Opened(Store):
+    """A store whose stats and warnings can be seen."""
+
+    def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
+        self.stats = MemoryStatsCollector(get_crawler())
+        self.caplog = caplog
+        super().__init__(opens, self.stats)
+
+    @property
+    def said(self) -> list[str]:
+        """What was logged: the first words of each warning, and that it works again."""
+        return [record.getMessage()[:35] for record in self.caplog.records if record.levelno >= logging.INFO]
+
+
+FAILED, WORKS = "The robots.txt storage failed. Unti", "The robots.txt storage answers agai"
+
+
+@asynccontextmanager
+async def opened(opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> AsyncIterator[Opened]:
+    caplog.set_level(logging.INFO, logger=store_module.__name__)
+    store = Opened(opens, caplog)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def is_there(entry: Entry | None) -> bool:
+    return entry is not None
+
+
+async def until(is_so: Callable[[], bool], secs: float = 5) -> None:
+    deadline = time.monotonic() + secs
+    while not is_so():
+        assert time.monotonic() < deadline
+        await pause(0.01)
+
+
+@as_scrapy_runs_it
+async def test_who_finds_nothing_good_may_fetch_and_one_at_a_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sqlite = partial(SqliteStorage, tmp_path / "robots.sqlite")
+    async with opened(sqlite, caplog) as one, opened(sqlite, caplog) as other:
+        assert await one.find(ORIGIN, is_there) == Found(None, leased=True)
+        assert await other.find(ORIGIN, is_there) == Found(None, leased=False)
+        await one.settle(ORIGIN, Entry(RULES))
+        assert await other.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
+        assert await other.find(ORIGIN, lambda _: False) == Found(Entry(RULES), leased=True)
+        await other.give_up(ORIGIN)
+        assert await one.find(ORIGIN, lambda _: False) == Found(Entry(RULES), leased=True)
+
+
+@as_scrapy_runs_it
+async def test_what_the_last_holder_put_is_found_even_if_it_came_between_look_and_lease(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class LateStorage(MemoryStorage):
+        def lease(self, origin: str, secs: float) -> str | None:
+            self.put(origin, Entry(RULES))  # as another process would just before
+            return super().lease(origin, secs)
+
+    storage = LateStorage()
+    async with opened(lambda: storage, caplog) as store:
+        assert await store.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
+        assert storage.lease(ORIGIN, 60)  # it is free
+
+
+@as_scrapy_runs_it
+async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCaptureFixture) -> None:
+    openings = []
+
+    def slowly() -> Storage:
+        openings.append(threading.current_thread())
+        time.sleep(0.1)
+        return MemoryStorage()
+
+    async with opened(slowly, caplog) as store:
+        asked = [deferred_from_coro(store.get(ORIGIN)) for _ in range(10)]
+        for each in asked:
+            assert await maybe_deferred_to_future(each) is None
+    assert len(openings) == 1
+    assert openings[0] is not threading.current_thread()
+
+
+# Leases
+
+
+@as_scrapy_runs_it
+async def test_lease_is_prolonged_as_long_as_it_is_held(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "LEASE_SECS", 0.3)
+    storage = SqliteStorage(tmp_path / "robots.sqlite")
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
+        await store.find(ORIGIN, is_there)
+        await store.find(OTHER, is_there)
+        await store.settle(OTHER, Entry(RULES))
+        await pause(0.7)
+        assert storage.lease(ORIGIN, 60) is None
+        assert storage.lease(OTHER, 60)
+        await store.give_up(ORIGIN)
+        assert storage.lease(ORIGIN, 60)
+        await pause(0.2)
+        await store.find("https://third.example", is_there)  # prolonging goes on after a rest
+        await pause(0.5)
+        assert storage.lease("https://third.example", 60) is None
+    storage.close()
+
+
+@as_scrapy_runs_it
+async def test_closing_gives_leases_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    storage = SqliteStorage(tmp_path / "robots.sqlite")
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
+        await store.find(ORIGIN, is_there)
+        assert storage.lease(ORIGIN, 60) is None
+    assert storage.lease(ORIGIN, 60)
+    storage.close()
+
+
+@as_scrapy_runs_it
+async def test_lease_that_comes_after_its_seeker_was_cancelled_is_given_back(caplog: pytest.LogCaptureFixture) -> None:
+    class SlowStorage(MemoryStorage):
+        def get(self, origin: str) -> Entry | None:
+            time.sleep(0.1)
+            return super().get(origin)
+
+        def close(self) -> None:
+            """Stay, to be looked at."""
+
+    class Slow:  # not known to be memory, so called in threads
+        def __init__(self) -> None:
+            self.memory = SlowStorage()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.memory, name)
+
+    slow = Slow()
+    for pauses in (0.05, 0.25):  # closing while the lease is sought, and when it has just been given
+        async with opened(lambda: slow, caplog) as store:  # type: ignore[arg-type, return-value]
+            seeking = deferred_from_coro(store.find(ORIGIN, is_there))
+            seeking.addErrback(lambda _: None)
+            await pause(0.05)
+            seeking.cancel()
+            await pause(pauses)
+        await pause(0.3)
+        assert store.said == []
+        token = slow.memory.lease(ORIGIN, 60)
+        assert token
+        slow.memory.release(ORIGIN, token)
+
+
+@pytest.mark.parametrize("cancelled", [asyncio.CancelledError, CancelledError], ids=["asyncio", "twisted"])
+@as_scrapy_runs_it
+async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
+    cancelled: type[BaseException], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancel(*_: object) -> None:
+        raise cancelled
+
+    async with opened(MemoryStorage, caplog) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(store._thread, "run", cancel)
+            with pytest.raises(cancelled):
+                await store.get(ORIGIN)
+        assert await store.get(ORIGIN) is None
+        assert store.said == []
+
+
+# Storages in trouble
+
+
+@as_scrapy_runs_it
+async def test_storage_that_cannot_be_opened_leads_to_memory_and_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as store:
+        for _ in range(3):
+            assert await store.find(ORIGIN, is_there) == Found(None, leased=True)
+            await store.give_up(ORIGIN)
+        await store.put(ORIGIN, Entry(RULES))
+        assert await store.get(ORIGIN) == Entry(RULES)
+        assert store.said == [FAILED]
+        assert str(tmp_path / "file" / "robots.sqlite") in caplog.text
+        assert store.stats.get_value("gbot_robots/storage/errors") == 1
+
+
+@as_scrapy_runs_it
+async def test_redis_that_is_away_at_the_start_is_used_when_it_comes(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scrapy_gbot_robots.storage.redis import RedisStorage
+
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.2)
+    port = free_port()
+    redis = partial(RedisStorage, f"redis://127.0.0.1:{port}/0")
+    async with opened(redis, caplog) as store:
+        await store.put(ORIGIN, Entry(RULES))
+        assert store.said == [FAILED]
+        await pause(0.25)
+        assert await store.get(ORIGIN) == Entry(RULES)  # and in the background it is tried in vain
+        with redis_server(port=port):
+            while WORKS not in store.said:
+                assert await store.get(ORIGIN) == Entry(RULES)
+                await pause(0.05)
+            assert redis().get(ORIGIN) == Entry(RULES)  # what was learnt meanwhile was handed over
+            await store.put(OTHER, Entry(MISSING))
+            assert redis().get(OTHER) == Entry(MISSING)
+        assert store.said == [FAILED, WORKS]
+
+
+@as_scrapy_runs_it
+async def test_redis_that_is_lost_in_mid_crawl_is_used_again_when_it_is_back(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scrapy_gbot_robots.storage.redis import RedisStorage
+
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.2)
+    with redis_server() as server:
+        async with opened(partial(RedisStorage, server.url), caplog) as store:
+            assert await store.find(ORIGIN, is_there) == Found(None, leased=True)
+            server.kill()
+            await store.settle(ORIGIN, Entry(RULES))
+            assert await store.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
+            assert await store.find(OTHER, is_there) == Found(None, leased=True)
+            server.start()
+            while WORKS not in store.said:
+                await store.get(ORIGIN)
+                await pause(0.05)
+            await store.settle(OTHER, Entry(MISSING))
+            assert RedisStorage(server.url).get(ORIGIN) == Entry(RULES)
+            assert RedisStorage(server.url).get(OTHER) == Entry(MISSING)
+            assert store.said == [FAILED, WORKS]
+
+
+@as_scrapy_runs_it
+async def test_redis_that_hangs_delays_those_who_asked_once_and_nobody_after(caplog: pytest.LogCaptureFixture) -> None:
+    from scrapy_gbot_robots.storage.redis import RedisStorage
+
+    with redis_server() as server:
+        async with opened(partial(RedisStorage, server.url, timeout=0.3), caplog) as store:
+            await store.put(ORIGIN, Entry(RULES))
+            server.pause()
+            began = time.monotonic()
+            asked = [deferred_from_coro(store.get(f"https://host{number}.example")) for number in range(100)]
+            for each in asked:
+                await maybe_deferred_to_future(each)
+            assert time.monotonic() - began < 30  # one time-out, tried twice, and not a hundred in turn
+            began = time.monotonic()
+            await store.get(ORIGIN)
+            assert time.monotonic() - began < 5
+            assert store.said == [FAILED]
+            server.resume()
+
+
+@as_scrapy_runs_it
+async def test_storage_that_can_be_read_but_not_written_is_not_taken_for_one_that_works(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scrapy_gbot_robots.storage.redis import RedisStorage
+
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    with redis_server("--maxmemory", "1", "--maxmemory-policy", "noeviction") as server:
+        async with opened(partial(RedisStorage, server.url), caplog) as store:
+            for _ in range(10):
+                await store.put(ORIGIN, Entry(RULES))
+                assert await store.get(ORIGIN) == Entry(RULES)
+                await pause(0.05)
+            assert store.said == [FAILED]
+
+
+@as_scrapy_runs_it
+async def test_storage_is_tried_by_writing_also_where_there_is_nothing_to_hand_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    connect, opened_files = sqlite_file.connect, []
+
+    def noted(path: Path) -> sqlite3.Connection:
+        opened_files.append(connect(path))
+        return opened_files[-1]
+
+    monkeypatch.setattr(sqlite_file, "connect", noted)
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
+        await store.get(ORIGIN)
+        opened_files[-1].execute("PRAGMA query_only = 1")
+        assert await store.find(ORIGIN, is_there) == Found(None, leased=True)  # and a fetch that takes long begins
+        for _ in range(5):
+            assert await store.get(OTHER) is None
+            await pause(0.06)
+        assert store.said == [FAILED]
+        opened_files[-1].execute("PRAGMA query_only = 0")
+        while WORKS not in store.said:
+            await store.get(OTHER)
+            await pause(0.02)
+
+
+@as_scrapy_runs_it
+async def test_what_is_handed_over_does_not_take_the_place_of_something_later(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.1)
+    late = Entry(replace(RULES, fetched_at=RULES.fetched_at + 60))
+    works = False
+    memory = MemoryStorage()
+
+    def opens() -> Storage:
+        if not works:
+            raise OSError("not yet")  # what a driver of the user's may raise
+        return memory
+
+    async with opened(opens, caplog) as store:
+        await store.put(ORIGIN, Entry(RULES))
+        await store.put(OTHER, late)
+        await store.put("https://down.example", Entry(None, DOWN))
+        for origin in (ORIGIN, OTHER):
+            memory.put(origin, late if origin is ORIGIN else Entry(RULES))
+        works = True
+        while WORKS not in store.said:
+            await store.get(ORIGIN)
+            await pause(0.02)
+        assert memory.get(ORIGIN) == late
+        assert memory.get(OTHER) == late
+        assert memory.get("https://down.example") == Entry(None, DOWN)
+        assert "OSError: not yet" in caplog.text  # where the trouble is not the storage's own, the traceback is shown
+
+
+@as_scrapy_runs_it
+async def test_memory_in_place_of_a_storage_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as store:
+        body = bytes(100_000)
+        for number in range(1000):
+            await store.put(f"https://host{number}.example", rules(body))
+        kept = [number for number in range(1000) if await store.get(f"https://host{number}.example")]
+        assert 500 < len(kept) < 700  # 64 MiB
+        assert kept[-1] == 999
+
+
+@as_scrapy_runs_it
+async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    async with opened(partial(SqliteStorage, path, tell=store_module.logger.warning), caplog) as store:
+        for number in range(200):
+            await store.put(f"https://host{number}.example", rules(os.urandom(2000)))
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with path.open("r+b") as file:  # in place: it stays the same file
+            file.seek(8192)
+            file.write(os.urandom(path.stat().st_size - 8192))
+        for number in range(200):
+            await store.get(f"https://host{number}.example")
+        await store.put(ORIGIN, Entry(MISSING))
+        assert await store.get(ORIGIN) == Entry(MISSING)
+        (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+        assert "set aside as robots.sqlite.corrupt-" in warning
+        assert len(list(tmp_path.glob("robots.sqlite.corrupt-*"))) == 1
+
+
+@as_scrapy_runs_it
+async def test_trouble_with_closing_is_said_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    class Sticky(MemoryStorage):
+        def close(self) -> None:
+            raise OSError("it sticks")
+
+    async with opened(Sticky, caplog) as store:
+        await store.get(ORIGIN)
+    assert [record.getMessage() for record in caplog.records] == ["Closing the robots.txt storage failed: it sticks"]
+
+
+@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.entries.Nothing"])
+def test_storage_class_that_is_not_there_is_named_with_its_setting(name: str) -> None:
+    settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
+    with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
+        driver_for(settings)

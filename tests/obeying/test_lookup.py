@@ -1,0 +1,550 @@
+"""One answer per origin, for as long as it is good: crawls that ask again and again while the clock goes on."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.fetching.fetcher import Fetcher
+from scrapy_gbot_robots.obeying import lookup, middleware
+from scrapy_gbot_robots.obeying.entries import Store
+from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
+from scrapy_gbot_robots.signals import robotstxt_known
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+    from socket import socket
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_gbot_robots.policy.outcome import Outcome
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+CLOSED = "user-agent: *\ndisallow: /"
+
+
+class Clock:
+    """The time, in a world where it can be set."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def time(self) -> float:
+        return time.time() + self._ahead
+
+    def goes_on(self, secs: float) -> None:
+        self._ahead += secs
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(lookup, "time", clock)
+    monkeypatch.setattr(middleware, "time", clock)
+    return clock
+
+
+class Visitor(Spider):
+    """Does what it is told, step by step."""
+
+    name = "visitor"
+
+    def __init__(self, script: Callable[[Visitor], Awaitable[None]], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.script = script
+        self.error: BaseException | None = None
+
+    async def start(self) -> AsyncIterator[Request]:
+        try:
+            await self.script(self)
+        except BaseException as error:  # which Scrapy would log, and go on
+            self.error = error
+        return
+        yield  # which makes it a generator
+
+    async def may(self, url: str, user_agent: str = "testbot") -> bool:
+        """Whether a page can be had: crawls it."""
+        assert self.crawler.engine
+        try:
+            await self.crawler.engine.download_async(Request(url, headers={"User-Agent": user_agent}))
+        except IgnoreRequest:
+            return False
+        return True
+
+
+async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
+    """Run a crawl that does nothing but `script`; raises what that raises."""
+    crawler = await crawl(Visitor, settings, script=script)
+    assert isinstance(crawler.spider, Visitor)
+    if crawler.spider.error is not None:
+        raise crawler.spider.error
+    return crawler
+
+
+class Gate:
+    """A robots.txt that comes when the gate is opened."""
+
+    def __init__(self, robotstxt: str) -> None:
+        self._reply = Reply(200, robotstxt.encode())
+        self._opened = threading.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def __call__(self, connection: socket) -> None:
+        self._opened.wait(20)
+        self._reply(connection)
+
+
+def fetches(site: Site) -> int:
+    return site.paths().count("/robots.txt")
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline
+        await pause(0.01)
+
+
+# For how long an answer is good
+
+
+@pytest.mark.parametrize(
+    ("headers", "settings", "kept", "gone"),
+    [
+        pytest.param({}, {}, 22.9 * HOUR, 24.1 * HOUR, id="S3.1-a-day"),
+        pytest.param({"Cache-Control": "max-age=300"}, {}, 260, 310, id="S3.4-max-age-shortens"),
+        pytest.param(
+            {"Cache-Control": "max-age=864000"}, {}, 22.9 * HOUR, 24.1 * HOUR, id="S3.5-max-age-lengthens-not"
+        ),
+        pytest.param(
+            {"Cache-Control": "max-age=864000"},
+            {"GBOT_ROBOTS_MAX_AGE_SECS": 5 * DAY},
+            4.9 * DAY,
+            5.1 * DAY,
+            id="S3.5-max-age-lengthens-as-the-setting-says",
+        ),
+        pytest.param({}, {"GBOT_ROBOTS_MAX_AGE_SECS": 100}, 80, 110, id="S3.5-the-setting-shortens"),
+        pytest.param({"Cache-Control": "max-age=0"}, {}, 50, 70, id="S3.5-a-floor-under-max-age"),
+        pytest.param({"Cache-Control": "no-store"}, {}, 50, 70, id="S3.5-a-floor-under-no-store"),
+        pytest.param({"Cache-Control": "no-cache, max-age=900"}, {}, 50, 70, id="S3.5-a-floor-under-no-cache"),
+        pytest.param(
+            {"Cache-Control": "max-age=900", "Age": "600"}, {}, 250, 310, id="S3.4-time-spent-on-the-way-counts"
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 404])
+@in_reactor
+async def test_answer_is_good_for(
+    status: int, headers: dict[str, str], settings: dict[str, Any], kept: float, gone: float, clock: Clock
+) -> None:
+    with Site({"/robots.txt": Reply(status, b"user-agent: *\ndisallow: /no", headers), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            clock.goes_on(kept)
+            assert await visitor.may(site.url("/"))
+            assert fetches(site) == 1
+            site.pages["/robots.txt"] = CLOSED
+            clock.goes_on(gone - kept)
+            assert not await visitor.may(site.url("/"))
+            assert fetches(site) == 2
+
+        crawler = await visit(script, **settings)
+        assert stats(crawler, "gbot_robots/lookup/") == {
+            "gbot_robots/lookup/fetched": 2,
+            "gbot_robots/lookup/memory": 1,
+        }
+
+
+@in_reactor
+async def test_answer_is_good_for_as_long_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    reply = Reply(200, CLOSED.encode(), {"Cache-Control": "max-age=300"})
+    with Site({"/robots.txt": reply, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert not await visitor.may(site.url("/"))
+
+        lookups = []
+        for _ in range(4):
+            crawler = await visit(script, **settings)
+            lookups.append(set(stats(crawler, "gbot_robots/lookup/")))
+            clock.goes_on(200)
+        storage, fetched = {"gbot_robots/lookup/storage"}, {"gbot_robots/lookup/fetched"}
+        assert lookups == [fetched, storage, fetched, storage]
+        assert fetches(site) == 2
+
+
+@in_reactor
+async def test_clock_that_is_set_back_does_not_keep_an_answer_for_longer(clock: Clock) -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            clock.goes_on(7 * DAY)
+            assert await visitor.may(site.url("/"))
+            site.pages["/robots.txt"] = CLOSED
+            clock.goes_on(-60)
+            assert await visitor.may(site.url("/"))
+            clock.goes_on(-6 * DAY)
+            assert not await visitor.may(site.url("/"))
+            assert fetches(site) == 2
+
+        await visit(script)
+
+
+# Refreshing ahead of time
+
+
+@in_reactor
+async def test_answer_in_use_is_refreshed_while_it_goes_on_to_be_given(clock: Clock) -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"), "abot")
+            assert await visitor.may(site.url("/"), "bbot")
+            site.pages["/robots.txt"] = gate = Gate(CLOSED)
+            clock.goes_on(23.5 * HOUR)
+            for _ in range(5):
+                assert await visitor.may(site.url("/"), "abot")
+            await until(lambda: fetches(site) == 2)
+            assert await visitor.may(site.url("/"), "abot")
+            gate.open()
+            await pause(0.2)
+            for agent in ("abot", "bbot"):  # it asks anew for all whose rules were known
+                assert not await visitor.may(site.url("/"), agent)
+            clock.goes_on(1 * HOUR)
+            assert not await visitor.may(site.url("/"), "abot")
+            assert fetches(site) == 2
+
+        crawler = await visit(script)
+        assert stats(crawler, "gbot_robots/lookup/") == {
+            "gbot_robots/lookup/fetched": 1,
+            "gbot_robots/lookup/storage": 1,  # the other agent
+            "gbot_robots/lookup/refreshed": 1,
+            "gbot_robots/lookup/memory": 9,
+        }
+
+
+@in_reactor
+async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_good(clock: Clock) -> None:
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            site.pages["/robots.txt"] = Reply(503)
+            clock.goes_on(23.5 * HOUR)
+            for round in range(2, 4):
+                assert await visitor.may(site.url("/"))
+                await until(lambda: fetches(site) == round)  # noqa: B023
+                await pause(0.1)
+                assert await visitor.may(site.url("/"))
+                assert not await visitor.may(site.url("/no"))
+                assert fetches(site) == round
+                clock.goes_on(6 * MINUTE)
+            site.pages["/robots.txt"] = CLOSED
+            clock.goes_on(HOUR)
+            assert not await visitor.may(site.url("/"))
+
+        await visit(script)
+
+
+class Buggy(Fetcher):
+    """Fails when it is told to."""
+
+    fails = True
+
+    async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
+        if self.fails:
+            raise ZeroDivisionError
+        return await super().fetch(origin, request)
+
+
+class WithBuggyFetcher(GbotRobotsTxtMiddleware):
+    fetcher_cls = Buggy
+
+
+BUGGY = {"DOWNLOADER_MIDDLEWARES": {WithBuggyFetcher: 100}}
+
+
+@in_reactor
+async def test_error_of_our_own_is_a_disallow_for_a_while_and_takes_nothing_from_a_good_answer(
+    clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert not await visitor.may(site.url("/"))
+            assert f"Looking up {site.url('/robots.txt')} failed" in caplog.text
+            assert "ZeroDivisionError" in caplog.text
+            monkeypatch.setattr(Buggy, "fails", False)
+            assert not await visitor.may(site.url("/"))
+            clock.goes_on(61)
+            assert await visitor.may(site.url("/"))  # its lease was given back
+            monkeypatch.setattr(Buggy, "fails", True)
+            clock.goes_on(23.5 * HOUR)
+            assert await visitor.may(site.url("/"))
+            await pause(0.2)
+            assert await visitor.may(site.url("/"))
+            monkeypatch.setattr(Buggy, "fails", False)
+            clock.goes_on(11)
+            assert await visitor.may(site.url("/"))
+            await until(lambda: fetches(site) == 2)
+
+        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path), **BUGGY)
+        assert stats(crawler)["gbot_robots/errors"] == 1
+
+
+# Who waits for what
+
+
+@in_reactor
+async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other() -> None:
+    gate = Gate("user-agent: *\ndisallow: /no")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            urls = [site.url(path) for path in ("/first", "/second", "/no", "/third")]
+            waiting = [under_way(visitor.may(url)) for url in urls]
+            await until(lambda: fetches(site) == 1)
+            waiting[0].cancel()
+            await pause(0.1)
+            gate.open()
+            assert await together(*waiting[1:]) == [True, False, True]
+            assert fetches(site) == 1
+            assert "/first" not in site.paths()
+
+        await visit(script)
+
+
+@in_reactor
+async def test_when_all_who_wait_are_cancelled_the_answer_still_comes() -> None:
+    gate = Gate(CLOSED)
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            waiting = under_way(visitor.may(site.url("/")))
+            await until(lambda: fetches(site) == 1)
+            waiting.cancel()
+            await pause(0.1)
+            gate.open()
+            assert not await visitor.may(site.url("/"))
+            assert fetches(site) == 1
+
+        await visit(script)
+
+
+@in_reactor
+async def test_agents_in_any_number_share_one_body() -> None:
+    groups = "".join(f"user-agent: bot{chr(97 + number)}\ndisallow: /{number}.\n\n" for number in range(26))
+    with Site({"/robots.txt": Reply(200, groups.encode(), after_secs=0.1), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            for _ in range(2):
+                asked = [(number, f"/{own}.", number == own) for number in range(26) for own in (number, 99)]
+                answers = await together(
+                    *(under_way(visitor.may(site.url(path), f"bot{chr(97 + number)}/1.0")) for number, path, _ in asked)
+                )
+                assert answers == [not refused for _, _, refused in asked]
+            assert fetches(site) == 1
+
+        await visit(script, CONCURRENT_REQUESTS=100)
+
+
+@in_reactor
+async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloader_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a storage that falls behind would be given ever more to do."""
+    finding, most = 0, 0
+    find = Store.find
+
+    async def counted(*arguments: Any) -> Any:
+        nonlocal finding, most
+        finding += 1
+        most = max(most, finding)
+        await pause(0.02)
+        try:
+            return await find(*arguments)
+        finally:
+            finding -= 1
+
+    monkeypatch.setattr(Store, "find", counted)
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": b"", "*": b"ok"})) for _ in range(40)]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])
+        assert len(pages(crawler).crawled) == 40
+        assert most < 15  # a fetch that begins or ends may let one more in before it counts; all would be 40
+
+
+@in_reactor
+async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    caplog.set_level(logging.INFO)
+    with Site({"/robots.txt": Reply(200, after_secs=8), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert visitor.crawler.engine
+            visitor.crawler.engine.crawl(Request(site.url("/")))
+            await until(lambda: fetches(site) == 1)
+            with closing(sqlite3.connect(path)) as database:
+                assert database.execute("SELECT origin FROM leases").fetchall() == [(site.url(""),)]
+            under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
+
+        began = time.monotonic()
+        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        assert time.monotonic() - began < 30
+        assert stats(crawler)["finish_reason"] == "enough"
+        with closing(sqlite3.connect(path)) as database:
+            assert database.execute("SELECT origin FROM leases").fetchall() == []
+        assert [record.getMessage() for record in caplog.records if record.levelno > logging.WARNING] == []
+
+
+@in_reactor
+async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_TIMEOUT_SECS": 0.3}
+    with (
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site,
+        closing(SqliteStorage(path)) as other,
+    ):
+        assert other.lease(site.url(""), DAY)
+
+        async def script(visitor: Visitor) -> None:
+            began = time.monotonic()
+            paths = ("/", "/no")
+            assert await together(*(under_way(visitor.may(site.url(path))) for path in paths)) == [True, False]
+            assert time.monotonic() - began >= lookup.PATIENCE * 0.3
+            assert fetches(site) == 1
+
+        await visit(script, **settings)
+        (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        assert warning == f"{site.url('/robots.txt')}: another process has the right to fetch it and does not"
+
+
+# What is held
+
+
+@pytest.mark.parametrize("storage", ["memory", "sqlite"])
+@in_reactor
+async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path: Path) -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": storage, "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    with Site({"/robots.txt": CLOSED}) as a, Site({"*": b"ok"}) as b, Site({"*": b"ok"}) as c:
+
+        async def script(visitor: Visitor) -> None:
+            for _ in range(3):
+                assert not await visitor.may(a.url("/"))
+                assert await visitor.may(b.url("/"))
+                assert await visitor.may(c.url("/"))
+                assert await visitor.may(b.url("/"))
+            assert fetches(a) == fetches(b) == fetches(c) == 1
+
+        crawler = await visit(script, GBOT_ROBOTS_CACHE_SIZE=2, **settings)
+        assert stats(crawler, "gbot_robots/lookup/") == {
+            "gbot_robots/lookup/fetched": 3,
+            "gbot_robots/lookup/storage": 4,  # a and c, each time they come again
+            "gbot_robots/lookup/memory": 5,  # b, which is used often
+        }
+
+
+@in_reactor
+async def test_answers_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "MOST_BYTES", 30_000)
+    large = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(100))
+    with Site({"/robots.txt": large, "*": b"ok"}) as a, Site({"/robots.txt": large, "*": b"ok"}) as b:
+
+        async def script(visitor: Visitor) -> None:
+            for site in (a, a, b, b, a):
+                assert await visitor.may(site.url("/"))
+
+        crawler = await visit(script)
+        assert stats(crawler, "gbot_robots/lookup/") == {
+            "gbot_robots/lookup/fetched": 2,
+            "gbot_robots/lookup/storage": 1,
+            "gbot_robots/lookup/memory": 2,
+        }
+
+
+@in_reactor
+async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -> None:
+    with Site({"/robots.txt": Reply(503)}) as a, Site({"/robots.txt": Reply(503)}) as b:
+
+        async def script(visitor: Visitor) -> None:
+            began = time.monotonic()
+            assert await together(*(under_way(visitor.may(site.url("/"))) for site in (a, b))) == [False, False]
+            assert 1.2 < time.monotonic() - began < 30
+
+        await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
+
+
+@in_reactor
+async def test_crawl_is_told_once_of_what_it_learns_be_it_fetched_or_stored(tmp_path: Path, clock: Clock) -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    with Site({"/robots.txt": b"sitemap: https://example.com/s.xml", "*": b"ok"}) as site:
+        told: list[tuple[Origin, tuple[str, ...]]] = []
+
+        async def script(visitor: Visitor) -> None:
+            def hear(origin: Origin, robotstxt: RobotsTxt) -> None:
+                told.append((origin, robotstxt.sitemaps))
+
+            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
+            for agent in ("abot", "bbot", "abot"):
+                assert await visitor.may(site.url("/"), agent)
+            clock.goes_on(HOUR)
+
+        once = [(Origin.of(site.url("")), ("https://example.com/s.xml",))]
+        await visit(script, **settings)
+        assert told == once
+        await visit(script, **settings)
+        assert told == once * 2
+        assert fetches(site) == 1
+        clock.goes_on(DAY)
+        await visit(script, **settings)
+        assert told == once * 3
+        assert fetches(site) == 2
+
+
+@in_reactor
+async def test_large_robots_txt_is_read_off_the_reactor() -> None:
+    body = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(40_000))
+    with Site({"/robots.txt": body, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert not await visitor.may(site.url("/39999"))
+            assert await visitor.may(site.url("/x"))
+
+        seen = []
+        rules_for = RobotsTxt.rules_for
+
+        def noted(robotstxt: RobotsTxt, agent: Any) -> Any:
+            seen.append(threading.current_thread())
+            return rules_for(robotstxt, agent)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RobotsTxt, "rules_for", noted)
+            await visit(script)
+        assert len(seen) == 1
+        assert seen[0] is not threading.current_thread()

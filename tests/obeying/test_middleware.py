@@ -1,0 +1,222 @@
+"""The middleware in real crawls: which requests go on, which are ignored, and what the crawl is told."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.asyncio import call_later
+
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.policy.ladder import State
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site
+
+RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /"
+
+
+@in_reactor
+async def test_rules_decide_and_the_refusal_says_by_which() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
+        assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
+        refusal = pages(crawler).refused[site.url("/no/way")]
+        assert isinstance(refusal, ForbiddenByRobotsTxt)
+        assert isinstance(refusal, IgnoreRequest)
+        assert refusal.verdict.rule is not None
+        assert (refusal.verdict.rule.pattern, refusal.verdict.rule.line) == ("/no", 2)
+        assert refusal.origin == Origin.of(site.url())
+        assert refusal.state is State.RULES
+        assert stats(crawler)["robotstxt/forbidden"] == 1
+
+
+@in_reactor
+async def test_every_request_that_waits_for_a_slow_robots_txt_is_checked() -> None:
+    with Site({"/robots.txt": Reply(200, RULES.encode(), after_secs=0.3), "*": b"ok"}) as site:
+        urls = [site.url(f"/{kind}/{number}") for number in range(10) for kind in ("yes", "no")]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 100}, urls=urls)
+        assert set(pages(crawler).crawled) == {url for url in urls if "/yes/" in url}
+        assert site.paths().count("/robots.txt") == 1
+        assert not [path for path in site.paths() if path.startswith("/no")]
+
+
+@pytest.mark.parametrize(
+    ("status", "crawled"),
+    [
+        pytest.param(200, False, id="S2.3-200-rules"),
+        pytest.param(404, True, id="S2.11-404-full-allow"),
+        pytest.param(403, True, id="S2.11-403-full-allow"),
+        pytest.param(410, True, id="S2.11-410-full-allow"),
+        pytest.param(429, False, id="S2.12-429-full-disallow"),
+        pytest.param(500, False, id="S2.14-500-full-disallow"),
+        pytest.param(503, False, id="S2.14-503-full-disallow"),
+    ],
+)
+@in_reactor
+async def test_status_code_decides_and_not_the_body_of_an_error(status: int, crawled: bool) -> None:
+    with Site({"/robots.txt": Reply(status, b"user-agent: *\ndisallow: /page"), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/page"), site.url("/free")])
+        assert (site.url("/page") in pages(crawler).crawled) is crawled
+        assert (site.url("/free") in pages(crawler).crawled) is (crawled or status == 200)
+        assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
+
+
+@in_reactor
+async def test_refused_connection_is_full_disallow_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({}) as site:
+        gone = site.url()
+    with caplog.at_level(logging.WARNING):
+        crawler = await crawl(Pages, urls=[gone, gone + "2"])
+    assert set(pages(crawler).refused) == {gone, gone + "2"}
+    assert not pages(crawler).crawled
+    assert stats(crawler)["gbot_robots/unreachable"] == 1
+    warnings = [record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()]
+    assert len(warnings) == 1
+    assert f"{gone}robots.txt" in warnings[0]
+    assert "refused" in warnings[0]
+
+
+@in_reactor
+async def test_origins_differ_by_port_and_each_has_its_own_robots_txt() -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"a"}) as a, Site({"*": b"b"}) as b:
+        crawler = await crawl(Pages, urls=[a.url("/x"), b.url("/x")])
+        assert set(pages(crawler).crawled) == {b.url("/x")}
+        assert a.paths() == ["/robots.txt"]
+        assert b.paths() == ["/robots.txt", "/x"]
+
+
+@in_reactor
+async def test_userinfo_host_case_and_port_do_not_open_a_second_door() -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        urls = [f"http://user:secret@127.0.0.1:{site.port}/no", f"HTTP://127.0.0.1:{site.port}/no"]
+        crawler = await crawl(Pages, urls=urls)
+        assert not pages(crawler).crawled
+        assert site.paths() == ["/robots.txt"]
+        assert "authorization" not in site.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "crawled"),
+    [
+        pytest.param({}, {}, {"/yes", "/other"}, id="the-projects-user-agent"),
+        pytest.param({}, {"User-Agent": "otherbot/2"}, {"/yes", "/no"}, id="the-requests-own-user-agent"),
+        pytest.param({"ROBOTSTXT_USER_AGENT": "otherbot"}, {}, {"/yes", "/no"}, id="ROBOTSTXT_USER_AGENT-wins"),
+        pytest.param({"USER_AGENT": "stranger"}, {}, set(), id="everybody-else"),
+        pytest.param(
+            {"DEFAULT_REQUEST_HEADERS": {"user-agent": "otherbot/2"}}, {}, {"/yes", "/no"}, id="DEFAULT_REQUEST_HEADERS"
+        ),
+    ],
+)
+@in_reactor
+async def test_user_agent_chooses_the_group(
+    settings: dict[str, Any], headers: dict[str, str], crawled: set[str]
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [Request(site.url(path), headers=headers) for path in ("/yes", "/no", "/other")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url(path) for path in crawled}
+        assert site.paths().count("/robots.txt") == 1
+
+
+@in_reactor
+async def test_agents_of_one_crawl_share_one_fetch() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        agents = [{"User-Agent": agent} for agent in ("testbot", "otherbot", "stranger")] * 3
+        urls = [Request(site.url(f"/no?{number}"), headers=agent) for number, agent in enumerate(agents)]
+        crawler = await crawl(Pages, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url(f"/no?{number}") for number in (1, 4, 7)}
+        assert site.paths().count("/robots.txt") == 1
+
+
+@in_reactor
+async def test_dont_obey_robotstxt_is_respected() -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
+        crawler = await crawl(Pages, urls=[Request(site.url("/x"), meta={"dont_obey_robotstxt": True})])
+        assert set(pages(crawler).crawled) == {site.url("/x")}
+        assert site.paths() == ["/x"]
+
+
+@in_reactor
+async def test_other_schemes_are_not_subject_to_robots_txt() -> None:
+    crawler = await crawl(Pages, urls=["data:,hello"])
+    assert [response.body for response in pages(crawler).crawled.values()] == [b"hello"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("http://127.0.0.1:0/x", id="port-0"),
+        pytest.param("http:///x", id="no-host"),
+        pytest.param("http://:80/x", id="port-only"),
+        pytest.param("http://user:pass@/x", id="user-info-only"),
+        pytest.param("http://a%20b/x", id="space-in-the-host"),
+        pytest.param("http://.../x", id="dots-only"),
+        pytest.param("ftp:///x", id="ftp-without-host"),
+    ],
+)
+@in_reactor
+async def test_url_without_an_origin_is_refused(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    crawler = await crawl(Pages, urls=[url])
+    (refusal,) = pages(crawler).refused.values()
+    assert isinstance(refusal, ForbiddenByRobotsTxt)
+    assert refusal.origin is None
+    assert stats(crawler)["robotstxt/forbidden"] == 1
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param("LOCALHOST", id="upper-case"),
+        pytest.param("user:pass@localhost", id="user-info"),
+        pytest.param("a@b@localhost", id="user-info-with-an-at-sign"),
+        pytest.param("%6Cocalhost", id="percent-encoded"),
+        pytest.param("ｌocalhost", id="full-width-letter"),
+    ],
+)
+@in_reactor
+async def test_odd_spelling_of_a_host_meets_the_same_rules(host: str) -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        await crawl(Pages, urls=[f"http://localhost:{site.port}/yes", f"http://{host}:{site.port}/no"])
+        assert site.paths() == ["/robots.txt", "/yes"]
+
+
+@in_reactor
+async def test_one_downloader_place_is_enough() -> None:
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 1}, urls=[site.url("/a"), site.url("/no"), site.url("/b")])
+        assert set(pages(crawler).crawled) == {site.url("/a"), site.url("/b")}
+
+
+@in_reactor
+async def test_held_requests_go_on_when_robots_txt_answers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="scrapy_gbot_robots")
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        call_later(0.7, site.pages.update, {"/robots.txt": b"user-agent: *\ndisallow: /no"})
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
+        assert set(pages(crawler).crawled) == {site.url("/yes")}
+        assert set(pages(crawler).refused) == {site.url("/no")}
+        assert site.paths().count("/robots.txt") == 2
+        assert [record.getMessage() for record in caplog.records if record.name.endswith(".lookup")] == [
+            f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
+            "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
+            f"{site.url('/robots.txt')} answers again",
+        ]
+
+
+@in_reactor
+async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"*": b"ok"}) as site:
+        await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"}, urls=[site.url("/x")])
+    assert [record.getMessage() for record in caplog.records if "ROBOTSTXT_PARSER" in record.getMessage()] == [
+        (
+            "ROBOTSTXT_PARSER is scrapy.robotstxt.PythonRobotParser, but GbotRobotsTxtMiddleware always asks "
+            "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
+        )
+    ]

@@ -1,0 +1,246 @@
+"""Storages that fail under a real crawl, at its start or in its midst: it goes on, says so once, and comes back."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import signal
+import socket
+import socketserver
+import sqlite3
+import threading
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import redis
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import entries as store_module
+from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage.redis import RedisStorage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..storage.test_redis import free_port
+from ..support.crawls import in_reactor
+from ..support.redis_server import RedisServer, redis_server
+from ..support.web import Site
+from .test_entries import FAILED, WORKS
+from .test_lookup import Visitor, fetches, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    Fault = Callable[[], AbstractContextManager[None]]
+
+RULES = "user-agent: *\ndisallow: /no"
+
+
+class Relay:
+    """A TCP port in front of a Redis. It passes everything on, or answers in its stead."""
+
+    def __init__(self, behind: RedisServer) -> None:
+        self.says: bytes | None = None  # to whatever is asked; None: what Redis says
+        relay = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with suppress(OSError), socket.socket(socket.AF_UNIX) as there:
+                    there.connect(behind.url.removeprefix("unix://").partition("?")[0])
+                    while asked := self.request.recv(65536):
+                        there.sendall(asked)
+                        answer = there.recv(65536)
+                        self.request.sendall(answer if relay.says is None else relay.says)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            block_on_close = False
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"redis://127.0.0.1:{self._server.server_address[1]}/0"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @contextmanager
+    def saying(self, answer: bytes) -> Iterator[None]:
+        self.says = answer
+        yield
+        self.says = None
+
+
+@contextmanager
+def killed(server: RedisServer) -> Iterator[None]:
+    server.kill()
+    yield
+    server.start()
+
+
+@contextmanager
+def hanging(server: RedisServer) -> Iterator[None]:
+    server.pause()
+    yield
+    server.resume()
+
+
+@contextmanager
+def full(server: RedisServer) -> Iterator[None]:
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 1)
+        yield
+        client.config_set("maxmemory", 0)
+
+
+@contextmanager
+def replica(server: RedisServer) -> Iterator[None]:
+    with redis.Redis.from_url(server.url) as client:
+        client.replicaof("127.0.0.1", free_port())
+        yield
+        client.replicaof("NO", "ONE")
+
+
+REDIS: dict[str, Callable[[RedisServer], AbstractContextManager[None]]] = {
+    "killed": killed,
+    "hanging": hanging,
+    "full": full,
+    "read-only": replica,
+}
+ANSWERS = {
+    "loading": b"-LOADING Redis is loading the dataset in memory\r\n",
+    "silent": b"",
+    "http": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "number-that-is-none": b":x\r\n",
+    "nested-without-end": b"*1\r\n" * 5000,
+}
+
+
+@contextmanager
+def disk_full() -> Iterator[None]:
+    """No file may grow."""
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, before)
+
+
+@contextmanager
+def directory_gone(path: Path) -> Iterator[None]:
+    """Something else is where the directory was."""
+    aside = path.parent.rename(path.parent.with_name("aside"))
+    path.parent.write_bytes(b"")
+    yield
+    path.parent.unlink()
+    aside.rename(path.parent)
+
+
+@contextmanager
+def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
+    """As SQLite finds a disk that was mounted anew for reading only."""
+    connections[-1].execute("PRAGMA query_only = 1")
+    yield
+    connections[-1].execute("PRAGMA query_only = 0")
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.2)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+async def check(
+    fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Crawl three sites with a storage that fails at the start, or after the first, and works again before the last."""
+    caplog.set_level(logging.INFO, logger=store_module.__name__)
+
+    def said() -> list[str]:
+        return [record.getMessage()[:35] for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
+
+    async def script(visitor: Visitor) -> None:
+        async def is_crawled(site: Site) -> None:
+            assert await visitor.may(site.url("/"))
+            assert not await visitor.may(site.url("/no"))
+
+        if at == "mid-crawl":
+            await is_crawled(first)
+            assert said() == []
+        with fault():
+            await is_crawled(first)
+            await is_crawled(second)
+            for _ in range(2):  # it is tried again, in vain
+                await pause(0.06)
+                await visitor.may(second.url("/robots.txt"))  # for which the storage is asked
+            assert said() == [FAILED]
+        for _ in range(100):
+            await visitor.may(second.url("/robots.txt"))
+            if said() != [FAILED]:
+                break
+            await pause(0.05)
+        assert said() == [FAILED, WORKS]
+        await is_crawled(third)
+
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as first, Site(first.pages) as second, Site(first.pages) as third:
+        await visit(script, **settings)
+        assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
+        assert said() == [FAILED, WORKS]
+        with closing(opened()) as storage:
+            for site in (second, third):
+                assert storage.get(site.url("")).copy.body == RULES.encode()
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+IN_MID_CRAWL = [(name, "mid-crawl") for name in (*REDIS, *ANSWERS)]
+AT_THE_START = [(name, "start") for name in ("full", "silent", "loading")]
+
+
+@pytest.mark.parametrize(("fault", "at"), [*IN_MID_CRAWL, *AT_THE_START])
+@in_reactor
+async def test_redis_that_fails(fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+    relay = Relay(server)
+    with closing(relay):
+        failing = partial(REDIS[fault], server) if fault in REDIS else partial(relay.saying, ANSWERS[fault])
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": relay.url}
+        await check(failing, at, settings, partial(RedisStorage, server.url), caplog)
+
+
+@pytest.mark.parametrize(
+    ("fault", "at"),
+    [("full", "mid-crawl"), ("full", "start"), ("gone", "mid-crawl"), ("gone", "start"), ("read-only", "mid-crawl")],
+)
+@in_reactor
+async def test_sqlite_that_fails(
+    fault: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "directory" / "robots.sqlite"
+    path.parent.mkdir()
+    connections: list[sqlite3.Connection] = []
+    connect = sqlite_file.connect
+
+    def noted(path: Path) -> sqlite3.Connection:
+        connections.append(connect(path))
+        return connections[-1]
+
+    monkeypatch.setattr(sqlite_file, "connect", noted)
+    faults: dict[str, Fault] = {
+        "full": disk_full,
+        "gone": partial(directory_gone, path),
+        "read-only": partial(read_only, connections),
+    }
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    await check(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

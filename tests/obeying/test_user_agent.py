@@ -1,0 +1,82 @@
+"""Whose rules count by default, and what is said once at start-up of a User-Agent that names no crawler."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_gbot_robots.obeying.user_agent import of_project
+
+from ..support.crawls import Pages, crawl, in_reactor
+from ..support.web import Site
+
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
+
+
+class Named(Pages):
+    user_agent = CHROME
+
+
+@pytest.mark.parametrize(
+    ("settings", "spider", "text", "source"),
+    [
+        pytest.param({"USER_AGENT": "a/1"}, None, "a/1", "USER_AGENT", id="USER_AGENT"),
+        pytest.param({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent", id="spider"),
+        pytest.param(
+            {"USER_AGENT": "a", "DEFAULT_REQUEST_HEADERS": {"user-agent": "b"}},
+            Named(),
+            "b",
+            "DEFAULT_REQUEST_HEADERS",
+            id="DEFAULT_REQUEST_HEADERS",
+        ),
+        pytest.param(
+            {"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"},
+            None,
+            "c",
+            "ROBOTSTXT_USER_AGENT",
+            id="ROBOTSTXT_USER_AGENT",
+        ),
+        pytest.param({"USER_AGENT": None}, None, "", "USER_AGENT", id="nothing"),
+    ],
+)
+def test_the_user_agent_that_counts_is_found_where_it_is_set(
+    settings: dict[str, Any], spider: Pages | None, text: str, source: str
+) -> None:
+    assert of_project(Settings(settings), spider) == (text, source)
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "said"),
+    [
+        pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
+        pytest.param("mybot", None, id="token"),
+        pytest.param("Mozilla/5.0 (compatible; mybot/2.1; +https://example.com)", None, id="compatible"),
+        pytest.param("Googlebot-Image/1.0", None, id="google"),
+        pytest.param("AdsBot-Google", None, id="ignores-star"),
+        pytest.param(CHROME, 'is that of a browser, so that no robots.txt means this crawl; "Mozilla"', id="browser"),
+        pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
+        pytest.param(
+            "Google-Safety", "Google-Safety heeds no robots.txt, so nothing is kept back", id="ignores-robots"
+        ),
+    ],
+)
+def test_a_user_agent_that_names_no_crawler_is_hinted_at(user_agent: str, said: str | None) -> None:
+    hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint
+    if said is None:
+        assert hint is None
+    else:
+        assert hint is not None
+        assert said in hint
+        assert hint.startswith("ROBOTSTXT_USER_AGENT")
+
+
+@in_reactor
+async def test_the_hint_is_said_once_in_a_crawl(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
+        await crawl(Named, urls=[site.url("/a"), site.url("/b")])
+    (hint,) = [record.getMessage() for record in caplog.records if "ROBOTSTXT_USER_AGENT" in record.getMessage()]
+    assert hint.startswith("the spider's user_agent, 'Mozilla/5.0")
+    assert hint.endswith("Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'")

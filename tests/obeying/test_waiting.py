@@ -1,0 +1,182 @@
+"""Requests that wait for a robots.txt: they cost the others nothing, and none is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.obeying import waiting as holds
+
+from ..fetching.scenarios import RULES, raw
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    import pytest
+    from scrapy.http import Response
+
+
+class Timed(Pages):
+    """Remembers in which order things happened."""
+
+    name = "timed"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.order: list[str] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        self.order.append(response.url)
+
+    def failed(self, failure: Any) -> None:
+        self.order.append(failure.request.url)
+
+
+@in_reactor
+async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
+    with Site({"/robots.txt": raw(30.0)}) as dead, Site({"/robots.txt": b"", "*": b"ok"}) as alive:
+        waiting = [dead.url(f"/{number}") for number in range(20)]
+        going = [alive.url(f"/{number}") for number in range(20)]
+        settings = {"CONCURRENT_REQUESTS": 2, "GBOT_ROBOTS_TIMEOUT_SECS": 2}
+        crawler = await crawl(Timed, settings, urls=waiting + going)
+        assert isinstance(crawler.spider, Timed)
+        assert set(crawler.spider.order[:20]) == set(going)
+        assert set(crawler.spider.order[20:]) == set(waiting)
+        assert dead.paths() == ["/robots.txt"]
+
+
+@in_reactor
+async def test_more_requests_than_may_be_set_aside_wait_in_the_downloader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holds, "MOST_ASIDE", 2)
+    with Site({"/robots.txt": Reply(200, RULES, after_secs=0.5), "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(10)]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 3}, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+
+
+@in_reactor
+async def test_time_up_drops_the_held_requests_and_says_why() -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.5}, urls=[site.url("/a"), site.url("/b")])
+        refused = pages(crawler).refused
+        assert set(refused) == {site.url("/a"), site.url("/b")}
+        assert all(isinstance(error, ForbiddenByRobotsTxt) for error in refused.values())
+        assert "HTTP 503" in str(refused[site.url("/a")])
+        assert site.paths() == ["/robots.txt"] * 2
+        assert stats(crawler)["gbot_robots/held"] == stats(crawler)["gbot_robots/given_up"] == 2
+
+
+@in_reactor
+async def test_crawl_that_closes_ends_the_waiting_at_once() -> None:
+    with Site({"/robots.txt": raw(30.0)}) as site:
+        began = time.monotonic()
+        crawler = await crawl(Pages, {"CLOSESPIDER_TIMEOUT": 1}, urls=[site.url("/a")])
+        assert time.monotonic() - began < 25
+        assert stats(crawler)["finish_reason"] == "closespider_timeout"
+        assert not pages(crawler).crawled
+
+
+class Inside(Spider):
+    """Downloads from within a callback, past the scheduler."""
+
+    name = "inside"
+
+    def __init__(self, outer: str, inner: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.outer, self.inner = outer, inner
+        self.result: Response | Exception | None = None
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.outer)
+
+    async def parse(self, response: Response, **kwargs: Any) -> None:
+        assert self.crawler.engine is not None
+        try:
+            self.result = await self.crawler.engine.download_async(Request(self.inner))
+        except IgnoreRequest as error:
+            self.result = error
+
+
+@in_reactor
+async def test_download_from_a_callback_waits_like_any_other_request() -> None:
+    with Site({"*": b"ok"}) as outer, Site({"/robots.txt": Reply(200, RULES, after_secs=0.3), "*": b"ok"}) as inner:
+        crawler = await crawl(Inside, outer=outer.url("/x"), inner=inner.url("/free"))
+        assert getattr(crawler.spider.result, "body", None) == b"ok"  # type: ignore[union-attr]
+        crawler = await crawl(Inside, outer=outer.url("/x"), inner=inner.url("/page"))
+        assert isinstance(crawler.spider.result, ForbiddenByRobotsTxt)  # type: ignore[union-attr]
+
+
+@in_reactor
+async def test_download_from_a_callback_is_refused_when_the_crawl_closes() -> None:
+    with Site({"*": b"ok"}) as outer, Site({"/robots.txt": raw(30.0)}) as inner:
+        settings = {"CLOSESPIDER_TIMEOUT": 1}
+        crawler = await crawl(Inside, settings, outer=outer.url("/x"), inner=inner.url("/free"))
+        assert isinstance(crawler.spider.result, ForbiddenByRobotsTxt)  # type: ignore[union-attr]
+        assert "closed" in str(crawler.spider.result)  # type: ignore[union-attr]
+
+
+RESUMED = """
+from scrapy import Request, Spider
+
+class Resumed(Spider):
+    name = "resumed"
+    custom_settings = {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "TELNETCONSOLE_ENABLED": False}
+
+    async def start(self):
+        for number in range(5):
+            yield Request(f"{self.site}/{number}")
+
+    def parse(self, response):
+        print("CRAWLED", response.url, flush=True)
+"""
+
+
+def until_asked(site: Site, times: int) -> None:
+    ends = time.monotonic() + 20
+    while len(site.asked) < times:
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def test_held_requests_survive_any_number_of_interruptions_with_jobdir(tmp_path: Path) -> None:
+    (tmp_path / "resumed.py").write_text(RESUMED)
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        command = [
+            sys.executable,
+            "-m",
+            "scrapy",
+            "runspider",
+            "resumed.py",
+            "-s",
+            "JOBDIR=job",
+            "-a",
+            f"site={site.url('')}",
+        ]
+
+        def start() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+            )
+
+        for run in (1, 2):
+            process = start()
+            until_asked(site, 2 * run)  # asked again, so that requests are held
+            process.send_signal(signal.SIGINT)
+            out, log = process.communicate(timeout=20)
+            assert "CRAWLED" not in out
+            assert "Traceback" not in log
+        site.pages["/robots.txt"] = b""
+        out, log = start().communicate(timeout=30)
+        assert sorted(out.split()[1::2]) == [site.url(f"/{number}") for number in range(5)], log
+        assert "Traceback" not in log

@@ -1,0 +1,399 @@
+"""Sitemap files of every kind, broken ones and hostile ones, and what is read from them."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.sitemap_files.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NAMESPACE = b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def urlset(*inner: bytes) -> bytes:
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset%s>%s</urlset>' % (NAMESPACE, b"".join(inner))
+
+
+def url(loc: bytes, more: bytes = b"") -> bytes:
+    return b"<url><loc>%s</loc>%s</url>\n" % (loc, more)
+
+
+def read(body: bytes) -> tuple[list[dict[str, Any]], SitemapReader]:
+    reader = SitemapReader(body)
+    return [entry for entry in reader if entry is not None], reader
+
+
+def locs(body: bytes) -> list[str]:
+    return [entry["loc"] for entry in read(body)[0]]
+
+
+TEXT = "http://e/1\nhttp://e/ü\n"
+FEED = b"""<?xml version="1.0"?>
+<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>News</title><link>http://e/</link>
+<atom:link href="http://e/feed" rel="self"/>
+<item><title>One</title><atom:link href="http://e/c" rel="replies"/><link> http://e/1 </link>
+<pubDate>Sat, 31 Jan 2026 10:20:30 GMT</pubDate><description>a &lt;b&gt;</description></item>
+<item><link>http://e/2</link></item></channel></rss>"""
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><link href="http://e/"/>
+<entry><link rel="edit" href="http://e/edit"/><link href="http://e/1"/><updated>2026-01-31T10:20:30Z</updated>
+<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><link href="http://e/no"/><p>a</p></div></content></entry>
+<entry><link rel="alternate" href="http://e/2"/></entry></feed>"""
+RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+xmlns:dc="http://purl.org/dc/elements/1.1/"><channel rdf:about="http://e/"><link>http://e/</link></channel>
+<item rdf:about="http://e/1"><link>http://e/1</link><dc:date>2026-01-31</dc:date></item></rdf:RDF>"""
+INDEX = (
+    b"<sitemapindex%s><sitemap><loc>http://e/1.xml</loc><lastmod>2026</lastmod></sitemap></sitemapindex>" % NAMESPACE
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            urlset(url(b"http://e/1"), url(b" http://e/2\n")), ["http://e/1", "http://e/2"], id="S10.20-urlset"
+        ),
+        pytest.param(urlset(url(b"http://e/1")).replace(NAMESPACE, b""), ["http://e/1"], id="no-namespace"),
+        pytest.param(
+            b'<s:urlset xmlns:s="x"><s:url><s:loc>http://e/1</s:loc></s:url></s:urlset>', ["http://e/1"], id="prefix"
+        ),
+        pytest.param(b"\n \n" + urlset(url(b"http://e/1")), ["http://e/1"], id="white-space-before"),
+        pytest.param(b"\xef\xbb\xbf" + urlset(url(b"http://e/1")), ["http://e/1"], id="byte-order-mark"),
+        pytest.param(b"<b>Warning</b>: x\n" + urlset(url(b"http://e/1")), ["http://e/1"], id="warning-before"),
+        pytest.param(
+            urlset(url("http://e/ü".encode())).decode().replace("UTF-8", "UTF-16").encode("utf-16"),
+            ["http://e/ü"],
+            id="utf-16",
+        ),
+        *(
+            pytest.param(
+                urlset(url("http://e/ü".encode())).decode().replace("UTF-8", declared).encode(charset),
+                ["http://e/ü"],
+                id=f"{charset}-without-a-mark",
+            )
+            for declared, charset in (("UTF-16", "utf-16-le"), ("UTF-16BE", "utf-16-be"))
+        ),
+        pytest.param(
+            urlset(url("http://e/カ".encode())).decode().replace("UTF-8", "Shift_JIS").encode("shift_jis"),
+            ["http://e/カ"],
+            id="shift-jis",
+        ),
+        pytest.param(
+            urlset(url("http://e/ü".encode())).decode().replace("UTF-8", "ISO-8859-1").encode("latin-1"),
+            ["http://e/ü"],
+            id="latin-1",
+        ),
+        pytest.param(
+            urlset(url(b"http://e/+AGE-")).replace(b"UTF-8", b"utf-7"), ["http://e/+AGE-"], id="charset-of-no-browser"
+        ),
+        pytest.param(gzip.compress(urlset(url(b"http://e/1"))), ["http://e/1"], id="S10.21-gzip"),
+        pytest.param(gzip.compress(gzip.compress(urlset(url(b"http://e/1")))), ["http://e/1"], id="gzip-twice"),
+        pytest.param(
+            gzip.compress(urlset(url(b"http://e/1"))[:60]) + gzip.compress(urlset(url(b"http://e/1"))[60:]) + b"\0\0",
+            ["http://e/1"],
+            id="gzip-in-members",
+        ),
+        pytest.param(INDEX, ["http://e/1.xml"], id="S10.22-index"),
+        pytest.param(TEXT.encode(), ["http://e/1", "http://e/ü"], id="S10.27-text"),
+        pytest.param(
+            TEXT.replace("\n", "\r\n").encode("utf-8-sig"), ["http://e/1", "http://e/ü"], id="text-of-windows"
+        ),
+        pytest.param(TEXT.strip().encode("utf-16"), ["http://e/1", "http://e/ü"], id="text-in-utf-16"),
+        pytest.param(gzip.compress(TEXT.encode()), ["http://e/1", "http://e/ü"], id="text-gzipped"),
+        pytest.param(FEED, ["http://e/1", "http://e/2"], id="S10.27-rss"),
+        pytest.param(
+            FEED.replace(b"<rss", b'<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://e/rss.dtd">\n<rss'),
+            ["http://e/1", "http://e/2"],
+            id="rss-with-doctype",
+        ),
+        pytest.param(RDF, ["http://e/1"], id="rss-1.0"),
+        pytest.param(ATOM, ["http://e/1", "http://e/2"], id="S10.27-atom"),
+        pytest.param(ATOM.replace(b"updated", b"modified"), ["http://e/1", "http://e/2"], id="S10.27-atom-0.3"),
+        pytest.param(urlset(), [], id="empty-urlset"),
+    ],
+)
+def test_format_is_told_by_the_content(body: bytes, expected: list[str]) -> None:
+    entries, reader = read(body)
+    assert [entry["loc"] for entry in entries] == expected
+    assert reader.is_index is (body is INDEX)
+    assert (reader.entries, reader.broken, reader.trouble, reader.over_limit) == (len(expected), 0, "", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "lastmod"),
+    [
+        (urlset(url(b"http://e/1", b"<lastmod> 2026-01-31 </lastmod>")), "2026-01-31"),
+        (INDEX, "2026"),
+        (FEED, "Sat, 31 Jan 2026 10:20:30 GMT"),
+        (RDF, "2026-01-31"),
+        (ATOM, "2026-01-31T10:20:30Z"),
+    ],
+    ids=["urlset", "index", "rss", "rss-1.0", "atom"],
+)
+def test_last_change_is_read(body: bytes, lastmod: str) -> None:
+    assert read(body)[0][0]["lastmod"] == lastmod
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "expected"),
+    [
+        pytest.param("http://e/1\nhttp://e/ü\n".encode("latin-1"), "cp1252", ["http://e/1", "http://e/ü"], id="text"),
+        pytest.param(
+            b"http://e/%s\n" % (b"x" * 8_000) * 2 + "http://e/ü".encode("latin-1"),
+            "iso8859-1",
+            ["http://e/ü"],
+            id="after-much-ascii",
+        ),
+        pytest.param("http://e/ü".encode(), "cp1252", ["http://e/ü"], id="it-is-utf-8-all-the-same"),
+        pytest.param(
+            urlset(url("http://e/ü".encode())).replace(b"UTF-8", b"latin-1").decode().encode("latin-1"),
+            "koi8-r",
+            ["http://e/ü"],
+            id="the-file-says-another",
+        ),
+        pytest.param(b"http://e/1\nhttp://e/\xff", "utf-7", ["http://e/1"], id="charset-of-no-browser"),
+        pytest.param("http://e/1\nhttp://e/ü".encode()[:-1], "cp1251", ["http://e/1", "http://e/Г"], id="cut"),
+    ],
+)
+def test_charset_that_the_server_says_is_used_where_utf_8_fails(body: bytes, said: str, expected: list[str]) -> None:
+    read = [entry["loc"] for entry in SitemapReader(body, said) if entry is not None]
+    assert read[-len(expected) :] == expected
+
+
+def test_entry_has_what_scrapys_sitemap_filter_knows() -> None:
+    more = (
+        b'<lastmod>2026-01-31</lastmod><changefreq>daily</changefreq><priority>0.5</priority><i:image xmlns:i="i">'
+        b"<i:loc>http://e/i.png</i:loc></i:image>"
+        b'<x:link xmlns:x="x" rel="alternate" hreflang="de" href="http://e/de"/>'
+        b'<x:link xmlns:x="x" rel="alternate" hreflang="fr" href="http://e/fr"/>'
+    )
+    assert read(urlset(url(b"http://e/1", more)))[0] == [
+        {
+            "loc": "http://e/1",
+            "lastmod": "2026-01-31",
+            "changefreq": "daily",
+            "priority": "0.5",
+            "alternate": ["http://e/de", "http://e/fr"],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("loc", "expected"),
+    [
+        pytest.param(b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;", "http://e/?a=1&b=<>'\"", id="S10.24-escaped"),
+        pytest.param(b"http://e/?a=1&b=2&c", "http://e/?a=1&b=2&c", id="ampersands-not-escaped"),
+        pytest.param(b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c", id="character-references"),
+        pytest.param(b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c", id="cdata-is-verbatim"),
+        pytest.param(b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;", id="entities-of-html-are-text"),
+        pytest.param(b"http://e/<!-- & -->x&y", "http://e/x&y", id="comment"),
+    ],
+)
+def test_ampersands_are_read_as_they_were_meant(loc: bytes, expected: str) -> None:
+    assert locs(urlset(url(loc))) == [expected]
+
+
+@pytest.mark.parametrize("cut", range(30, 60))
+def test_pieces_may_end_anywhere(cut: int) -> None:
+    """The reader's pieces are 32,768 bytes: what comes before moves the cut through a mark."""
+    padding = b" " * (32_768 - len(urlset()) + len(b"</urlset>") - cut)
+    loc = b"http://e/?a&b&amp;c&#x26;d<!-- & --><![CDATA[&e]]>"
+    assert locs(urlset(padding, url(loc), url(b"http://e/2"))) == ["http://e/?a&b&c&d&e", "http://e/2"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(b"<url><loc></loc></url>", id="empty-loc"),
+        pytest.param(b"<url><lastmod>2026</lastmod></url>", id="no-loc"),
+        pytest.param(b"<url></url>", id="empty-url"),
+        pytest.param(url(b"http://e/\xff\xfe"), id="not-utf-8"),
+        pytest.param(url(b"http://e/\x00x"), id="nul"),
+        pytest.param(url(b"http://e/\x1b[31m"), id="control"),
+        pytest.param(url(b"http://e/&#0;&#1;x"), id="reference-to-no-character"),
+        pytest.param(url(b"http://e/&#xD800;x"), id="reference-to-half-a-character"),
+        pytest.param(url(b"http://e/?a<b"), id="bare-less-than"),
+        pytest.param(url(b"http://e/<i>x</i>"), id="element-in-loc"),
+        pytest.param(url(b"http://e/" + b"x" * 10_000), id="without-end"),
+        pytest.param(url(b"http://e/" + b"x" * 3_000_000), id="longer-than-all-else"),
+    ],
+)
+def test_broken_entry_costs_no_other(broken: bytes) -> None:
+    entries, reader = read(urlset(url(b"http://e/1"), broken, url(b"http://e/2")))
+    assert [entry["loc"] for entry in entries] == ["http://e/1", "http://e/2"]
+    assert reader.broken == 1
+    assert reader.trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(urlset(*[b"<url><loc>http://e/1</url>\n"] * 300), ["http://e/1"] * 300, id="loc-never-closed"),
+        pytest.param(
+            urlset(*[b"<url><loc>http://e/1</loc>\n"] * 300, b"</urlset>"), ["http://e/1"] * 300, id="url-never-closed"
+        ),
+        pytest.param(urlset(url(b"http://e/1"), b"<url><loc>http://e/2")[:-9], ["http://e/1"], id="ends-in-a-loc"),
+        pytest.param(urlset(url(b"http://e/1"), b"</nonsense>", url(b"http://e/2")), ["http://e/1"], id="stray-end"),
+        pytest.param(
+            b"http://e/1\nnot a URL\nhttp://e/\xff\nhttp://e/2", ["http://e/1", "not a URL", "http://e/2"], id="text"
+        ),
+    ],
+)
+def test_broken_file_is_good_as_far_as_it_goes(body: bytes, expected: list[str]) -> None:
+    assert locs(body)[: len(expected)] == expected
+
+
+def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
+    body = gzip.compress(urlset(*[url(b"http://e/%d" % number) for number in range(5000)]))
+    for length in (len(body) - 4, len(body) // 2):
+        entries, reader = read(body[:length])
+        assert 500 < len(entries) <= 5000
+        assert [entry["loc"] for entry in entries] == [f"http://e/{number}" for number in range(len(entries))]
+        assert reader.trouble == "the compressed data ends too early"
+
+
+def test_small_file_cut_in_its_compression_is_good_up_to_there() -> None:
+    deflated = zlib.compressobj(wbits=31)
+    body = deflated.compress(b"http://e/1\nhttp://e/2\nhttp://e/3") + deflated.flush(zlib.Z_SYNC_FLUSH)
+    entries, reader = read(body)
+    assert [entry["loc"] for entry in entries] == ["http://e/1", "http://e/2"]
+    assert reader.trouble
+
+
+def test_garbage_in_the_compression_ends_the_file() -> None:
+    body = bytearray(gzip.compress(urlset(*[url(b"http://e/%d" % number) for number in range(5000)])))
+    body[len(body) // 2 :] = b"\xff" * 1000
+    entries, reader = read(bytes(body))
+    assert entries
+    assert reader.trouble
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b" \n", id="blank"),
+        pytest.param(b"<!DOCTYPE html><html><head><title>404</title></head></html>", id="html"),
+        pytest.param(b"<opml><outline xmlUrl='http://e/'/></opml>", id="other-xml"),
+        pytest.param(b'{"urls": ["http://e/"]}', id="json"),
+        pytest.param(b"not found", id="words"),
+        pytest.param(bytes(range(256)) * 10, id="binary"),
+        pytest.param(b"<", id="less-than"),
+        pytest.param(b"\x1f\x8b", id="gzip-of-nothing"),
+        pytest.param(gzip.compress(gzip.compress(gzip.compress(urlset()))), id="gzip-too-often"),
+    ],
+)
+def test_what_is_no_sitemap_says_so(body: bytes) -> None:
+    entries, reader = read(body)
+    assert entries == []
+    assert reader.trouble
+    assert reader.trouble.isprintable()
+
+
+LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (level, b"&l%d;" % (level - 1) * 10) for level in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            b'<!DOCTYPE u [<!ENTITY l0 "lol">%s]>%s' % (LAUGHS, urlset(url(b"http://e/&l9;"))[39:]), id="billion-laughs"
+        ),
+        pytest.param(
+            b'<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>' + urlset(url(b"http://e/&x;"))[39:],
+            id="local-file",
+        ),
+        pytest.param(
+            b'<!DOCTYPE u SYSTEM "http://127.0.0.1:9/x.dtd">' + urlset(url(b"http://e/&x;"))[39:], id="remote-dtd"
+        ),
+    ],
+)
+def test_no_entity_is_expanded(body: bytes) -> None:
+    assert locs(body) in ([], ["http://e/&l9;"], ["http://e/&x;"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(lambda: gzip.compress(urlset(b" " * 60 * 2**20)), id="gzip-bomb"),
+        pytest.param(lambda: gzip.compress(gzip.compress(urlset(b" " * 60 * 2**20))), id="gzip-bomb-in-gzip"),
+        pytest.param(lambda: gzip.compress(b"") * 500_000, id="gzip-members-of-nothing"),
+        pytest.param(lambda: b"<urlset>" + b"<a>" * 5_000_000, id="elements-within-one-another"),
+        pytest.param(lambda: b"<urlset>" + b"<url>" * 5_000_000, id="entries-within-one-another"),
+        pytest.param(lambda: b"<urlset><url " + b'a="b" ' * 3_000_000, id="attributes-without-end"),
+        pytest.param(lambda: b"<urlset><url><loc>" + b"x" * 20_000_000, id="value-without-end"),
+        pytest.param(lambda: b"<urlset><!--" + b"x" * 20_000_000, id="comment-without-end"),
+        pytest.param(lambda: b"<urlset>" + b"& " * 10_000_000, id="nothing-but-errors"),
+        pytest.param(lambda: b"http://e/" + b"x" * 20_000_000, id="line-without-end"),
+        pytest.param(lambda: b"<urlset>" + b"<a/>" * 5_000_000, id="nothing-but-elements"),
+        pytest.param(lambda: b" " * 50_000_000, id="nothing-but-space"),
+    ],
+)
+def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) -> None:
+    """In a process of its own, for what lxml takes is not Python's memory."""
+    path = tmp_path / "sitemap"
+    path.write_bytes(body())
+    run = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True)
+    entries, seconds, megabytes = map(float, run.stdout.split())
+    assert entries == 0
+    assert seconds < 10
+    assert megabytes < 60
+
+
+MEASURE = """
+import resource, sys, time
+from pathlib import Path
+from scrapy_gbot_robots.sitemap_files.reader import SitemapReader
+body = Path(sys.argv[1]).read_bytes()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+started = time.process_time()
+entries = sum(entry is not None for entry in SitemapReader(body))
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(entries, time.process_time() - started, (after - before) / 1024)
+"""
+
+
+def test_first_entry_is_there_before_the_file_is_read() -> None:
+    class Body(bytes):
+        """Notes how far it was read."""
+
+        furthest = 0
+
+        def __getitem__(self, part: Any) -> Any:
+            Body.furthest = max(Body.furthest, part.stop)
+            return super().__getitem__(part)
+
+    body = Body(urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES)]))
+    entries = iter(SitemapReader(body))
+    assert next(entry for entry in entries if entry is not None) == {"loc": "http://e/0"}
+    assert Body.furthest <= 2 * 32_768
+
+
+def test_others_have_their_turn_while_nothing_is_found() -> None:
+    assert sum(entry is None for entry in SitemapReader(urlset(b"<a/>" * 100_000))) > 10
+
+
+def test_no_more_than_fifty_thousand_entries_are_read() -> None:
+    entries, reader = read(urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES + 5)]))
+    assert (len(entries), reader.over_limit, reader.trouble) == (MAX_ENTRIES, True, "")
+    entries, reader = read(b"".join(b"http://e/%d\n" % number for number in range(MAX_ENTRIES)))
+    assert (len(entries), reader.over_limit) == (MAX_ENTRIES, False)
+
+
+@pytest.mark.parametrize("pack", [bytes, lambda body: gzip.compress(body, 1)], ids=["plain", "gzip"])
+def test_no_more_than_fifty_megabytes_are_read(pack: Any) -> None:
+    whole = url(b"http://e/" + b"x" * 2_000)
+    entries, reader = read(pack(urlset(*[whole] * (MAX_BYTES // len(whole) + 100))))
+    fitting = (MAX_BYTES - len(urlset()) + len(b"</urlset>")) // len(whole)
+    assert (len(entries), reader.over_limit, reader.trouble) == (fitting, True, "")
+    line = b"http://e/%s\n" % (b"x" * 2_000)
+    entries, reader = read(pack(line * (MAX_BYTES // len(line) + 1)))
+    assert (len(entries), reader.over_limit) == (MAX_BYTES // len(line), True)

@@ -1,0 +1,144 @@
+"""A spider's own request for a robots.txt: answered from what the plugin knows, so that the file is fetched once."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.asyncio import call_later
+
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.exceptions import UnreachableRobotsTxt
+from scrapy_gbot_robots.meta import ANSWERED, PROBE
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site, redirect
+
+RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
+
+
+class Forgetful:
+    """Keeps nothing, as a storage in trouble."""
+
+    def get(self, origin: str) -> None: ...
+
+    def put(self, origin: str, entry: object) -> None: ...
+
+    def lease(self, origin: str, secs: float) -> str:
+        return "token"
+
+    def release(self, origin: str, token: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def asking(url: str, *, times: int = 1) -> list[Request]:
+    """Requests for a robots.txt whose answer is shown to the spider whatever its status."""
+    return [Request(url, dont_filter=True, meta={"handle_httpstatus_all": True}) for _ in range(times)]
+
+
+@in_reactor
+async def test_robots_txt_that_is_known_is_not_fetched_again() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [site.url("/yes"), *asking(site.url("/robots.txt"), times=3), site.url("/no")]
+        crawler = await crawl(Pages, urls=urls)
+        response = pages(crawler).crawled[site.url("/robots.txt")]
+        assert (response.status, response.body) == (200, RULES)
+        assert ANSWERED in response.flags
+        assert site.paths().count("/robots.txt") == 1
+        assert set(pages(crawler).refused) == {site.url("/no")}
+
+
+@in_reactor
+async def test_decoded_and_cut_body_is_what_the_spider_gets() -> None:
+    reply = Reply(200, gzip.compress(b"Disallow: /no\n" * 100), {"Content-Encoding": "gzip"})
+    with Site({"/robots.txt": reply}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": 20}, urls=asking(site.url("/robots.txt")))
+        assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
+
+
+@pytest.mark.parametrize("status", [404, 403, 410, 401, 503, 500, 429])
+@in_reactor
+async def test_status_of_the_answer_is_what_the_spider_sees(status: int) -> None:
+    with Site({"/robots.txt": Reply(status, RULES)}) as site:
+        settings = {"RETRY_ENABLED": True, "RETRY_TIMES": 5}
+        crawler = await crawl(Pages, settings, urls=asking(site.url("/robots.txt")))
+        response = pages(crawler).crawled[site.url("/robots.txt")]
+        assert (response.status, response.body) == (status, b"")
+        assert site.paths() == ["/robots.txt"]
+        assert "retry/count" not in stats(crawler)
+
+
+@in_reactor
+async def test_redirected_robots_txt_comes_under_the_url_that_was_asked_for() -> None:
+    with Site({"/robots.txt": redirect("/elsewhere"), "/elsewhere": RULES}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/robots.txt")])
+        assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
+        assert site.paths() == ["/robots.txt", "/elsewhere"]
+
+
+@in_reactor
+async def test_no_answer_is_an_ignored_request_that_says_why() -> None:
+    with Site({}) as site:
+        url = site.url("/robots.txt")
+    crawler = await crawl(Pages, urls=[url])
+    refusal = pages(crawler).refused[url]
+    assert isinstance(refusal, UnreachableRobotsTxt)
+    assert isinstance(refusal, IgnoreRequest)
+    assert refusal.origin == Origin.of(url)
+    assert "connection refused" in refusal.why
+    assert stats(crawler)["robotstxt/request_count"] == 1
+
+
+@in_reactor
+async def test_request_waits_for_an_unreachable_robots_txt_as_others_do() -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        call_later(0.5, site.pages.update, {"/robots.txt": RULES})
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=[site.url("/robots.txt")])
+        assert pages(crawler).crawled[site.url("/robots.txt")].status == 200
+
+
+@in_reactor
+async def test_probe_does_not_wait_for_a_server_that_does_not_answer() -> None:
+    with Site({}) as site:
+        url = site.url("/robots.txt")
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})])
+    assert isinstance(pages(crawler).refused[url], UnreachableRobotsTxt)
+    assert stats(crawler)["elapsed_time_seconds"] < 10
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param({"meta": {"dont_obey_robotstxt": True}}, id="dont_obey_robotstxt"),
+        pytest.param({"method": "POST"}, id="not-GET"),
+    ],
+)
+@in_reactor
+async def test_other_requests_go_to_the_server(request_: dict[str, object]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        own = Request(site.url("/robots.txt"), **request_)  # type: ignore[arg-type]
+        crawler = await crawl(Pages, urls=[own])
+        assert ANSWERED not in pages(crawler).crawled[site.url("/robots.txt")].flags
+        assert site.paths() == ["/robots.txt"]
+
+
+@in_reactor
+async def test_what_is_known_is_not_put_into_the_http_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = tmp_path_factory.mktemp("httpcache")
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(cache)}
+        await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
+        kept = [path.read_bytes() for path in cache.rglob("response_body")]
+        assert kept == [b"ok"]
+
+
+@in_reactor
+async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")])
+        response = pages(crawler).crawled[site.url("/robots.txt")]
+        assert response.body == RULES
+        assert ANSWERED not in response.flags

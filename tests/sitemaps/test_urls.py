@@ -1,0 +1,214 @@
+"""Which URLs of robots.txt files and sitemaps are followed, and in what form they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.sitemaps.urls import MOST_LEVELS, Choice, Choosing, Refused, source_below, usable_url
+
+WEB = frozenset({"http", "https"})
+HERE = Origin.of("https://www.example.com")
+
+
+def choose(body: str, *, hosts: str = "any", most: int = 50, schemes: frozenset[str] = WEB) -> Choice:
+    return Choosing(schemes, hosts, most).choose(HERE, RobotsTxt.parse(body.encode()).sitemap_lines)
+
+
+def urls(choice: Choice) -> list[str]:
+    return [sitemap.url for sitemap in choice.sitemaps]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked_for"),
+    [
+        pytest.param("https://example.com/sitemap.xml", "https://example.com/sitemap.xml", id="S10.2-absolute"),
+        pytest.param(
+            "https://ja.example.org/テスト-サイトマップ.xml",
+            "https://ja.example.org/%E3%83%86%E3%82%B9%E3%83%88-%E3%82%B5%E3%82%A4%E3%83%88%E3%83%9E%E3%83%83%E3%83%97.xml",
+            id="E10-raw-non-ascii",
+        ),
+        pytest.param("http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name", id="S10.24-row"),
+        pytest.param("http://e/%C3%BCmlat.php", "http://e/%C3%BCmlat.php", id="S10.4-encoded-stays"),
+        pytest.param("http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"),
+        pytest.param("HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C", id="S10.8-host-folds-path-does-not"),
+        pytest.param("https://bücher.example/s", "https://xn--bcher-kva.example/s", id="idn"),
+        pytest.param("https://straße.de/", "https://xn--strae-oqa.de/", id="idn-as-robots-txt-has-it"),
+        pytest.param("http://user:secret@e/s", "http://e/s", id="user-info-is-left-out"),
+        pytest.param("http://e:80/s", "http://e/s", id="default-port"),
+        pytest.param("http://e:8080/s", "http://e:8080/s", id="other-port"),
+        pytest.param("http://e?s", "http://e/?s", id="no-path"),
+        pytest.param("http://[::1]:80/s", "http://[::1]/s", id="ipv6"),
+        pytest.param("\t http://e/s \n", "http://e/s", id="white-space-around"),
+    ],
+)
+def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
+    assert usable_url(text, WEB) == asked_for
+    assert usable_url(asked_for, WEB) == asked_for
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("/sitemap.xml", "malformed", id="S10.2-relative"),
+        pytest.param("sitemap.xml", "malformed", id="S10.2-no-scheme"),
+        pytest.param("//e/t.xml", "malformed", id="S10.11-trap"),
+        pytest.param("", "malformed", id="empty"),
+        pytest.param("http://", "malformed", id="no-host"),
+        pytest.param("http://[", "malformed", id="bracket"),
+        pytest.param("http:/e/s", "malformed", id="one-slash"),
+        pytest.param("http://e:99999/s", "malformed", id="port-out-of-range"),
+        pytest.param("http://e:0/s", "malformed", id="port-0"),
+        pytest.param("http://a b/s", "malformed", id="space-in-host"),
+        pytest.param("http://e/\x1b[31m", "malformed", id="escape-sequence"),
+        pytest.param("http://e/a\nWARNING: b", "malformed", id="line-break"),
+        pytest.param("http://e/\x00", "malformed", id="nul"),
+        pytest.param("http://e/\x85a", "malformed", id="c1-control"),
+        pytest.param("http://e/\u2028a", "malformed", id="line-separator"),
+        pytest.param("http://e/\ufffd", "malformed", id="what-was-no-character"),
+        pytest.param("http://e/" + "a" * 9000, "malformed", id="without-end"),
+        pytest.param("file:///etc/passwd", "scheme", id="file"),
+        pytest.param("FILE:///etc/passwd", "scheme", id="file-in-capitals"),
+        pytest.param("file://e/etc/passwd", "scheme", id="file-with-host"),
+        pytest.param("data:,http://e/", "scheme", id="data"),
+        pytest.param("javascript:alert(1)", "scheme", id="javascript"),
+        pytest.param("s3://bucket/key", "scheme", id="s3"),
+        pytest.param("ftp://e/s", "scheme", id="ftp-not-enabled"),
+    ],
+)
+def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        usable_url(text, WEB)
+    assert refusal.value.reason == reason
+    assert str(refusal.value).isprintable()
+    assert len(str(refusal.value)) < 400
+
+
+def test_ftp_is_followed_where_it_is_enabled() -> None:
+    assert usable_url("ftp://e/s", WEB | {"ftp"}) == "ftp://e/s"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            "user-agent: otherbot\ndisallow: /kale\n\nsitemap: https://example.com/sitemap.xml\n"
+            "sitemap: https://cdn.example.org/other-sitemap.xml\nsitemap: https://ja.example.org/テスト.xml\n",
+            [
+                "https://example.com/sitemap.xml",
+                "https://cdn.example.org/other-sitemap.xml",
+                "https://ja.example.org/%E3%83%86%E3%82%B9%E3%83%88.xml",
+            ],
+            id="E10",
+        ),
+        pytest.param(
+            "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml",
+            ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"],
+            id="E10b",
+        ),
+        pytest.param("site-map: http://e/1\nSITEMAP: http://e/2 # no", ["http://e/1", "http://e/2"], id="S10.11"),
+        pytest.param("sitemap: https://e/%f\nsitemap: https://e/S", ["https://e/%f", "https://e/S"], id="S10.8"),
+    ],
+)
+def test_sitemaps_of_a_robots_txt_in_its_order(body: str, expected: list[str]) -> None:
+    assert urls(choose(body)) == expected
+
+
+def test_each_sitemap_says_where_it_is_listed() -> None:
+    choice = choose("User-agent: *\nDisallow:\n\nSitemap: http://e/1\nSitemap: http://e/2")
+    assert [(sitemap.robotstxt, sitemap.line) for sitemap in choice.sitemaps] == [
+        ("https://www.example.com/robots.txt", 4),
+        ("https://www.example.com/robots.txt", 5),
+    ]
+
+
+def test_bad_line_costs_no_other() -> None:
+    choice = choose(
+        "sitemap: http://[\nsitemap: file:///x\nsitemap: http://e/1\nsitemap http://e/x\nsitemap: http://e/2"
+    )
+    assert urls(choice) == ["http://e/1", "http://e/2"]
+    assert choice.refused == {"malformed": 2, "scheme": 1}
+    assert [why.partition(":")[0] for why in choice.why] == ["line 1", "line 2", "line 4"]
+
+
+def test_repetitions_are_counted_in_whatever_form_they_are_written() -> None:
+    choice = choose("sitemap: http://e/ü\nsitemap: HTTP://E:80/%C3%BC\nsitemap: http://e/ü")
+    assert urls(choice) == ["http://e/%C3%BC"]
+    assert (choice.found, choice.duplicate) == (1, 2)
+
+
+def test_those_beyond_the_limit_are_counted() -> None:
+    choice = choose("".join(f"sitemap: http://e/{number}\n" for number in range(60)), most=50)
+    assert urls(choice) == [f"http://e/{number}" for number in range(50)]
+    assert (choice.found, choice.capped) == (60, 10)
+
+
+def test_explanations_are_few_however_many_lines_are_bad() -> None:
+    choice = choose("sitemap: /x\n" * 1000)
+    assert choice.refused == {"malformed": 1000}
+    assert len(choice.why) == 5
+
+
+@pytest.mark.parametrize(
+    ("hosts", "url", "allowed"),
+    [
+        ("any", "http://other.net/s", True),
+        ("same-site", "http://cdn.example.com/s", True),
+        ("same-site", "https://example.com:8443/s", True),
+        ("same-site", "http://example.com.evil.net/s", False),
+        ("same-site", "http://notexample.com/s", False),
+        ("same-site", "http://93.184.215.14/s", False),
+        ("same-host", "http://www.example.com:8080/s", True),
+        ("same-host", "https://example.com/s", False),
+        ("same-host", "https://cdn.www.example.com/s", False),
+    ],
+)
+def test_sitemap_may_live_where_the_setting_says(hosts: str, url: str, *, allowed: bool) -> None:
+    choice = choose(f"sitemap: {url}", hosts=hosts)
+    assert urls(choice) == ([url] if allowed else [])
+    assert choice.refused == ({} if allowed else {"host": 1})
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "same"),
+    [
+        ("https://a.co.uk", "https://b.co.uk", False),
+        ("https://www.a.co.uk", "https://cdn.a.co.uk", True),
+        ("https://a.github.io", "https://b.github.io", False),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:9000", True),
+        ("http://127.0.0.1", "http://127.0.0.2", False),
+        ("http://localhost", "http://localhost:1", True),
+        ("http://[::1]", "http://[::2]", False),
+        ("https://example.com.", "https://cdn.example.com", True),
+    ],
+)
+def test_a_site_is_what_somebody_can_register(here: str, there: str, *, same: bool) -> None:
+    lines = RobotsTxt.parse(f"sitemap: {there}/s".encode()).sitemap_lines
+    choice = Choosing(WEB, "same-site", 50).choose(Origin.of(here), lines)
+    assert bool(choice.sitemaps) is same
+
+
+def test_suffix_list_is_not_downloaded() -> None:
+    script = (
+        "import socket\n"
+        "def no(*args, **kwargs): raise AssertionError('the net is asked')\n"
+        "socket.socket.connect = no; socket.getaddrinfo = no\n"
+        "from scrapy_gbot_robots import Origin\n"
+        "from scrapy_gbot_robots.sitemaps.urls import Choosing\n"
+        "Choosing(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', Origin.of('https://b.co.uk'))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+def test_indexes_lead_only_so_far() -> None:
+    source: dict[str, object] = {"robotstxt": "http://e/robots.txt", "line": 1}
+    for level in range(1, MOST_LEVELS + 1):
+        source = source_below(f"http://e/{level}", source)
+        assert (source["level"], source["index"], source["line"]) == (level, f"http://e/{level}", 1)
+    with pytest.raises(Refused) as refusal:
+        source_below("http://e/more", source)
+    assert refusal.value.reason == "depth"

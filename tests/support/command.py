@@ -1,0 +1,120 @@
+"""The command for tests: a real process, in a directory of its own, a Scrapy project or not, on a terminal or not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import scrapy_gbot_robots
+from scrapy_gbot_robots.commands.command import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOME = Path(scrapy_gbot_robots.__file__).parent.parent
+COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
+SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\nGBOT_ROBOTS_TIMEOUT_SECS = 10\n'
+
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Run(NamedTuple):
+    """How a run ended, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment for processes: they find the package, and no project of the user's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY_")}
+    return {**kept, "PYTHONPATH": str(HOME), "COLUMNS": "120", **more}
+
+
+def run(
+    *arguments: str,
+    cwd: Path,
+    stdin: bytes = b"",
+    command: list[str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Run:
+    """Run the command to its end. No run may show a traceback."""
+    done = subprocess.run(
+        [*(command or COMMAND), *arguments],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        env=environment(**(env or {})),
+        timeout=60,
+        check=False,
+    )
+    ended = Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in ended.out + ended.err, ended.err
+    return ended
+
+
+def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
+    """Run the command in this process, which is faster; only for what fetches nothing: a process has one reactor."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    home, old_stdin = Path.cwd(), sys.stdin
+    os.chdir(cwd)
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(list(arguments))
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    finally:
+        os.chdir(home)
+        sys.stdin = old_stdin
+    written = []
+    for stream in (out, err):
+        stream.seek(0)
+        written.append(stream.read())
+    return Run(status, *written)
+
+
+def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None) -> Run:
+    """Run the command with standard output on a terminal; `err` is empty, for both streams go there."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*(command or COMMAND), *arguments],
+        cwd=cwd,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(TERM="xterm"),
+    ) as process:
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # what Linux says when the other side closed the terminal
+            while piece := os.read(ours, 65536):
+                written += piece
+        process.wait(timeout=60)
+    os.close(ours)
+    return Run(process.returncode, written.decode().replace("\r\n", "\n"), "")
+
+
+def without_colour(text: str) -> str:
+    return _COLOUR.sub("", text)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A Scrapy project; its robots.txt files are kept in SQLite."""
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "settings.py").write_text(SETTINGS + 'ADDONS = {"scrapy_gbot_robots.Addon": 500}\n')
+    return tmp_path

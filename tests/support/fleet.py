@@ -1,0 +1,121 @@
+"""Crawls in processes of their own: `python -m tests.support.fleet ORDER`, where the order is a JSON object (see `Worker`)."""
+
+# ruff: noqa: T201 - what it prints is what it reports
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+ROOT = Path(__file__).parents[2]
+
+
+class Worker:
+    """A process that crawls `urls` with the add-on and `settings`.
+
+    `lease_secs` replaces the store's, `file_bytes` is how large a file it may write once the crawl has begun, and
+    `as_others` makes root obey the permissions of files as others do.
+    """
+
+    def __init__(
+        self,
+        urls: Iterable[str],
+        settings: dict[str, Any],
+        *,
+        lease_secs: float | None = None,
+        file_bytes: int | None = None,
+        as_others: bool = False,
+    ) -> None:
+        order: dict[str, Any] = {"urls": list(urls), "settings": settings}
+        order |= {"lease_secs": lease_secs, "file_bytes": file_bytes, "as_others": as_others}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.fleet", json.dumps(order)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        self.log = ""
+
+    def report(self) -> dict[str, Any]:
+        """Wait until it ends; the URLs `crawled` and `refused`, and the `stats`."""
+        out, self.log = self.process.communicate(timeout=30)
+        assert self.process.returncode == 0, self.log
+        report: dict[str, Any] = json.loads(out)
+        return report
+
+    def warnings(self) -> list[str]:
+        """What the plugin warned of, and all errors, once it has ended."""
+        words = ("[scrapy_gbot_robots", " WARNING: "), (" ERROR: ",), ("Traceback",)
+        return [line for line in self.log.splitlines() if any(all(word in line for word in each) for each in words)]
+
+    def kill(self) -> None:
+        """End it as `kill -9` does, if it still runs."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextmanager
+def workers() -> Iterator[Callable[..., Worker]]:
+    """What starts workers; none outlives it."""
+    with ExitStack() as stack:
+
+        def start(*arguments: Any, **circumstances: Any) -> Worker:
+            worker = Worker(*arguments, **circumstances)
+            stack.callback(worker.kill)
+            return worker
+
+        yield start
+
+
+def begin_as_others(order: dict[str, Any]) -> None:
+    """Begin anew without root's right to ignore permissions, which ends with the program that has it."""
+    pr_capbset_drop, cap_dac_override = 24, 1
+    ctypes.CDLL(None).prctl(pr_capbset_drop, cap_dac_override)
+    os.execv(sys.executable, [sys.executable, "-m", "tests.support.fleet", json.dumps(order)])
+
+
+def main(order: dict[str, Any]) -> None:
+    if order.pop("as_others", False) and os.getuid() == 0:
+        begin_as_others(order)
+
+    from scrapy import signals
+    from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+
+    from scrapy_gbot_robots.obeying import entries as store
+
+    from .crawls import ADDON, QUIET, Pages, pages, stats
+
+    if order["lease_secs"]:
+        store.LEASE_SECS = order["lease_secs"]
+
+    def spider_opened() -> None:
+        if order["file_bytes"]:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_bytes"],) * 2)
+
+    settings = {"LOG_LEVEL": "INFO", "REMOTE_CONTROL_ENABLED": False, **QUIET, **ADDON, **order["settings"]}
+    process_cls = CrawlerProcess if settings.get("TWISTED_REACTOR_ENABLED", True) else AsyncCrawlerProcess
+    process = process_cls(settings)
+    crawler = process.create_crawler(Pages)
+    crawler.signals.connect(spider_opened, signals.spider_opened)
+    process.crawl(crawler, urls=order["urls"])
+    process.start()
+    spider = pages(crawler)
+    counts = {name: value for name, value in stats(crawler).items() if isinstance(value, (int, str))}
+    print(json.dumps({"crawled": list(spider.crawled), "refused": list(spider.refused), "stats": counts}))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,18 @@
+"""Scrapy's command line for tests that cannot wait: `python -m tests.support.hurried runspider ...`.
+
+An idle spider looks for work five times a second, instead of every five seconds, and a lease ends after four seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    from scrapy.cmdline import execute
+    from scrapy.core.engine import ExecutionEngine
+
+    from scrapy_gbot_robots.obeying import entries as store
+
+    ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.2
+    store.LEASE_SECS = 4
+    execute(["scrapy", *sys.argv[1:]])

@@ -1,0 +1,85 @@
+"""One process of several that share a storage: `python -m tests.support.storage_worker sqlite:PATH|redis:URL ORDER ARGUMENT`.
+
+Orders: `share N` fetches N origins along with others and prints those it fetched itself; `hold ORIGIN SECS` takes a
+lease, prints its token and waits to be killed; `write SEED` puts entries for ever, printing a line now and then.
+"""
+
+# ruff: noqa: T201 - what it prints is what it reports
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from .entries import rules
+
+if TYPE_CHECKING:
+    from scrapy_gbot_robots.storage.base import Storage
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start a worker; its output is piped."""
+    command = [sys.executable, "-m", "tests.support.storage_worker", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def opened(where: str) -> Storage:
+    driver, _, place = where.partition(":")
+    if driver == "sqlite":
+        return SqliteStorage(place, tell=lambda sentence: print(sentence, file=sys.stderr))
+    from scrapy_gbot_robots.storage.redis import RedisStorage
+
+    return RedisStorage(place)
+
+
+def share(storage: Storage, origins: int) -> None:
+    waiting = [f"https://host{number}.example:443" for number in range(origins)]
+    random.shuffle(waiting)
+    while waiting:
+        origin = waiting.pop(0)
+        if storage.get(origin):
+            continue
+        token = storage.lease(origin, 5)
+        if token is None:
+            waiting.append(origin)
+            continue
+        if storage.get(origin) is None:
+            print(origin)
+            time.sleep(0.001)
+            storage.put(origin, rules(origin.encode()))
+        storage.release(origin, token)
+
+
+def hold(storage: Storage, origin: str, secs: float) -> None:
+    print(storage.lease(origin, secs), flush=True)
+    time.sleep(60)
+
+
+def write(storage: Storage, seed: int) -> None:
+    numbers = random.Random(seed)
+    while True:
+        for _ in range(20):
+            storage.put(
+                f"https://host{numbers.randrange(500)}.example:443", rules(numbers.randbytes(numbers.randrange(20_000)))
+            )
+        print("written", flush=True)
+
+
+if __name__ == "__main__":
+    storage = opened(sys.argv[1])
+    match sys.argv[2:]:
+        case ["share", origins]:
+            share(storage, int(origins))
+        case ["hold", origin, secs]:
+            hold(storage, origin, float(secs))
+        case ["write", seed]:
+            write(storage, int(seed))
+    storage.close()
