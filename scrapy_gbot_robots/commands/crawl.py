@@ -18,8 +18,8 @@ from twisted.internet.defer import Deferred
 
 from ..addon import Addon
 from ..fetching.fetcher import Fetcher
-from ..obeying.lookup import logger as lookup_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
+from ..obeying.telling import logger as robots_logger
 from .exits import CommandError
 from .session import Visit
 
@@ -94,7 +94,7 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
         KeyboardInterrupt: Ctrl-C.
         Exception: whatever `work` raises.
     """
-    lookup_logger.setLevel(logging.ERROR)  # what it warns of, the sub-command says in its own words
+    robots_logger.setLevel(logging.ERROR)  # what it warns of, the sub-command says in its own words
     try:
         settings, fetcher_cls = _for_a_visit(settings)
         process = _process(settings)

@@ -15,7 +15,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from ..obeying.entries import Store, driver_for
+from ..obeying.entries import Entries, driver_for
 from ..obeying.lookup import Lookup
 from ..policy.ladder import State, decide, renew
 from ..settings import GbotSettings
@@ -80,9 +80,9 @@ class Visit:
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
-        self._store = Store(driver_for(self.settings, crawler), crawler.stats)
+        self._entries = Entries(driver_for(self.settings, crawler), crawler.stats)
         self._fetcher = fetcher_cls(crawler, self.settings)
-        self._lookup = Lookup(crawler, self.settings, self._store, self._fetcher)
+        self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._hops: list[tuple[int, str]] = []
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -92,11 +92,11 @@ class Visit:
         self._hops.clear()
         key = str(origin)
         if fresh:
-            entry = await self._store.get(key)
+            entry = await self._entries.get(key)
             outcome = await self._fetcher.fetch(origin)
-            await self._store.put(key, renew(entry, outcome, time.time(), self.settings.policy))
+            await self._entries.put(key, renew(entry, outcome, time.time(), self.settings.policy))
         answer = await self._lookup.ask(origin, agent)
-        entry = await self._store.get(key)
+        entry = await self._entries.get(key)
         if entry is None:
             raise CommandError(f"{origin.robots_url}: what was learnt could not be kept")
         decision = decide(entry, time.time(), self.settings.policy)

@@ -77,7 +77,7 @@ class Found(NamedTuple):
     leased: bool
 
 
-class Store:
+class Entries:
     """Entries by origin, for coroutines of one reactor. Nothing here raises because a storage is in trouble."""
 
     def __init__(self, opens: Callable[[], Storage], stats: StatsCollector) -> None:

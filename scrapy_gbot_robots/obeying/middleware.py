@@ -32,7 +32,7 @@ from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .crawl_delay import CrawlDelays
-from .entries import Store, driver_for
+from .entries import Entries, driver_for
 from .lookup import Lookup
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .user_agent import of_project
@@ -65,8 +65,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of(crawler.settings)
-        store = Store(driver_for(self._settings, crawler), crawler.stats)
-        self._lookup = Lookup(crawler, self._settings, store, self.fetcher_cls(crawler, self._settings))
+        entries = Entries(driver_for(self._settings, crawler), crawler.stats)
+        self._lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import lookup, middleware
+from scrapy_gbot_robots.obeying import middleware, shared_fetch
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor
 from ..support.web import Reply, Site
-from .test_lookup import CLOSED, DAY, HOUR, Clock, Visitor, fetches, until, visit
+from .test_lookup import CLOSED, Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of everything that looks at the time of day."""
-    clock = Clock()
-    monkeypatch.setattr(lookup, "time", clock)
-    monkeypatch.setattr(middleware, "time", clock)
+    clock = Clock.of(monkeypatch)
     monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
     return clock
 
@@ -39,7 +38,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         await pause(for_secs)
 
     monkeypatch.setattr(middleware, "pause", noted)
-    monkeypatch.setattr(lookup, "pause", noted)
+    monkeypatch.setattr(shared_fetch, "pause", noted)
     return secs
 
 

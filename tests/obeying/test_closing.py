@@ -15,14 +15,14 @@ from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import lookup, middleware
 from scrapy_gbot_robots.obeying import waiting as holds
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.clock import HOUR, Clock
 from ..support.crawls import in_reactor, stats
 from ..support.redis_server import redis_server
 from ..support.web import Reply, Site
-from .test_lookup import HOUR, Clock, Gate, Visitor, fetches, until, visit
+from .test_lookup import Gate, Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,10 +75,7 @@ def threads() -> set[threading.Thread]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lookup, "time", clock)
-    monkeypatch.setattr(middleware, "time", clock)
-    return clock
+    return Clock.of(monkeypatch)
 
 
 async def check_that_closing_leaves_nothing(

@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import entries as store_module
-from scrapy_gbot_robots.obeying.entries import Found, Store, driver_for
+from scrapy_gbot_robots.obeying.entries import Entries, Found, driver_for
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 OTHER = "https://other.example"
 
 
-class Opened(Store):
-    """A store whose stats and warnings can be seen."""
+class Opened(Entries):
+    """Entries whose stats and warnings can be seen."""
 
     def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
         self.stats = MemoryStatsCollector(get_crawler())

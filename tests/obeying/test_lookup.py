@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.obeying import lookup, middleware
-from scrapy_gbot_robots.obeying.entries import Store
+from scrapy_gbot_robots.obeying import cache, shared_fetch
+from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.clock import DAY, HOUR, MINUTE, Clock
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
 from ..support.web import Reply, Site
 
@@ -34,31 +36,12 @@ if TYPE_CHECKING:
 
     from scrapy_gbot_robots.policy.outcome import Outcome
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 CLOSED = "user-agent: *\ndisallow: /"
-
-
-class Clock:
-    """The time, in a world where it can be set."""
-
-    monotonic = staticmethod(time.monotonic)
-
-    def __init__(self) -> None:
-        self._ahead = 0.0
-
-    def time(self) -> float:
-        return time.time() + self._ahead
-
-    def goes_on(self, secs: float) -> None:
-        self._ahead += secs
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lookup, "time", clock)
-    monkeypatch.setattr(middleware, "time", clock)
-    return clock
+    return Clock.of(monkeypatch)
 
 
 class Visitor(Spider):
@@ -376,7 +359,7 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
 ) -> None:
     """Else a storage that falls behind would be given ever more to do."""
     finding, most = 0, 0
-    find = Store.find
+    find = Entries.find
 
     async def counted(*arguments: Any) -> Any:
         nonlocal finding, most
@@ -388,7 +371,7 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
         finally:
             finding -= 1
 
-    monkeypatch.setattr(Store, "find", counted)
+    monkeypatch.setattr(Entries, "find", counted)
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": b"", "*": b"ok"})) for _ in range(40)]
         crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])
@@ -423,10 +406,11 @@ async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
 
 @in_reactor
 async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for_ever(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_TIMEOUT_SECS": 0.3}
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_TIMEOUT_SECS": 30}
+    monkeypatch.setattr(shared_fetch, "PATIENCE", 0.03)
     with (
         Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site,
         closing(SqliteStorage(path)) as other,
@@ -437,12 +421,14 @@ async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for
             began = time.monotonic()
             paths = ("/", "/no")
             assert await together(*(under_way(visitor.may(site.url(path))) for path in paths)) == [True, False]
-            assert time.monotonic() - began >= lookup.PATIENCE * 0.3
+            assert time.monotonic() - began >= 0.9
             assert fetches(site) == 1
 
         await visit(script, **settings)
         (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-        assert warning == f"{site.url('/robots.txt')}: another process has the right to fetch it and does not"
+        assert warning == (
+            f"{site.url('/robots.txt')}: the process that holds its lease has not fetched it for 0.9 s; fetching it here"
+        )
 
 
 # What is held
@@ -472,7 +458,7 @@ async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path
 
 @in_reactor
 async def test_answers_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "MOST_BYTES", 30_000)
+    monkeypatch.setattr(cache, "MOST_BYTES", 30_000)
     large = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(100))
     with Site({"/robots.txt": large, "*": b"ok"}) as a, Site({"/robots.txt": large, "*": b"ok"}) as b:
 
@@ -548,3 +534,90 @@ async def test_large_robots_txt_is_read_off_the_reactor() -> None:
             await visit(script)
         assert len(seen) == 1
         assert seen[0] is not threading.current_thread()
+
+
+# Handlers of signals
+
+
+class Asking:
+    """A signal handler that asks for a page of the origin it is told of, and takes its time."""
+
+    def __init__(self, crawler: Crawler, url: str) -> None:
+        self._crawler = crawler
+        self._url = url
+        self.got = 0
+
+    async def handler(self) -> None:
+        assert self._crawler.engine
+        await maybe_deferred_to_future(deferred_from_coro(self._crawler.engine.download_async(Request(self._url))))
+        await pause(0.05)
+        self.got += 1
+
+
+class Told(Pages):
+    """Asks for its URLs, and for one more page whenever it is told of an origin or a sitemap."""
+
+    name = "told"
+
+    def listen(self, signal: object) -> None:
+        self.asking = Asking(self.crawler, str(self.urls[0]).replace("/first", "/by-the-handler"))
+        self.crawler.signals.connect(self.asking.handler, signal)
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.listen(getattr(signals, self.signal))  # type: ignore[attr-defined]
+        async for request in super().start():
+            yield request
+
+
+@pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
+@in_reactor
+async def test_handler_may_ask_for_a_page_of_the_origin_it_is_told_of_and_is_not_cut_off(signal: str) -> None:
+    robotstxt = b"user-agent: *\ndisallow: /no\nsitemap: https://example.com/s.xml"
+    with Site({"/robots.txt": robotstxt, "*": b"ok"}) as site:
+        crawler = await crawl(Told, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")], signal=signal)
+        assert isinstance(crawler.spider, Told)
+        assert set(crawler.spider.crawled) == {site.url("/first")}
+        assert crawler.spider.asking.got == 1
+        assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
+        assert stats(crawler)["finish_reason"] == "finished"
+
+
+@in_reactor
+async def test_handler_that_does_not_wait_is_done_before_the_first_request_goes_on() -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+        asked: list[list[str]] = []
+
+        async def script(visitor: Visitor) -> None:
+            visitor.crawler.signals.connect(lambda: asked.append(site.paths()), robotstxt_known, weak=False)
+            assert await visitor.may(site.url("/"))
+
+        await visit(script)
+        assert asked == [["/robots.txt"]]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@in_reactor
+async def test_handler_that_fails_is_logged_and_harms_nobody(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail_later() -> None:
+        await pause(0.01)
+        raise ZeroDivisionError
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+        told: list[Origin] = []
+
+        def hear(origin: Origin) -> None:
+            told.append(origin)
+
+        async def script(visitor: Visitor) -> None:
+            visitor.crawler.signals.connect(fail_later if waits else fail, robotstxt_known, weak=False)
+            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
+            assert await visitor.may(site.url("/"))
+
+        await visit(script)
+        assert told == [Origin.of(site.url(""))]
+        (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        assert "Error caught on signal handler" in error.getMessage()
+        assert "ZeroDivisionError" in caplog.text

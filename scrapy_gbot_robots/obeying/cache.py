@@ -1,0 +1,47 @@
+"""The answers that a crawl has in memory: those of the origins it used last, bounded in number and in bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..core.origin import Origin
+    from .answer import Answer
+
+MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
+
+
+class AnswerCache:
+    """Answers by origin. Those that were not used for the longest time make room for new ones.
+
+    Args:
+        most_answers: how many are kept.
+        most_bytes: how many bytes they may weigh together; the newest is kept whatever it weighs.
+    """
+
+    def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:
+        self._most_answers = most_answers
+        self._most_bytes = MOST_BYTES if most_bytes is None else most_bytes
+        self._answers: OrderedDict[Origin, Answer] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, origin: Origin) -> Answer | None:
+        """The answer of `origin`, which does not count as used by this."""
+        return self._answers.get(origin)
+
+    def use(self, origin: Origin) -> None:
+        """Note that the answer of `origin`, which must be here, is in use."""
+        self._answers.move_to_end(origin)
+
+    def put(self, answer: Answer) -> None:
+        """Keep `answer` in place of the one that its origin had."""
+        old = self._answers.pop(answer.origin, None)
+        self._bytes += answer.weight - (old.weight if old is not None else 0)
+        self._answers[answer.origin] = answer
+        while len(self._answers) > self._most_answers or (self._bytes > self._most_bytes and len(self._answers) > 1):
+            _, gone = self._answers.popitem(last=False)
+            self._bytes -= gone.weight

@@ -1,0 +1,119 @@
+"""One fetch of a robots.txt for all processes that share a storage.
+
+What is wanted: of all processes that need the entry of an origin at the same time, one fetches it and the others get
+what it found; a process that dies, hangs or is slow costs the others seconds; a storage in trouble costs nobody a page.
+
+The plan: a *lease* in the storage is the right to fetch one origin. It ends by itself after `entries.LEASE_SECS`, and its
+holder prolongs it while it fetches, so a dead holder's lease ends soon. `Entries.find` is the one question to ask:
+"the entry, or else the lease". Its answer is one of three:
+
+    a good entry              use it
+    the lease                 fetch, fold the outcome into the entry, `settle` (which ends the lease)
+    neither                   another process has the lease: wait a little, ask again
+
+Example: processes A and B need https://example.com, which nobody knows.
+
+    A  find -> leased                 fetches ...                       settle(entry)
+    B      find -> neither, 50 ms, find -> neither, 100 ms, ...              find -> the entry
+
+If A is killed, its lease runs out, and one of B's next questions is answered with the lease.
+
+Warning: a lease is good will and no lock. It can run out while its holder still fetches (a stopped process), and the
+storage can be lost (each process then goes on from its own memory). So two processes may fetch the same robots.txt;
+that is harmless, as the later entry takes the place of the earlier. What must never happen is that a request waits for
+ever: a lease is respected for `PATIENCE` time-outs of a fetch, then this process fetches without it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ..concurrency import pause
+from ..policy.ladder import decide, renew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Request
+
+    from ..core.origin import Origin
+    from ..fetching.fetcher import Fetcher
+    from ..policy.entry import Entry
+    from ..settings import GbotSettings
+    from .entries import Entries
+    from .telling import Telling
+
+PATIENCE = 3  # time-outs of a fetch for which a lease that another process has is respected
+_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
+
+
+class SharedFetch:
+    """Gets the entry of an origin: from the storage if it is good, else by a fetch, of this process or another one."""
+
+    def __init__(self, settings: GbotSettings, entries: Entries, fetcher: Fetcher, telling: Telling) -> None:
+        self._policy = settings.policy
+        self._patience_secs = PATIENCE * settings.timeout_secs
+        self._entries = entries
+        self._fetcher = fetcher
+        self._telling = telling
+
+    async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Entry | None:
+        """An entry of `origin` that is good now, or the one that a fetch has led to.
+
+        Args:
+            origin: whose robots.txt.
+            request: what the robots.txt is needed for; a fetch is made as this request would be.
+            must_wait: called when the storage has been looked into and a fetch has to be waited for.
+        """
+        pauses = _pauses()
+        patient_until = time.monotonic() + self._patience_secs
+        while True:
+            found = await self._entries.find(str(origin), self._is_good)
+            if self._is_good(found.entry) and not found.leased:
+                self._telling.count("lookup/storage")
+                return found.entry
+            must_wait()
+            if not found.leased and time.monotonic() < patient_until:
+                await pause(next(pauses))
+                continue
+            if not found.leased:
+                self._telling.lease_not_used(origin, self._patience_secs)
+            self._telling.count("lookup/fetched")
+            return await self._fetch(origin, found.entry, request)
+
+    async def newer(self, origin: Origin, request: Request | None) -> Entry | None:
+        """A newer entry of `origin`, ahead of time; None if another process is fetching it."""
+        found = await self._entries.find(str(origin), self._is_fresh)
+        if found.leased:
+            self._telling.count("lookup/refreshed")
+            return await self._fetch(origin, found.entry, request)
+        return found.entry if self._is_fresh(found.entry) else None
+
+    async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Entry:
+        """Fetch with the lease that `Entries.find` gave; if this is cancelled, `Entries.close` gives that back."""
+        try:
+            outcome = await self._fetcher.fetch(origin, request)
+            latest = renew(entry, outcome, time.time(), self._policy)
+        except Exception:
+            await self._entries.give_up(str(origin))
+            raise
+        await self._entries.settle(str(origin), latest)
+        self._telling.fetched(outcome)
+        return latest
+
+    def _is_good(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._policy).ask_at
+
+    def _is_fresh(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._policy).refresh_at
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds that grow to a bound: what is fetched fast is seen soon, what takes long is not asked often."""
+    secs = _FIRST_POLL_SECS
+    while True:
+        yield secs
+        secs = min(2 * secs, _LONGEST_POLL_SECS)

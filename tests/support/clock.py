@@ -1,0 +1,36 @@
+"""The time of day, in a world where it can be set: what the plugin takes for the time while a test crawls."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from scrapy_gbot_robots.obeying import lookup, middleware, shared_fetch
+
+if TYPE_CHECKING:
+    import pytest
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+class Clock:
+    """Stands in for the module `time`; the monotonic clock stays as it is."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def time(self) -> float:
+        return time.time() + self._ahead
+
+    def goes_on(self, secs: float) -> None:
+        self._ahead += secs
+
+    @classmethod
+    def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        """A clock that all modules of a crawl that ask for the time of day look at."""
+        clock = cls()
+        for module in (lookup, middleware, shared_fetch):
+            monkeypatch.setattr(module, "time", clock)
+        return clock
