@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from ..core.rules import Verdict
+from ..core.urls import shown
+from ..core.wire import other_forms
 from ..policy.ladder import Decision, State
 
 if TYPE_CHECKING:
@@ -122,18 +124,31 @@ class Answer:
         self.weight = _BYTES_EACH + sum(rules.weight for rules in self._rules.values())
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether `agent` may fetch `url`, the fast way."""
-        return self._rules[agent].allowed(url) if self.state is State.RULES else self.state is State.FULL_ALLOW
+        """Whether `agent` may fetch `url` in every form that a download handler may send for it; the fast way."""
+        if self.state is not State.RULES:
+            return self.state is State.FULL_ALLOW
+        rules = self._rules[agent]
+        return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
 
     def crawl_delay(self, agent: Agent) -> float | None:
         """The crawl-delay in seconds of the group that `agent` follows, None if there is none."""
         return self._rules[agent].crawl_delay if self.state is State.RULES else None
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
-        """Whether `agent` may fetch `url`, and why."""
+        """Whether `agent` may fetch `url`, and why; the reason names the form that is disallowed, if it is another one."""
         if self.state is State.RULES:
-            return self._rules[agent].verdict(url)
+            return _verdict_on_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
+
+
+def _verdict_on_forms(rules: Rules, url: str) -> Verdict:
+    verdict = rules.verdict(url)
+    if verdict.allowed:
+        for form in other_forms(url):
+            other = rules.verdict(form)
+            if not other.allowed:
+                return other._replace(reason=f"some download handlers send it as {shown(form)}")
+    return verdict
 
 
 def _status(entry: Entry | None) -> int | None:

@@ -24,6 +24,7 @@ from ..concurrency import Closing, pause
 from ..core.agents import Crawler as Agent
 from ..core.origin import Origin
 from ..core.rules import Verdict
+from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PROBE
@@ -138,7 +139,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: its URL has no origin.
         """
         try:
-            return Origin.of(request.url)
+            return Origin.of(as_sent(request.url))
         except ValueError as error:
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
 
@@ -234,7 +235,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
 
 def _is_subject(request: Request) -> bool:
-    return request.url.lower().startswith(SUBJECT_TO_ROBOTS_TXT)
+    """Whether a download handler would send `request` by one of the protocols that robots.txt is for."""
+    return as_sent(request.url).lower().startswith(SUBJECT_TO_ROBOTS_TXT)
 
 
 def _forbidden_by_closing(origin: Origin) -> ForbiddenByRobotsTxt:

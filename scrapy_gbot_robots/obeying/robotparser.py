@@ -12,6 +12,7 @@ from scrapy.robotstxt import RobotParser
 from ..core.agents import Crawler as Agent
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
+from ..core.wire import other_forms
 from ..settings import GbotSettings
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class GbotRobotParser(RobotParser):
         return cls(RobotsTxt.parse(robotstxt_body, strict=settings.strict, max_bytes=settings.max_bytes))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url`."""
-        return self.robotstxt.allowed(url, Agent.of(user_agent))
+        """Whether `user_agent` may fetch `url` in every form that a download handler may send for it."""
+        agent = Agent.of(user_agent)
+        return all(self.robotstxt.allowed(form, agent) for form in (url, *other_forms(url)))
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """The crawl-delay of the group that `user_agent` follows, in seconds, if it has one. Google ignores it."""

@@ -1,0 +1,100 @@
+"""What may be sent for a URL: clients write one URL in several ways, and the server sees only what was sent.
+
+Scrapy's default download handler sends a URL nearly as written. Others normalise it first: they take out dot segments,
+decode escapes that need none, escape what a URL may not hold, or leave out an empty query. `/x/../private` and
+`/%70rivate` then arrive as `/private`. So a URL is judged in every form that a client may give it, and refused if one of
+them is.
+
+Boundary: nothing is sent; escapes of `/`, `%` and of bytes past ASCII are never decoded, as no client does that.
+Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser") for browsers; what
+yarl (aiohttp), httpx and urllib3 do.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import Final
+
+# A URL of characters that every client sends as they are. Without "/." and an empty query it has one form.
+_PLAIN = re.compile(r"[A-Za-z0-9!$&'()*+,./:;=?_~#-]*\Z")
+
+_PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
+_ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients take off both ends of a URL
+_DROPPED: Final = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
+
+_ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
+_UNRESERVED: Final = string.ascii_letters + string.digits + "-._~" + "!$'()*,"  # yarl decodes the last seven, too
+_DECODED_IN_PATH: Final = frozenset(_UNRESERVED + "&=;@:")
+_DECODED_IN_QUERY: Final = frozenset(_UNRESERVED + "?/:@")
+_ONE_DOT: Final = frozenset({".", "%2e", "%2E"})
+_BROWSERS_DOTS: Final = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec.whatwg.org; in any case
+
+
+def as_sent(url: str) -> str:
+    """Return `url` without what clients take out of it before anything else: white space around it, line ends and tabs.
+
+    What is left says where a request goes: `" http://example.com/"` goes to example.com.
+    """
+    if url.isprintable() and url[:1] != " " and url[-1:] != " ":
+        return url
+    return url.strip(_ENDS).translate(_DROPPED)
+
+
+def other_forms(url: str | bytes) -> tuple[str, ...]:
+    """Return the URLs, other than `url` as written, that some client sends for it; () for nearly all URLs.
+
+    Takes an absolute URL. Each form once, at most four: the URL as Python's own clients read it; without dot segments; as
+    browsers do that, with `%2e` for a dot and a backslash for a slash; and without needless escapes and dot segments. None
+    has user-info that holds a `;`, at which Google's parser takes the path to begin.
+    """
+    text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
+    if _PLAIN.match(text) and "/." not in text and "?#" not in text and text[-1:] != "?":
+        return ()
+    sent = as_sent(text)
+    parts = _PARTS.match(sent)
+    if parts is None:
+        return ()
+    scheme, authority, path, query = parts.groups()
+    if ";" in authority:
+        authority = authority.rpartition("@")[2]
+    if query == "?":
+        query = ""
+    base = scheme + authority
+    slashed = path.replace("\\", "/")
+    forms = (
+        base + path + query,
+        base + _without_dots(path, ".", "..") + query,
+        base + _without_dots(slashed, *_BROWSERS_DOTS) + query,
+        base + _without_dots(_rewritten(path, _DECODED_IN_PATH), ".", "..") + _rewritten(query, _DECODED_IN_QUERY),
+    )
+    return tuple(form for form in dict.fromkeys(forms) if form != text)
+
+
+def _without_dots(path: str, *dots: str) -> str:
+    """Take out dot segments (RFC 3986 5.2.4), which are written as one of `dots`; at the root `..` leads nowhere."""
+    segments = path.split("/")[1:]
+    if not any(segment.lower() in dots for segment in segments):
+        return path
+    kept: list[str] = []
+    for segment in segments:
+        if segment.lower() not in dots:
+            kept.append(segment)
+        elif segment not in _ONE_DOT:
+            del kept[-1:]
+    if segments[-1].lower() in dots:
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+def _rewritten(text: str, decoded: frozenset[str]) -> str:
+    """Decode the escapes of the characters in `decoded`, and escape what a URL may not hold."""
+
+    def write(found: re.Match[str]) -> str:
+        odd = found[0]
+        if len(odd) == 1:
+            return f"%{ord(odd):02X}"
+        char = chr(int(odd[1:], 16))
+        return char if char in decoded else odd.upper()
+
+    return _ODD_CHARACTER.sub(write, text)

@@ -1,0 +1,91 @@
+"""The forms that clients give a URL: held against what they send, and against the time it takes to ask."""
+
+from __future__ import annotations
+
+import pytest
+import yarl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots.core.urls import path_of
+from scrapy_gbot_robots.core.wire import as_sent, other_forms
+
+HOST = "http://example.com"
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("/%70rivate/1", "/private/1"),
+        ("/x/../private/2", "/private/2"),
+        ("/./private/3", "/private/3"),
+        ("/x/%2e%2E/private", "/private"),
+        ("/x/.%2e/private", "/private"),
+        ("/../../private", "/private"),
+        ("/private/x/..", "/private/"),
+        ("/private/.", "/private/"),
+        ("/priv%61te?7", "/private?7"),
+        ("/a?q=%7e%41", "/a?q=~A"),
+        ("/a?%2Fprivate", "/a?/private"),
+        ("/a%3Bb", "/a;b"),
+        ("/a^b", "/a%5Eb"),
+        ("/x\\..\\private", "/private"),
+        ("/pri\tvate", "/private"),
+        ("/%zz/../%41", "/A"),
+        ("/private?", "/private"),
+        ("/private?#top", "/private"),
+        ("/%zz/%41", "/%25zz/A"),
+    ],
+)
+def test_form_that_a_client_sends_is_among_the_forms(written: str, sent: str) -> None:
+    assert HOST + sent in other_forms(HOST + written)
+    assert HOST + sent in other_forms((HOST + written).encode())
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/a/b.html?c=d&e=f#g", "/a..b/.../c.", "/a+b;c=1/d,e!(f)*$'", "/~user/x:y", "/.well-known/x"]
+)
+def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> None:
+    assert other_forms(HOST + path) == ()
+
+
+@pytest.mark.parametrize("path", ["/caf%C3%A9", "/a%2Fb", "/a%20b", "/a%25b", "/a%00b", "/@user"])
+def test_escape_that_no_client_decodes_stays(path: str) -> None:
+    assert other_forms(HOST + path) == ()
+
+
+@pytest.mark.parametrize(
+    "url", [" http://example.com/a", "http://example.com/a\r\n", "ht\ntp://exam\tple.com/a", "\x00http://example.com/a"]
+)
+def test_white_space_that_clients_take_out_is_taken_out(url: str) -> None:
+    assert as_sent(url) == "http://example.com/a"
+    assert other_forms(url) == ("http://example.com/a",)
+
+
+def test_user_info_does_not_hide_the_path() -> None:
+    assert path_of("http://a;b@example.com/private") != "/private"  # as in Google's parser
+    assert other_forms("http://a;b@example.com/private") == ("http://example.com/private",)
+
+
+@pytest.mark.parametrize("url", ["", "%", "a%b", "mailto:a@b", "//h/%41", "\ud800%41", "http://[/%41", b"\xff%41"])
+def test_text_that_is_no_url_has_forms_or_none(url: str | bytes) -> None:
+    assert isinstance(other_forms(url), tuple)
+
+
+PIECES = st.sampled_from(
+    "/ . .. %2e %2E %41 %7e %2f %25 %3b %3F %26 %5B a b ; = & + @ : ~ ! ^ | [ ] { } \" ' ? ( ) é".split()
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
+    url = f"{HOST}/{path}"
+    sent = yarl.URL(url)
+    forms = {path_of(form) for form in (url, *other_forms(url))}
+    assert path_of(HOST + sent.raw_path_qs) in forms
+
+
+@given(st.text(max_size=40))
+def test_forms_are_few_and_each_is_given_once(text: str) -> None:
+    forms = other_forms(f"{HOST}/{text}")
+    assert len(forms) == len(set(forms)) <= 4

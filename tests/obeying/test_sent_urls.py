@@ -1,0 +1,84 @@
+"""What is judged is what is sent: download handlers write URLs anew, and none of them gets a disallowed path by that."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from scrapy import Request
+
+from scrapy_gbot_robots import GbotRobotParser
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+
+from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, in_reactor, pages
+from ..support.web import Site
+
+RULES = b"user-agent: *\ndisallow: /private"
+SPELLINGS = [
+    "/%70rivate/1",
+    "/x/../private/2",
+    "/./private/3",
+    "/x/%2e%2e/private/4",
+    "/priv%61te?5",
+    "/%2e/private/6",
+    "/x/./../private/7",
+    "/..//../private/8",
+]
+HANDLERS = [
+    pytest.param({}, id="default"),
+    *(
+        pytest.param(
+            {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[name])},
+            id=name,
+            marks=pytest.mark.skipif(
+                find_spec(DOWNLOAD_HANDLERS[name].rpartition(".")[0]) is None or not any(map(find_spec, needs)),
+                reason=f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}",
+            ),
+        )
+        for name, needs in {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}.items()
+    ),
+]
+
+
+@pytest.mark.parametrize("settings", HANDLERS)
+@in_reactor
+async def test_no_spelling_of_a_disallowed_path_reaches_the_server(settings: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [*map(site.url, SPELLINGS), site.url("/%70ublic"), site.url("/x/../open")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert len(pages(crawler).crawled) == 2
+        assert len(pages(crawler).refused) == len(SPELLINGS)
+        assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {"/robots.txt"}
+
+
+@in_reactor
+async def test_verdict_names_the_form_that_is_disallowed() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/x/../private/2")])
+        error = pages(crawler).refused[site.url("/x/../private/2")]
+        assert isinstance(error, ForbiddenByRobotsTxt)
+        assert str(error.verdict) == (
+            'disallowed by "Disallow: /private" (line 2, group "*"): '
+            f"some download handlers send it as {site.url('/private/2')}"
+        )
+
+
+@pytest.mark.parametrize("settings", HANDLERS)
+@pytest.mark.parametrize("before", [" http://", "\thttp://", "ht\ntp://", "http://a;b@"], ids=repr)
+@in_reactor
+async def test_verbatim_url_is_subject_to_robots_txt(before: str, settings: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        host = site.url("").removeprefix("http://")
+        meta = {"verbatim_url": True}
+        urls = [Request(f"{before}{host}/{path}", meta=meta, dont_filter=True) for path in ("private", "pri\tvate")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert not pages(crawler).crawled
+        assert set(site.paths()) <= {"/robots.txt"}
+        assert len(pages(crawler).refused) == 2
+
+
+def test_parser_for_scrapys_own_middleware_judges_all_forms_too() -> None:
+    parser = GbotRobotParser.from_crawler(None, RULES)  # type: ignore[arg-type]  # as Scrapy's own tests call it
+    assert not parser.allowed("http://example.com/x/../private", "mybot")
+    assert parser.allowed("http://example.com/x/../public", "mybot")
