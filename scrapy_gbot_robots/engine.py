@@ -7,12 +7,14 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
+    from scrapy.http.request import CallbackT
+    from scrapy.spiders import SitemapSpider
 
 
 @contextmanager
@@ -30,3 +32,32 @@ def uncounted(crawler: Crawler) -> Iterator[None]:
         yield
     finally:
         engine.downloader.total_concurrency -= 1
+
+
+def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
+    """The spider middlewares of a crawl whose engine runs, the one nearest to the engine first."""
+    assert crawler.engine is not None  # noqa: S101  for the type checker
+    middlewares: tuple[Any, ...] = crawler.engine.scraper.spidermw.middlewares
+    return middlewares
+
+
+def is_idle(crawler: Crawler) -> bool:
+    """Whether no request is scheduled or being downloaded, so that no response will come."""
+    engine: Any = crawler.engine
+    slot = engine._slot  # noqa: SLF001  Scrapy 2.19 has `engine.scheduler`, 2.14 nothing else
+    return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
+
+
+def sitemap_callback(spider: SitemapSpider) -> CallbackT:
+    """The method with which a SitemapSpider reads a sitemap file."""
+    return spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
+
+
+def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
+    """Whether `sitemap_follow` of a SitemapSpider matches the URL of a sitemap."""
+    return any(pattern.search(url) for pattern in spider._follow)  # noqa: SLF001  compiled once, by Scrapy
+
+
+def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
+    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page; None if no rule matches it."""
+    return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001

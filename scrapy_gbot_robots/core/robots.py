@@ -115,6 +115,13 @@ class RobotsTxt:
         return tuple(remarks_on(self.lines, bad_sitemaps=bad, cut_at=cut_at))
 
     @property
+    def may_list_sitemaps(self) -> bool:
+        """Whether `sitemap_lines` is worth reading: quick to tell, and False only if there are none."""
+        from .sitemaps import may_list_sitemaps  # noqa: PLC0415 - as above
+
+        return may_list_sitemaps(self._body)
+
+    @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
         from .sitemaps import read_sitemaps  # noqa: PLC0415 - for who only asks for verdicts

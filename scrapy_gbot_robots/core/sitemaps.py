@@ -27,6 +27,11 @@ class SitemapLine(NamedTuple):
     raw: bytes
 
 
+def may_list_sitemaps(body: bytes) -> bool:
+    """Return False if `body` certainly has no sitemap line: the word that begins one is nowhere in it."""
+    return _BEGIN in body.lower()
+
+
 def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
     """Yield the sitemap lines of `body` in file order."""
     number = 0

@@ -48,6 +48,10 @@ class GbotRobotParser(RobotParser):
         """The crawl-delay of the group that `user_agent` follows, in seconds, if it has one. Google ignores it."""
         return self.robotstxt.crawl_delay(Agent.of(user_agent))
 
+    def sitemaps(self) -> tuple[str, ...]:
+        """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once (Google's page)."""
+        return self.robotstxt.sitemaps
+
 
 class AnswerRobotParser(RobotParser):
     """An `Answer` of a crawl. Of an agent whose rules it does not hold it says that nothing is allowed."""
@@ -75,3 +79,7 @@ class AnswerRobotParser(RobotParser):
         """The crawl-delay of the group that `user_agent` follows, in seconds, if that is known."""
         agent = Agent.of(user_agent)
         return self.answer.crawl_delay(agent) if self.answer.knows(agent) else None
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """None: an `Answer` keeps rules, and no sitemap lines."""
+        return ()

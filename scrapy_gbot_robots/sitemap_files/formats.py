@@ -14,7 +14,7 @@ from .xml import MOST_TEXT, NotASitemap, Xml, is_url_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .xml import Entry
+    from .xml import SitemapEntry
 
 
 class Format(Protocol):
@@ -28,10 +28,10 @@ class Format(Protocol):
     def broken(self) -> int:
         """How many entries could not be made out so far."""
 
-    def feed(self, text: str) -> Iterator[Entry]:
+    def feed(self, text: str) -> Iterator[SitemapEntry]:
         """Take the next bit and return the entries that it completes."""
 
-    def close(self) -> Iterator[Entry]:
+    def close(self) -> Iterator[SitemapEntry]:
         """Return what is complete now that the file has ended."""
 
 
@@ -63,16 +63,16 @@ class _PlainText:
         self.broken = 0
         self._rest = ""
 
-    def feed(self, text: str) -> Iterator[Entry]:
+    def feed(self, text: str) -> Iterator[SitemapEntry]:
         *lines, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
         for line in filter(None, lines):
             yield from self._entry(line)
         self._rest = self._rest[:MOST_TEXT]
 
-    def close(self) -> Iterator[Entry]:
+    def close(self) -> Iterator[SitemapEntry]:
         yield from self._entry(self._rest)
 
-    def _entry(self, line: str) -> Iterator[Entry]:
+    def _entry(self, line: str) -> Iterator[SitemapEntry]:
         line = line.strip()
         if is_url_text(line):
             yield {"loc": line}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .formats import Format
-    from .xml import Entry
+    from .xml import SitemapEntry
 
 MAX_BYTES = 52_428_800  # uncompressed, and
 MAX_ENTRIES = 50_000  # in one file (sitemaps.org, "Sitemap file requirements")
@@ -63,13 +63,13 @@ class SitemapReader:
         """How many entries could not be made out so far."""
         return self._form.broken if self._form is not None else 0
 
-    def __iter__(self) -> Iterator[Entry | None]:
+    def __iter__(self) -> Iterator[SitemapEntry | None]:
         try:
             yield from self._read()
         except NotASitemap as error:
             self.trouble = self.trouble or str(error)
 
-    def _read(self) -> Iterator[Entry | None]:
+    def _read(self) -> Iterator[SitemapEntry | None]:
         texts = _texts(_cut(self._limited(_unpacked(self._pieces()))), self._charset)
         head = ""
         for text in texts:
@@ -105,7 +105,7 @@ class SitemapReader:
         except (NotASitemap, EOFError, zlib.error) as error:
             self.trouble = str(error) or "the compressed data ends too early"
 
-    def _entries(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+    def _entries(self, entries: Iterator[SitemapEntry]) -> Iterator[SitemapEntry]:
         for entry in entries:
             if self.entries >= MAX_ENTRIES:
                 self.over_limit = True

@@ -25,7 +25,9 @@ _MOST_ELEMENTS = 200_000  # on end that complete no entry
 _MOST_IDLE = 2**22  # characters on end in which no element begins or ends
 _ENTRY_DEPTH = 2  # the root is at 1
 
-Entry: TypeAlias = "dict[str, Any]"  # as in Scrapy: "loc", and if given "lastmod", "alternate" (a list), and others
+SitemapEntry: TypeAlias = (
+    "dict[str, Any]"  # as in Scrapy: "loc", and if given "lastmod", "alternate" (a list), and others
+)
 
 
 class NotASitemap(ValueError):  # noqa: N818  it says what the file is
@@ -61,12 +63,12 @@ class _Target:
 
     def __init__(self) -> None:
         self.vocabulary: _Vocabulary | None = None
-        self.ready: list[Entry] = []
+        self.ready: list[SitemapEntry] = []
         self.broken = 0
         self.events = 0  # elements that began or ended
         self._last_entry = 0  # how many of these there were at the last entry
         self._depth = 0
-        self._entry: Entry | None = None
+        self._entry: SitemapEntry | None = None
         self._name = ""  # of the value that is being read
         self._text: list[str] = []
         self._chars = 0
@@ -186,7 +188,7 @@ class Xml:
         """How many entries could not be made out so far."""
         return self._target.broken
 
-    def feed(self, text: str) -> Iterator[Entry]:
+    def feed(self, text: str) -> Iterator[SitemapEntry]:
         """Take the next characters; yield the entries that they complete.
 
         Raises:
@@ -199,7 +201,7 @@ class Xml:
         if trouble or self._idle > _MOST_IDLE:
             raise NotASitemap(trouble or "an element has no end")
 
-    def close(self) -> Iterator[Entry]:
+    def close(self) -> Iterator[SitemapEntry]:
         """Yield what is complete now that the file has ended; raises as `feed` does."""
         trouble = self._try(lambda: self._parser.feed(self._ampersands.rest().encode("utf-8", "replace")))
         trouble = trouble or self._try(self._parser.close) or self._try(self._target.finish)
@@ -216,6 +218,6 @@ class Xml:
             return str(error)
         return ""
 
-    def _ready(self) -> Iterator[Entry]:
+    def _ready(self) -> Iterator[SitemapEntry]:
         ready, self._target.ready = self._target.ready, []
         return iter(ready)

@@ -1,7 +1,7 @@
-"""Sitemap lines become crawled pages: what each robots.txt lists is collected and fed to a running SitemapSpider.
+"""SitemapDiscovery: what each robots.txt lists is collected, and fed to a running SitemapSpider.
 
-Listens to `robotstxt_known` and knows nothing of the middleware that sends it. Which lines are good is told by
-`sitemap_urls`, how they are scheduled by `sitemap_feed`. Source: Google's page, "sitemap".
+It listens to the signal `robotstxt_known` and does not know the middleware that sends it. `listings` tells which
+sitemaps are new, `feed` schedules them. Source: Google's page, "sitemap".
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
-from scrapy.spiders import SitemapSpider
 
-from ..concurrency import Background, run_in_thread
+from ..concurrency import Background
 from ..core.origin import Origin
 from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known
-from .feed import SitemapFeed, SitemapStats, choosing_by
+from .feed import SitemapFeed, fed_spider, feeds_itself
+from .listings import Listings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,47 +28,36 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.spiders import SitemapSpider
     from typing_extensions import Self
 
     from ..core.robots import RobotsTxt
-    from .urls import Choice, FoundSitemap
+    from .urls import FoundSitemap
 
-_MOST_CHARS = 16 * 2**20  # of URLs in `found`
-_MOST_GUESTS = 1_000
+_MOST_GUESTS = 1_000  # origins
 
 logger = logging.getLogger(__name__)
 
 
-class _Listing(NamedTuple):
-    """What the robots.txt of one origin has led to."""
-
-    sitemaps: tuple[FoundSitemap, ...]  # as it lists them now
-    taken: int  # how many have been fed or shown in all
-    chars: int  # of their URLs
-
-
 class SitemapDiscovery:
-    """The extension. `GBOT_ROBOTS_SITEMAPS` says whether what is found is fed, only collected, or nothing is done.
+    """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
-    It feeds spiders that are SitemapSpiders and do not say `feeds_itself`; for others it collects. An origin that the
-    crawl meets only because a sitemap of another one lives there is a guest: its own sitemaps are not fed, unless the
-    crawl gets a page from it. An origin outside the spider's `allowed_domains` is not fed from either.
+    It feeds a SitemapSpider, unless that says `feeds_itself`; for other spiders it collects. Two kinds of origins are
+    not fed from: those outside the spider's `allowed_domains`, and guests. A guest is an origin that the crawl meets
+    only because a sitemap of another origin lies there. It is fed from once the crawl gets a page from it.
 
     Attributes:
-        feeds: whether what is found is fed to the spider; known once that is open.
+        listings: what each robots.txt lists; a spider that feeds itself reads them into it.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
         self._feed = SitemapFeed(crawler)
-        self._stats = SitemapStats(crawler)
-        self._listings: OrderedDict[Origin, _Listing] = OrderedDict()
-        self._chars = 0
+        self.listings = Listings(crawler, settings)
         self._guests: OrderedDict[Origin, tuple[FoundSitemap, ...]] = OrderedDict()
         self._busy = 0
         self._background = Background()
-        self.feeds = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -82,10 +71,8 @@ class SitemapDiscovery:
             raise NotConfigured
         discovery = cls(crawler, settings)
         for handler, signal in (
-            (discovery._spider_opened, signals.spider_opened),
             (discovery._spider_idle, signals.spider_idle),
             (discovery._spider_closed, signals.spider_closed),
-            (discovery._response_received, signals.response_received),
             (discovery._robotstxt_known, robotstxt_known),
         ):
             crawler.signals.connect(handler, signal)
@@ -97,114 +84,70 @@ class SitemapDiscovery:
 
         Of the origins met last, as many as `GBOT_ROBOTS_CACHE_SIZE`, those that list any.
         """
-        return {
-            origin.robots_url: [sitemap.url for sitemap in listing.sitemaps]
-            for origin, listing in self._listings.items()
-            if listing.sitemaps
-        }
-
-    async def feed_from(self, origin: Origin, robotstxt: RobotsTxt, meta: Mapping[str, Any]) -> Choice:
-        """Feed the spider, a SitemapSpider, what the robots.txt of `origin` lists, by requests that have `meta` too.
-
-        Returns:
-            What was made of the sitemap lines.
-        """
-        choice, news = await self._collected(origin, robotstxt)
-        await self._feed.feed(news, meta)
-        return choice
-
-    def _spider_opened(self, spider: Spider) -> None:
-        self.feeds = (
-            self._settings.sitemaps == "feed"
-            and isinstance(spider, SitemapSpider)
-            and not getattr(spider, "feeds_itself", False)
-        )
+        return self.listings.found()
 
     async def _robotstxt_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
-        spider = self._crawler.spider
-        if getattr(spider, "feeds_itself", False):
+        if feeds_itself(self._crawler.spider):
             return
+        spider = fed_spider(self._crawler, self._settings)
+        is_wanted = spider is not None or self._settings.sitemaps == "collect"
         with self._at_work():
-            _, news = await self._collected(origin, robotstxt)
-            if not self.feeds:
-                for sitemap in news:
+            _, new = await self.listings.read(origin, robotstxt, logging.INFO if is_wanted else logging.DEBUG)
+            if spider is None:
+                for sitemap in new:
                     await self._feed.show(sitemap, None)
                 return
             is_guest = origin in self._guests if request is None else _is_guest(origin, request)
-            news = (*self._guests.pop(origin, ()), *news)
+            new = (*self._guests.pop(origin, ()), *new)
             if is_guest:
-                self._guests[origin] = news
-                if len(self._guests) > _MOST_GUESTS:
-                    self._guests.popitem(last=False)
-            elif _is_on_site(origin, spider):
-                await self._feed.feed(news)
+                self._add_guest(origin, new)
+            else:
+                await self._feed_from(origin, new, spider)
 
-    async def _collected(self, origin: Origin, robotstxt: RobotsTxt) -> tuple[Choice, tuple[FoundSitemap, ...]]:
-        """Read the sitemap lines of a robots.txt, off the reactor; return also which were not fed or shown before."""
-        choosing = choosing_by(self._settings, self._crawler.settings)
-        choice = await run_in_thread(lambda: choosing.choose(origin, robotstxt.sitemap_lines))
-        before = self._listings.pop(origin, None)
-        if before is None:
-            self._count_lines(origin, choice)
-            news = choice.sitemaps
-            listing = _Listing(news, len(news), _chars(news))
-        else:
-            known = {sitemap.url for sitemap in before.sitemaps}
-            more = tuple(sitemap for sitemap in choice.sitemaps if sitemap.url not in known)
-            news = more[: max(0, self._settings.sitemaps_max - before.taken)]
-            self._stats.count("found", len(more))
-            self._stats.count("capped", len(more) - len(news))
-            self._chars -= before.chars
-            listing = _Listing(choice.sitemaps, before.taken + len(news), _chars(choice.sitemaps))
-        self._keep(origin, listing)
-        return choice, news
-
-    def _keep(self, origin: Origin, listing: _Listing) -> None:
-        self._listings[origin] = listing
-        self._chars += listing.chars
-        while len(self._listings) > self._settings.cache_size or self._chars > _MOST_CHARS:
-            _, gone = self._listings.popitem(last=False)
-            self._chars -= gone.chars
-
-    def _count_lines(self, origin: Origin, choice: Choice) -> None:
-        self._stats.count("found", choice.found)
-        self._stats.count("duplicate", choice.duplicate)
-        self._stats.count("capped", choice.capped)
-        for reason, count in choice.refused.items():
-            self._stats.refused(reason, count)
-        if choice.refused:
+    async def _feed_from(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
+        """Feed the spider what the robots.txt of `origin` lists; say so in the log if the spider lists others itself."""
+        if not _is_on_site(origin, spider):
+            return
+        fed = await self._feed.feed(sitemaps)
+        if fed and spider.sitemap_urls and origin.robots_url not in spider.sitemap_urls:
             logger.info(
-                "%s: %s not used: %s",
+                "%s: feeding the spider %d sitemap%s that its sitemap_urls do not list: %s%s. "
+                "GBOT_ROBOTS_SITEMAPS = 'collect' stops this",
                 origin.robots_url,
-                "1 sitemap line is" if choice.refused.total() == 1 else f"{choice.refused.total()} sitemap lines are",
-                "; ".join(choice.why),
+                len(fed),
+                "" if len(fed) == 1 else "s",
+                fed[0],
+                "" if len(fed) == 1 else f" and {len(fed) - 1} more",
+                extra={"spider": spider},
             )
-        if choice.capped:
-            logger.info(
-                "%s lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = %d: %d are left out",
-                origin.robots_url,
-                self._settings.sitemaps_max,
-                choice.capped,
-            )
+
+    def _add_guest(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...]) -> None:
+        if not self._guests:  # not before, so that a crawl without guests pays nothing per response
+            self._crawler.signals.connect(self._response_received, signals.response_received)
+        self._guests[origin] = sitemaps
+        if len(self._guests) > _MOST_GUESTS:
+            self._guests.popitem(last=False)
 
     def _response_received(self, response: Response, request: Request) -> None:
-        """See whether a guest has become a host: the crawl got from it what is no sitemap of another's."""
-        if not self._guests or SITEMAP in request.meta or request.meta.get("dont_obey_robotstxt"):
+        """Feed from a guest when the crawl gets a page from it: a response that is no sitemap of another origin."""
+        if SITEMAP in request.meta or request.meta.get("dont_obey_robotstxt"):
             return
         try:
-            news = self._guests.pop(Origin.of(request.url), ())
+            origin = Origin.of(request.url)
         except ValueError:
             return
-        if news:
-            self._background.start(self._feed_later(news))
+        sitemaps = self._guests.pop(origin, ())
+        spider = fed_spider(self._crawler, self._settings)
+        if sitemaps and spider is not None:
+            self._background.start(self._feed_later(origin, sitemaps, spider))
 
-    async def _feed_later(self, news: tuple[FoundSitemap, ...]) -> None:
+    async def _feed_later(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
         with self._at_work():
-            await self._feed.feed(news)
+            await self._feed_from(origin, sitemaps, spider)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """The crawl does not close before what was found is scheduled."""
+        """Keep the crawl open until what was found is scheduled."""
         self._busy += 1
         try:
             yield
@@ -219,12 +162,8 @@ class SitemapDiscovery:
         self._background.cancel()
 
 
-def _chars(sitemaps: tuple[FoundSitemap, ...]) -> int:
-    return sum(len(sitemap.url) for sitemap in sitemaps)
-
-
 def _is_guest(origin: Origin, request: Request) -> bool:
-    """Whether the crawl meets `origin` with `request` only because a sitemap listed elsewhere lives there."""
+    """Whether the crawl meets `origin` by `request` only because a sitemap that is listed elsewhere lies there."""
     source = request.meta.get(SITEMAP)
     return source is not None and source.get("robotstxt") != origin.robots_url
 
@@ -235,6 +174,7 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
     return [domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain]
 
 
-def _is_on_site(origin: Origin, spider: Spider | None) -> bool:
+def _is_on_site(origin: Origin, spider: Spider) -> bool:
+    """Whether the spider's `allowed_domains` have nothing against `origin`."""
     domains = allowed_domains_of(spider)
     return not domains or any(origin.host == domain or origin.host.endswith(f".{domain}") for domain in domains)

@@ -1,7 +1,7 @@
-"""The way of a found sitemap into the crawl: shown to who wants to see it, and scheduled as if the spider listed it.
+"""The way of a found sitemap into the crawl: handlers see it, then it is scheduled as if the spider had listed it.
 
-That a sitemap is asked for once is the duplicate filter's work, here as everywhere in Scrapy, so that it holds across a
-JOBDIR and a fleet.
+The duplicate filter makes sure that each sitemap is requested once, as everywhere in Scrapy. So this holds across a
+JOBDIR and a fleet, too.
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.defer import ensure_awaitable
+from scrapy.utils.spider import DefaultSpider
 
+from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
 from ..meta import SITEMAP
 from ..signals import sitemap_found
-from .urls import Choosing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
     from ..settings import GbotSettings
     from .urls import FoundSitemap
 
 _NO_META: Mapping[str, Any] = MappingProxyType({})
+_ANY_SPIDER = (Spider, DefaultSpider)  # a crawler made for these may be given a spider of another class later
 
 STATS = "gbot_robots/sitemaps/"
 
@@ -37,24 +38,24 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapStats:
-    """The stats of what became of sitemaps; `STATS` and the docs' page on sitemaps name them."""
+    """The stats of what became of sitemaps. docs/sitemaps.md names them."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
 
     def count(self, name: str, count: int = 1) -> None:
-        """Add to one of the stats below `STATS`."""
+        """Add `count` to the stat `name` below `STATS`."""
         if count:
             self._crawler.stats.inc_value(STATS + name, count)
 
     def refused(self, reason: str, count: int = 1) -> None:
-        """Count what is not followed, all in all and by its reason."""
+        """Count URLs that are not followed, in all and by `reason`."""
         self.count("refused", count)
         self.count(f"refused/{reason}", count)
 
 
 class SitemapFeed:
-    """Feeds sitemaps to the spider of one crawl."""
+    """Feeds sitemaps to the SitemapSpider of one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -62,12 +63,17 @@ class SitemapFeed:
         self._scheduling: Request | None = None
         crawler.signals.connect(self._request_dropped, signals.request_dropped)
 
-    async def feed(self, sitemaps: Iterable[FoundSitemap], more_meta: Mapping[str, Any] = _NO_META) -> None:
-        """Schedule requests for `sitemaps`, with `more_meta` in their meta; the spider must be a SitemapSpider."""
+    async def feed(self, sitemaps: Iterable[FoundSitemap], more_meta: Mapping[str, Any] = _NO_META) -> list[str]:
+        """Schedule requests for `sitemaps`, with `more_meta` in their meta; the spider must be a SitemapSpider.
+
+        Returns:
+            The URLs that were scheduled; not those that were refused, or requested before.
+        """
         spider = self._crawler.spider
         assert isinstance(spider, SitemapSpider)  # noqa: S101  for the type checker
+        fed: list[str] = []
         for sitemap in sitemaps:
-            if not any(pattern.search(sitemap.url) for pattern in spider._follow):  # noqa: SLF001  as it does itself
+            if not follows_sitemap(spider, sitemap.url):
                 self._stats.refused("follow")
                 continue
             meta = {
@@ -76,22 +82,26 @@ class SitemapFeed:
                 SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line},
                 **more_meta,
             }
-            callback = spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
-            request = await self.show(sitemap, Request(sitemap.url, callback=callback, meta=meta))
+            request = await self.show(sitemap, Request(sitemap.url, sitemap_callback(spider), meta=meta))
             if request is None:
                 self._stats.refused("vetoed")
             elif (processed := self._processed(request)) is None:
                 self._stats.refused("middleware")
-            else:
-                self._schedule(processed)
+            elif self._schedule(processed):
+                fed.append(processed.url)
+        return fed
 
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
-        """Show a discovery to whoever wants to see it; the request as it may have been changed, None if vetoed."""
+        """Show a found sitemap to the handlers of `sitemap_found` and to the spider's method of that name.
+
+        Returns:
+            The request to schedule, which may be another one; None if a handler vetoed it.
+        """
         spider: Any = self._crawler.spider
-        said = await self._crawler.signals.send_catch_log_async(
+        answered = await self._crawler.signals.send_catch_log_async(
             sitemap_found, sitemap=sitemap, request=request, spider=spider, dont_log=IgnoreRequest
         )
-        answers = [answer for _, answer in said]
+        answers = [answer for _, answer in answered]
         if hasattr(spider, "sitemap_found"):
             try:
                 answers.append(await ensure_awaitable(spider.sitemap_found(sitemap, request)))
@@ -105,14 +115,12 @@ class SitemapFeed:
         return next((answer for answer in reversed(answers) if isinstance(answer, Request)), request)
 
     def _processed(self, request: Request) -> Request | None:
-        """The request as the spider middlewares make it that look at each start request for itself; None if one drops it.
+        """Pass a request through the spider middlewares that process start requests one by one; None if one drops it.
 
-        A `process_start` of another kind is not run: it is made to run once, over all that the spider starts with.
+        A `process_start` of another kind is not run: Scrapy runs it once, over all that the spider starts with.
         """
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker
         processed: Request | None = request
-        for middleware in reversed(engine.scraper.spidermw.middlewares):  # as start requests pass them
+        for middleware in reversed(spider_middlewares(self._crawler)):  # as start requests pass them
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
                 try:
                     processed = middleware.get_processed_request(processed, None)
@@ -121,25 +129,39 @@ class SitemapFeed:
                     return None
         return processed
 
-    def _schedule(self, request: Request) -> None:
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker
+    def _schedule(self, request: Request) -> bool:
+        """Schedule a request; return False if the duplicate filter dropped it."""
+        assert self._crawler.engine is not None  # noqa: S101  for the type checker
         self._scheduling = request
-        engine.crawl(request)
-        self._stats.count("duplicate" if self._scheduling is None else "fed")
-        self._scheduling = None
+        self._crawler.engine.crawl(request)
+        scheduled, self._scheduling = self._scheduling is not None, None
+        self._stats.count("fed" if scheduled else "duplicate")
+        return scheduled
 
     def _request_dropped(self, request: Request) -> None:
         if request is self._scheduling:
             self._scheduling = None
 
 
-def choosing_by(gbot: GbotSettings, settings: BaseSettings) -> Choosing:
-    """By what sitemaps are chosen in a crawl with these settings."""
-    return Choosing(followed_schemes(settings), gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
+def may_read_sitemaps(crawler: Crawler) -> bool:
+    """Whether the spider may read sitemap files; False only if its class shows that it does not.
+
+    A SitemapSpider does, and a spider that says `feeds_itself`.
+    """
+    spider = crawler.spider
+    if spider is None and crawler.spidercls in _ANY_SPIDER:
+        return True
+    kind = crawler.spidercls if spider is None else type(spider)
+    return issubclass(kind, SitemapSpider) or feeds_itself(spider or kind)
 
 
-def followed_schemes(settings: BaseSettings) -> frozenset[str]:
-    """The schemes of sitemaps and pages that are followed: ftp only where Scrapy has a handler for it."""
-    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
-    return frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
+def feeds_itself(spider: object) -> bool:
+    """Whether a spider asks for the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
+    return bool(getattr(spider, "feeds_itself", False))
+
+
+def fed_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:
+    """The spider of an open crawl, if found sitemaps are fed to it."""
+    spider = crawler.spider
+    is_fed = settings.sitemaps == "feed" and isinstance(spider, SitemapSpider) and not feeds_itself(spider)
+    return spider if is_fed else None  # type: ignore[return-value]  # mypy does not see through `is_fed`

@@ -1,7 +1,8 @@
-"""What a SitemapSpider needs around it, so that sitemaps can be fed to it safely; and what became of each sitemap.
+"""What a SitemapSpider needs around it, so that sitemaps can be fed to it safely. Other spiders do without.
 
-The spider middleware gives a spider that lists nothing its first origins, keeps stock code from following robots.txt
-files in its own way, and documents from the net from leading to the local machine. The downloader middleware counts.
+The spider middleware gives a spider that lists nothing its first robots.txt files. It keeps Scrapy's own code from
+following the sitemap lines of a robots.txt in its own way, and documents from the net from leading to the local machine.
+The downloader middleware checks where a sitemap lies, and counts what became of it.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.spiders import SitemapSpider
 
 from ..concurrency import within
 from ..core.origin import Origin
 from ..core.urls import shown
+from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_addresses import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .discovery import SitemapDiscovery, allowed_domains_of
-from .feed import SitemapStats, choosing_by
-from .urls import Refused, source_below, to_private_address, usable_url
+from .feed import SitemapStats, fed_spider, feeds_itself, may_read_sitemaps
+from .urls import Refused, UrlCheck, to_private_address
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.spiders import SitemapSpider
     from typing_extensions import Self
-
-    from .urls import Choosing
 
 _OK = range(200, 300)
 
@@ -42,13 +42,24 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
-    """Stands next to a SitemapSpider that sitemaps are fed to; does nothing for any other spider."""
+    """Stands next to a SitemapSpider that sitemaps are fed to."""
 
     def __init__(self, crawler: Crawler) -> None:
+        """Make the middleware.
+
+        Raises:
+            NotConfigured: the spider is none that sitemaps are fed to, or GBOT_ROBOTS_SITEMAPS is not "feed".
+        """
         super().__init__(crawler)
-        if GbotSettings.of(crawler.settings).sitemaps != "feed":
+        self._settings = GbotSettings.of(crawler.settings)
+        if (
+            self._settings.sitemaps != "feed"
+            or not may_read_sitemaps(crawler)
+            or feeds_itself(crawler.spider or crawler.spidercls)
+        ):
             raise NotConfigured
         self._stats = SitemapStats(crawler)
+        self._check = UrlCheck.of(self._settings, crawler.settings)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Give a spider that starts with nothing the robots.txt files of its `start_urls` or `allowed_domains`."""
@@ -63,7 +74,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if not origins:
             logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
         for origin in origins:
-            yield Request(origin.robots_url, spider._parse_sitemap)  # noqa: SLF001  as it does itself
+            yield Request(origin.robots_url, sitemap_callback(spider))
 
     def process_spider_output(  # type: ignore[override]
         self, response: Response, result: Iterable[Any], spider: Spider | None = None
@@ -88,7 +99,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
-        """Pass over what stock code cannot stand in a robots.txt; count a sitemap that it cannot read."""
+        """Ignore what Scrapy's own code cannot read in a robots.txt; count a sitemap that it cannot read."""
         if self._is_fed_already(response):
             return ()
         if SITEMAP in response.meta and response.status in _OK:
@@ -97,19 +108,13 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
     @cached_property
     def _fed_spider(self) -> SitemapSpider | None:
-        """The spider, if it is one that sitemaps are fed to; to be asked for once it is open."""
-        discovery = self.crawler.get_extension(SitemapDiscovery)
-        spider = self.crawler.spider
-        return spider if discovery and discovery.feeds and isinstance(spider, SitemapSpider) else None
-
-    @cached_property
-    def _choosing(self) -> Choosing:
-        return choosing_by(GbotSettings.of(self.crawler.settings), self.crawler.settings)
+        """The spider, if sitemaps are fed to it. Known once it is open."""
+        return fed_spider(self.crawler, self._settings) if self.crawler.get_extension(SitemapDiscovery) else None
 
     def _is_for_sitemap(self, request: Request | None) -> bool:
         """Whether the fed spider reads what `request` asks for as a sitemap."""
         spider = self._fed_spider
-        return spider is not None and request is not None and request.callback == spider._parse_sitemap  # noqa: SLF001
+        return spider is not None and request is not None and request.callback == sitemap_callback(spider)
 
     def _is_fed_already(self, response: Response) -> bool:
         """Whether this is a robots.txt that the plugin knows, so that what it lists has been or will be fed."""
@@ -119,39 +124,41 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
             return True
         try:
-            self._check(given, response)
+            self._check_listed(given, response)
         except Refused as refusal:
             self._stats.refused(refusal.reason)
             logger.info("%s: %s", response.url, refusal)
             return False
         return True
 
-    def _check(self, listed: Request, response: Response) -> None:
-        """Refuse the local machine to documents from the net; let a sitemap pass that lies beside its index.
+    def _check_listed(self, listed: Request, response: Response) -> None:
+        """Check a request that a sitemap file led to; let one for a sitemap pass that lies beside its sitemap index.
 
         Raises:
             Refused: the request is not to be followed.
         """
-        if response.url.partition(":")[0] in self._choosing.schemes:
-            usable_url(listed.url, self._choosing.schemes)
-            self._choosing.check_address(listed.url, response.url)
+        if response.url.partition(":")[0] in self._check.schemes:  # a spider's own file: may list what it likes
+            self._check.listed(listed.url, response.url)
         source = response.meta.get(SITEMAP)
         if source is not None and self._is_for_sitemap(listed):
-            listed.meta.setdefault(SITEMAP, source_below(response.url, source))
+            listed.meta.setdefault(SITEMAP, self._check.below(listed.url, response.url, source))
             if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
                 listed.meta.setdefault("allow_offsite", True)
 
 
 class _RefusedSitemapError(IgnoreRequest):
-    """A sitemap lives where none may: counted already."""
+    """A sitemap is where it may not be. It is counted already."""
 
 
 class SitemapDownloaderMiddleware:
-    """Counts the sitemaps that robots.txt disallows and those that cannot be had. Belongs before all that retries."""
+    """Refuses sitemaps that lie where they may not; counts those that are disallowed or could not be fetched.
 
-    def __init__(self, stats: SitemapStats, choosing: Choosing, timeout_secs: float) -> None:
+    Its place is before every middleware that retries or redirects.
+    """
+
+    def __init__(self, stats: SitemapStats, check: UrlCheck, timeout_secs: float) -> None:
         self._stats = stats
-        self._choosing = choosing
+        self._check = check
         self._timeout_secs = timeout_secs
 
     @classmethod
@@ -159,18 +166,18 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
+            NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off".
         """
         settings = GbotSettings.of(crawler.settings)
-        if settings.sitemaps == "off":
+        if settings.sitemaps == "off" or not may_read_sitemaps(crawler):
             raise NotConfigured
-        return cls(SitemapStats(crawler), choosing_by(settings, crawler.settings), settings.timeout_secs)
+        return cls(SitemapStats(crawler), UrlCheck.of(settings, crawler.settings), settings.timeout_secs)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Check where a sitemap lives to which a robots.txt, a redirect or an index has led.
+        """Check where a sitemap lies to which a robots.txt, a redirect or a sitemap index led.
 
         Raises:
-            IgnoreRequest: none may live there.
+            IgnoreRequest: it may not lie there.
         """
         source = request.meta.get(SITEMAP) or {}
         found_at = source.get("index") or source.get("robotstxt")
@@ -178,8 +185,8 @@ class SitemapDownloaderMiddleware:
             return
         try:
             if source.get("robotstxt"):
-                self._choosing.check_host(request.url, Origin.of(source["robotstxt"]))
-            if self._choosing.refuses_private and await self._leads_inside(request.url, found_at):
+                self._check.check_host(request.url, Origin.of(source["robotstxt"]))
+            if self._check.refuses_private and await self._leads_inside(request.url, found_at):
                 raise to_private_address(request.url)
         except Refused as refusal:
             self._stats.refused(refusal.reason)
@@ -187,14 +194,14 @@ class SitemapDownloaderMiddleware:
             raise _RefusedSitemapError(str(refusal)) from None
 
     async def _leads_inside(self, url: str, found_at: str) -> bool:
-        """Whether `url` may lead to a private address; so does a name that takes too long to resolve."""
+        """Whether `url` may lead to a private address. A name that takes too long to resolve may."""
         try:
             return await within(self._timeout_secs, leads_inside(url, found_at))
         except TimeoutError:
             return True
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
-        """Count a sitemap that is not there."""
+        """Count a sitemap that its server does not have."""
         if _is_listed(request) and response.status not in _OK:
             self._stats.count("failed")
         return response
@@ -206,7 +213,7 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_listed(request: Request) -> bool:
-    """Whether a robots.txt or an index lists the sitemap: one whose URL was guessed does not have to be there."""
+    """Whether a robots.txt or a sitemap index lists the sitemap; a guessed one does not have to exist."""
     source = request.meta.get(SITEMAP)
     return source is not None and bool(source.get("line"))
 

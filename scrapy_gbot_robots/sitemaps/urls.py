@@ -1,7 +1,7 @@
-"""Which URLs a robots.txt or a sitemap may send the crawl to, and in what form: every refusal is made here.
+"""Which URLs a robots.txt or a sitemap may send the crawl to, and in what form. Every refusal is made here.
 
-Pure: nothing is fetched, no suffix list is downloaded. Sources: Google's page, "sitemap" (absolute URLs that need not
-be encoded, on any host); sitemaps.org, "Sitemap file location"; for what a URL is, `core.origin` and w3lib.
+Pure: it fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs that need not be
+encoded, on any host); sitemaps.org, "Sitemap file location"; `core.origin` and w3lib for what a URL is.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import tldextract
+    from scrapy.settings import BaseSettings
 
     from ..core.sitemaps import SitemapLine
+    from ..settings import GbotSettings
 
-MOST_URL_CHARS = 8192  # of a URL as written; sitemaps.org ends at 2,048
-MOST_LEVELS = 3  # of indexes above a sitemap; sitemaps.org has one
+MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
+MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
+_MOST_EXPLAINED = 5  # refused lines of one robots.txt
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")  # controls, and what was no character
+_UNFIT = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]"
+)  # controls, and what stands for no character
 
 
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
@@ -52,11 +57,11 @@ class FoundSitemap(NamedTuple):
     line: int  # in it, from 1
 
 
-class Choice(NamedTuple):
+class SitemapChoice(NamedTuple):
     """What became of the sitemap lines of one robots.txt.
 
-    `sitemaps` may be fed; `found` counts the distinct URLs that could be sitemaps, `duplicate` their repetitions,
-    `capped` those that were beyond the limit. `refused` counts the rest by reason; `why` explains the first few.
+    `sitemaps` may be fed. `found` counts the distinct URLs that could be sitemaps, `duplicate` their repetitions and
+    `capped` those beyond the limit. `refused` counts the other lines by reason; `why` explains the first few of them.
     """
 
     sitemaps: tuple[FoundSitemap, ...]
@@ -67,16 +72,23 @@ class Choice(NamedTuple):
     why: tuple[str, ...]
 
 
-class Choosing(NamedTuple):
-    """By what sitemaps are chosen."""
+class UrlCheck(NamedTuple):
+    """What a crawl checks a found URL by."""
 
     schemes: frozenset[str]  # that the crawl can fetch
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
     most: int  # GBOT_ROBOTS_SITEMAPS_MAX
     refuses_private: bool = False  # GBOT_ROBOTS_REFUSE_PRIVATE
 
-    def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> Choice:
-        """Choose among the sitemap lines of the robots.txt of `origin`; what is wrong with one costs no other."""
+    @classmethod
+    def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
+        """The check for a crawl with these settings: the plugin's own, and Scrapy's."""
+        handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+        schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
+        return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
+
+    def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> SitemapChoice:
+        """Choose among the sitemap lines of the robots.txt of `origin`. A bad line costs no other line."""
         chosen: dict[str, FoundSitemap] = {}
         seen: set[str] = set()
         duplicate = 0
@@ -99,10 +111,39 @@ class Choosing(NamedTuple):
             if len(chosen) < self.most:
                 chosen[url] = FoundSitemap(url, robots_url, line.line)
         capped = len(seen) - refused["host"] - len(chosen)
-        return Choice(tuple(chosen.values()), len(seen), duplicate, capped, refused, tuple(why))
+        return SitemapChoice(tuple(chosen.values()), len(seen), duplicate, capped, refused, tuple(why))
+
+    def listed(self, text: str, file_url: str) -> str:
+        """Return the URL that the sitemap file at `file_url` lists as `text`, in the form in which it is requested.
+
+        Raises:
+            Refused: it is not followed ("malformed", "scheme" or "private").
+        """
+        url = usable_url(text, self.schemes)
+        if self.refuses_private and is_private(Origin.of(url).host) and not is_private(Origin.of(file_url).host):
+            raise to_private_address(url)
+        return url
+
+    def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the `meta.SITEMAP` of a sitemap that a sitemap index lists.
+
+        Args:
+            url: of the sitemap.
+            index_url: of the sitemap index.
+            source: the `meta.SITEMAP` of the sitemap index.
+
+        Raises:
+            Refused: it is not followed ("host" or "depth"): some sitemap indexes lead on and on.
+        """
+        if source.get("robotstxt"):
+            self.check_host(url, Origin.of(source["robotstxt"]))
+        level = source.get("level", 0) + 1
+        if level > MOST_LEVELS:
+            raise Refused("depth", f"more than {MOST_LEVELS} sitemap indexes lie above what it lists")
+        return {**source, "index": index_url, "level": level}
 
     def check_host(self, url: str, robots_txt: Origin) -> None:
-        """Refuse a sitemap that does not live where sitemaps for `robots_txt` may (GBOT_ROBOTS_SITEMAPS_HOSTS).
+        """Refuse a sitemap that is not where sitemaps of `robots_txt` may be (GBOT_ROBOTS_SITEMAPS_HOSTS).
 
         Raises:
             Refused: with the reason "host".
@@ -111,19 +152,10 @@ class Choosing(NamedTuple):
             return
         host = Origin.of(url).host
         if not (_site(host) == _site(robots_txt.host) if self.hosts == "same-site" else host == robots_txt.host):
-            raise Refused("host", f"{self.hosts} is asked for, and this is another host: {shown(url)}")
-
-    def check_address(self, url: str, found_at: str) -> None:
-        """Refuse an address that is private by its text to what was found on a host that is not.
-
-        Raises:
-            Refused: with the reason "private".
-        """
-        if self.refuses_private and is_private(Origin.of(url).host) and not is_private(Origin.of(found_at).host):
-            raise to_private_address(url)
-
-
-_MOST_EXPLAINED = 5
+            raise Refused(
+                "host",
+                f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host: {shown(url)}",
+            )
 
 
 def to_private_address(url: str) -> Refused:
@@ -132,18 +164,18 @@ def to_private_address(url: str) -> Refused:
 
 
 def usable_url(text: str, schemes: frozenset[str]) -> str:
-    """Return the URL in the form it is to be asked for: percent-encoded, host in punycode, without user-info.
+    """Return the URL in the form in which it is requested: percent-encoded, host in punycode, without user-info.
 
     Args:
-        text: as it stands in a robots.txt or a sitemap.
-        schemes: that may be followed, in lower case; of http, https and ftp.
+        text: the URL as a robots.txt or a sitemap has it.
+        schemes: the schemes that may be followed, in lower case.
 
     Raises:
-        Refused: it is no absolute URL with a host ("malformed"), or its scheme is another ("scheme").
+        Refused: it is no absolute URL with a host ("malformed"), or has another scheme ("scheme").
     """
     text = text.strip()
     if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
-        raise Refused("malformed", f"no URL: {shown(text)}")
+        raise Refused("malformed", f"not a URL: {shown(text)}")
     scheme = _SCHEME.match(text)
     if scheme and scheme[1].lower() not in schemes:
         raise Refused("scheme", f"{scheme[1].lower()} is not followed: {shown(text)}")
@@ -155,27 +187,15 @@ def usable_url(text: str, schemes: frozenset[str]) -> str:
         raise Refused("malformed", str(error)) from None
 
 
-def source_below(index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Say where a sitemap comes from that an index lists: `source`, which is where the index comes from, and the index.
-
-    Raises:
-        Refused: there are too many indexes above it ("depth"); some lists lead on and on.
-    """
-    level = source.get("level", 0) + 1
-    if level > MOST_LEVELS:
-        raise Refused("depth", f"there are more than {MOST_LEVELS} sitemap indexes above what it lists")
-    return {**source, "index": index_url, "level": level}
-
-
 @cache
 def _suffix_list() -> tldextract.TLDExtract:
-    import tldextract  # noqa: PLC0415  only a setting that is not the default needs it
+    import tldextract  # noqa: PLC0415  only "same-site" needs it
 
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 def _site(host: str) -> str:
-    """The registrable domain that `host` belongs to; the host itself if it is an address or a single name."""
+    """The domain that somebody registered and `host` belongs to; the host itself if it is an address or one name."""
     name = host.rstrip(".")
     parts = _suffix_list().extract_str(name)
     return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else name

@@ -1,6 +1,6 @@
 """From a sitemap file to requests for what it lists, while it is read: the first goes out before the last is found.
 
-What the file says is told by `sitemap_reader`, which URLs are followed by `sitemap_urls`.
+The room `sitemap_files` tells what the file says, `sitemaps.urls` which URLs are followed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from w3lib.encoding import http_content_type_encoding
 from ..concurrency import pause
 from ..core.origin import Origin
 from ..core.urls import shown
+from ..engine import follows_sitemap, page_callback, sitemap_callback
 from ..meta import LISTED, SITEMAP
 from ..sitemap_files.lastmod import latest
 from ..sitemap_files.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
 from ..sitemaps.feed import SitemapStats
-from ..sitemaps.urls import Choosing, Refused, source_below, usable_url
+from ..sitemaps.urls import Refused, UrlCheck
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from ..sitemap_files.xml import Entry
+    from ..sitemap_files.xml import SitemapEntry
     from .hosts import HostScope
 
 ROOM = 2 * MAX_BYTES  # a file that is too long is not thrown away: what is within the limit is used
@@ -53,9 +54,9 @@ class SitemapIntake:
         pages: how many URLs of pages these list.
     """
 
-    def __init__(self, spider: SitemapSpider, choosing: Choosing, since: datetime | None) -> None:
+    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None) -> None:
         self._spider = spider
-        self._choosing = choosing
+        self._check = check
         self._since = since
         self._stats = SitemapStats(spider.crawler)
         largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
@@ -71,8 +72,8 @@ class SitemapIntake:
 
     def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
         """The request for a sitemap file; `source` is its `meta.SITEMAP`, `kwargs` go to Request."""
-        callback = self._spider._parse_sitemap  # noqa: SLF001  as in Scrapy
-        return Request(url, callback=callback, meta={**self.request_meta, SITEMAP: dict(source)}, **kwargs)
+        meta = {**self.request_meta, SITEMAP: dict(source)}
+        return Request(url, callback=sitemap_callback(self._spider), meta=meta, **kwargs)
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, as it is read."""
@@ -94,28 +95,27 @@ class SitemapIntake:
     def _downloaded(self, response: Response, request: Request) -> None:
         """Keep Scrapy from unpacking a sitemap at one go, in memory, or from throwing away one that is too long."""
         codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
-        if request.callback == self._spider._parse_sitemap and _GZIPS.issuperset(codings):  # noqa: SLF001  as in Scrapy
+        if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]
 
-    def _filtered(self, reader: SitemapReader) -> Iterable[Entry | None]:
+    def _filtered(self, reader: SitemapReader) -> Iterable[SitemapEntry | None]:
         if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
             return reader
         return self._spider.sitemap_filter(entry for entry in reader if entry is not None)
 
-    def _is_old(self, entry: Entry) -> bool:
+    def _is_old(self, entry: SitemapEntry) -> bool:
         changed = latest(entry.get("lastmod", "")) if self._since is not None else None
         return changed is not None and self._since is not None and changed < self._since
 
     def _requests_of(
-        self, entry: Entry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
+        self, entry: SitemapEntry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
     ) -> Iterator[Request]:
         if self._is_old(entry):
             left_out["old"] += 1
             return
         for loc in iterloc([entry], self._spider.sitemap_alternate_links):
             try:
-                url = usable_url(loc, self._choosing.schemes)
-                self._choosing.check_address(url, file_url)
+                url = self._check.listed(loc, file_url)
                 request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
             except Refused as refusal:
                 left_out[refusal.reason] += 1
@@ -129,17 +129,14 @@ class SitemapIntake:
             yield request
 
     def _sitemap_below(self, url: str, loc: str, index_url: str, source: Mapping[str, Any]) -> Request | None:
-        if source["robotstxt"]:
-            self._choosing.check_host(url, Origin.of(source["robotstxt"]))
-        below = source_below(index_url, source)
-        follow = self._spider._follow  # noqa: SLF001  as in Scrapy
-        return self.request(url, below) if any(pattern.search(loc) for pattern in follow) else None
+        below = self._check.below(url, index_url, source)
+        return self.request(url, below) if follows_sitemap(self._spider, loc) else None
 
     def _page(self, url: str, loc: str) -> Request | None:
         if self.scope is not None and not self.scope.covers(Origin.of(url)):
             raise Refused("host", f"not on a host that was given: {shown(url)}")
-        rules = self._spider._cbs  # noqa: SLF001  as in Scrapy
-        return next((Request(url, callback=callback) for pattern, callback in rules if pattern.search(loc)), None)
+        callback = page_callback(self._spider, loc)
+        return None if callback is None else Request(url, callback=callback)
 
     def _finished(self, reader: SitemapReader, url: str, source: Mapping[str, Any], left_out: Counter[str]) -> None:
         self.files += 1

@@ -1,7 +1,7 @@
 """RobotsSitemapSpider: given hosts and nothing else, it crawls what their sitemaps list.
 
-Each host's robots.txt says where its sitemaps are; how they get into the crawl is told by `sitemaps`, how they are read
-by `sitemap_intake`. `host_list` reads what the user names, `progress` says how far the crawl is.
+Each host's robots.txt says where its sitemaps are. The room `sitemaps` schedules them, `intake` reads them, `hosts` reads
+what the user names, `progress` says how far the crawl is.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..concurrency import pause, run_in_thread
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
+from ..engine import is_idle
 from ..exceptions import UnreachableRobotsTxt
 from ..meta import ANSWERED, PROBE
 from ..policy.ladder import State
@@ -27,7 +28,9 @@ from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..sitemap_files.lastmod import since
 from ..sitemaps.discovery import SitemapDiscovery
-from ..sitemaps.feed import choosing_by
+from ..sitemaps.feed import SitemapFeed
+from ..sitemaps.listings import Listings
+from ..sitemaps.urls import UrlCheck
 from .hosts import Host, HostList, given_in
 from .intake import ROOM, SitemapIntake
 from .progress import Progress
@@ -74,7 +77,7 @@ class RobotsSitemapSpider(SitemapSpider):
     most_asked: int | str = 100
     progress_secs: float | str = 5.0
 
-    feeds_itself = True  # so SitemapDiscovery leaves it alone: hosts it merely meets are not those it was given
+    feeds_itself = True  # so that SitemapDiscovery does not feed it from hosts that it only meets on the way
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take the attributes as arguments.
@@ -112,14 +115,18 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _settle_in(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
-        self._discovery = SitemapDiscovery(self.crawler, gbot)
-        self._intake = SitemapIntake(self, choosing_by(gbot, self.settings), self._since)
+        self._feed = SitemapFeed(self.crawler)
+        self._listings = Listings(self.crawler, gbot)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since)
         self._progress = Progress(self.crawler, self._intake, self._progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     async def _spider_opened(self) -> None:
         """Learn how many hosts there are, and which, before the first sitemap is read."""
+        discovery = self.crawler.get_extension(SitemapDiscovery)
+        if discovery is not None:
+            self._listings = discovery.listings
         self._progress.hosts, scope = await run_in_thread(self._hosts.survey, self.sitemap_urls)
         self._intake.scope = scope if self.scope == "hosts" else None
 
@@ -130,7 +137,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield self._intake.request(url)
         progress = self._progress
         for text in self._hosts:
-            while progress.asked - progress.done >= self._most_asked and not self._is_idle():
+            while progress.asked - progress.done >= self._most_asked and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             progress.asked += 1
             try:
@@ -144,12 +151,6 @@ class RobotsSitemapSpider(SitemapSpider):
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Called for each host, as the user wrote it, that leads to no sitemap. Logs it; may be overridden."""
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
-
-    def _is_idle(self) -> bool:
-        """Whether nothing is under way, so that waiting for it would be for ever."""
-        engine: Any = self.crawler.engine
-        slot = engine._slot  # noqa: SLF001  Scrapy 2.19 has `engine.scheduler`, 2.14 nothing else
-        return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
 
     def _robots_request(
         self, host: str, origin: Origin, otherwise: Origin | None = None, *, is_probe: bool = False
@@ -171,7 +172,8 @@ class RobotsSitemapSpider(SitemapSpider):
             return
         if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
-            choice = await self._discovery.feed_from(Origin.of(origin), robotstxt, self._intake.request_meta)
+            choice, new = await self._listings.read(Origin.of(origin), robotstxt)
+            await self._feed.feed(new, self._intake.request_meta)
             if choice.sitemaps:
                 self._report("listed", host)
                 return

@@ -66,3 +66,19 @@ def test_sitemap_lines_have_the_numbers_of_the_file() -> None:
         (3, None),
         (5, "http://e.com/4"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "may"),
+    [
+        (b"Sitemap: http://e/", True),
+        (b"User-agent: *\rSITE-MAP http://e/", True),
+        (b"Disallow: /site", True),  # it may; reading it tells
+        (b"User-agent: *\nDisallow: /", False),
+        (b"", False),
+    ],
+)
+def test_file_without_the_word_is_known_to_list_no_sitemap(body: bytes, *, may: bool) -> None:
+    robotstxt = RobotsTxt.parse(body)
+    assert robotstxt.may_list_sitemaps is may
+    assert robotstxt.may_list_sitemaps or not robotstxt.sitemap_lines

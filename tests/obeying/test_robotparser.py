@@ -194,3 +194,9 @@ def test_parser_of_an_answer_allows_nothing_to_an_agent_whose_rules_it_lacks() -
     assert not parser.allowed("https://site.local/x", "a")
     assert not parser.allowed("https://site.local/y", "b")
     assert (parser.crawl_delay("a"), parser.crawl_delay("b")) == (2.0, None)
+
+
+def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
+    body = b"Sitemap: https://e/1\nUser-agent: a\nsite-map: http://f/2\nSitemap: /3\nSitemap: https://e/1\nDisallow: /"
+    assert GbotRobotParser.from_crawler(None, body).sitemaps() == ("https://e/1", "http://f/2")  # type: ignore[arg-type]
+    assert GbotRobotParser.from_crawler(None, b"Disallow: /").sitemaps() == ()  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import Rule
 from scrapy.utils.request import request_from_dict
 
-from scrapy_gbot_robots import SitemapDiscovery
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
@@ -23,7 +22,18 @@ from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.redis_server import redis_server
-from ..support.sitemap_web import Links, Remembers, Sitemaps, Web, index, urlset, xml
+from ..support.sitemap_web import (
+    Links,
+    Sitemaps,
+    Web,
+    found,
+    index,
+    listing,
+    parsed,
+    sitemap_stats,
+    urlset,
+    xml,
+)
 from ..support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
@@ -34,23 +44,7 @@ if TYPE_CHECKING:
 
     from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
-PREFIX = "gbot_robots/sitemaps/"
 CAPPED = {"GBOT_ROBOTS_SITEMAPS_MAX": 4}
-
-
-def parsed(crawler: Crawler) -> dict[str, Response]:
-    assert isinstance(crawler.spider, Remembers)
-    return crawler.spider.parsed
-
-
-def sitemap_stats(crawler: Crawler) -> dict[str, int]:
-    return {name.removeprefix(PREFIX): count for name, count in stats(crawler, PREFIX).items()}
-
-
-def found(crawler: Crawler) -> dict[str, list[str]]:
-    discovery = crawler.get_extension(SitemapDiscovery)
-    assert discovery is not None
-    return dict(discovery.found)
 
 
 @pytest.mark.parametrize("lists", ["nothing", "the-robots-txt"])
@@ -222,14 +216,6 @@ class Waiting(Shown):
     async def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
         await pause(0.3)
         return False
-
-
-def listing(site: Site) -> None:
-    site.pages |= {
-        "/robots.txt": f"Disallow:\nSitemap: {site.url('/s.xml')}".encode(),
-        "/s.xml": xml(urlset(site.url("/page"))),
-        "/other.xml": xml(urlset(site.url("/other"))),
-    }
 
 
 @pytest.mark.parametrize(
@@ -542,7 +528,7 @@ async def test_what_is_not_used_is_said_once_and_does_not_forge_the_log(caplog: 
         [message] = [record.getMessage() for record in caplog.records if "not used" in record.getMessage()]
         assert message.isprintable()
         assert message.startswith(
-            f"{site.url('/robots.txt')}: 102 sitemap lines are not used: line 1: no URL: http://e/"
+            f"{site.url('/robots.txt')}: 102 sitemap lines are not used: line 1: not a URL: http://e/"
         )
         assert len(message) < 1000
 
@@ -554,3 +540,22 @@ async def test_memory_for_what_was_found_is_bounded() -> None:
             listing(one)
         crawler = await crawl(Links, {"GBOT_ROBOTS_CACHE_SIZE": 1}, start_urls=[site.url("/x"), other.url("/x")])
         assert len(found(crawler)) == 1
+
+
+@in_reactor
+async def test_spider_that_lists_sitemaps_is_told_what_it_is_fed_besides(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        for one in (site, other):
+            listing(one)
+            one.pages["/robots.txt"] = f"Sitemap: {one.url('/s.xml')}\nSitemap: {one.url('/other.xml')}".encode()
+        listed = [site.url("/s.xml"), other.url("/robots.txt")]  # what the second of them lists, it lists itself
+        crawler = await crawl(Sitemaps, sitemap_urls=listed)
+        assert sitemap_stats(crawler)["fed"] == 3
+        assert [record.getMessage() for record in caplog.records if "feeding" in record.getMessage()] == [
+            f"{site.url('/robots.txt')}: feeding the spider 1 sitemap that its sitemap_urls do not list: "
+            f"{site.url('/other.xml')}. GBOT_ROBOTS_SITEMAPS = 'collect' stops this"
+        ]
+        caplog.clear()
+        await crawl(Sitemaps, start_urls=[site.url()])
+        assert not [record for record in caplog.records if "feeding" in record.getMessage()]

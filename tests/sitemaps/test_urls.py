@@ -8,17 +8,17 @@ import sys
 import pytest
 
 from scrapy_gbot_robots import Origin, RobotsTxt
-from scrapy_gbot_robots.sitemaps.urls import MOST_LEVELS, Choice, Choosing, Refused, source_below, usable_url
+from scrapy_gbot_robots.sitemaps.urls import MOST_LEVELS, Refused, SitemapChoice, UrlCheck, usable_url
 
 WEB = frozenset({"http", "https"})
 HERE = Origin.of("https://www.example.com")
 
 
-def choose(body: str, *, hosts: str = "any", most: int = 50, schemes: frozenset[str] = WEB) -> Choice:
-    return Choosing(schemes, hosts, most).choose(HERE, RobotsTxt.parse(body.encode()).sitemap_lines)
+def choose(body: str, *, hosts: str = "any", most: int = 50, schemes: frozenset[str] = WEB) -> SitemapChoice:
+    return UrlCheck(schemes, hosts, most).choose(HERE, RobotsTxt.parse(body.encode()).sitemap_lines)
 
 
-def urls(choice: Choice) -> list[str]:
+def urls(choice: SitemapChoice) -> list[str]:
     return [sitemap.url for sitemap in choice.sitemaps]
 
 
@@ -187,7 +187,7 @@ def test_sitemap_may_live_where_the_setting_says(hosts: str, url: str, *, allowe
 )
 def test_a_site_is_what_somebody_can_register(here: str, there: str, *, same: bool) -> None:
     lines = RobotsTxt.parse(f"sitemap: {there}/s".encode()).sitemap_lines
-    choice = Choosing(WEB, "same-site", 50).choose(Origin.of(here), lines)
+    choice = UrlCheck(WEB, "same-site", 50).choose(Origin.of(here), lines)
     assert bool(choice.sitemaps) is same
 
 
@@ -197,18 +197,19 @@ def test_suffix_list_is_not_downloaded() -> None:
         "def no(*args, **kwargs): raise AssertionError('the net is asked')\n"
         "socket.socket.connect = no; socket.getaddrinfo = no\n"
         "from scrapy_gbot_robots import Origin\n"
-        "from scrapy_gbot_robots.sitemaps.urls import Choosing\n"
-        "Choosing(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', Origin.of('https://b.co.uk'))\n"
+        "from scrapy_gbot_robots.sitemaps.urls import UrlCheck\n"
+        "UrlCheck(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', Origin.of('https://b.co.uk'))\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
 
 
 def test_indexes_lead_only_so_far() -> None:
+    check = UrlCheck(WEB, "any", 50)
     source: dict[str, object] = {"robotstxt": "http://e/robots.txt", "line": 1}
     for level in range(1, MOST_LEVELS + 1):
-        source = source_below(f"http://e/{level}", source)
+        source = check.below("http://e/s", f"http://e/{level}", source)
         assert (source["level"], source["index"], source["line"]) == (level, f"http://e/{level}", 1)
     with pytest.raises(Refused) as refusal:
-        source_below("http://e/more", source)
+        check.below("http://e/s", "http://e/more", source)
     assert refusal.value.reason == "depth"

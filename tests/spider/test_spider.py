@@ -26,9 +26,8 @@ from scrapy_gbot_robots.meta import LISTED
 from scrapy_gbot_robots.sitemap_files import reader
 
 from ..fetching.scenarios import tls_context
-from ..sitemaps.test_discovery import parsed, sitemap_stats
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
-from ..support.sitemap_web import Remembers, Web, index, urlset, xml
+from ..support.sitemap_web import Remembers, Web, found, index, parsed, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -92,6 +91,15 @@ async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> Non
         assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
         assert (counted["entries/scheme"], counted["entries/host"]) == (2, 1)
         assert counted.get("disallowed", 0) == addon
+
+
+@in_reactor
+async def test_discovery_knows_what_the_robots_txt_files_of_the_hosts_list(site: Site) -> None:
+    with Site({"/robots.txt": b"Sitemap: http://127.0.0.1:1/met-on-the-way.xml", "*": b"ok"}) as other:
+        site.pages["/s.xml"] = xml(urlset(other.url("/1")))
+        crawler = await crawl(Hosts, hosts=[site.url()], scope="any")
+        assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
+        assert sitemap_stats(crawler)["found"] == 1
 
 
 @in_reactor

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider
 from scrapy.spiders import CrawlSpider, SitemapSpider
 
+from scrapy_gbot_robots import SitemapDiscovery
+
+from .crawls import stats
 from .web import Reply, Site
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
@@ -157,3 +161,28 @@ class Links(Remembers, CrawlSpider):
     def parse_start_url(self, response: Response, **kwargs: Any) -> Iterable[Any]:
         self.parsed[response.url] = response
         return ()
+
+
+def listing(site: Site) -> None:
+    """Let the robots.txt of `site` list /s.xml, which lists /page; /other.xml, which it does not list, lists /other."""
+    site.pages |= {
+        "/robots.txt": f"Disallow:\nSitemap: {site.url('/s.xml')}".encode(),
+        "/s.xml": xml(urlset(site.url("/page"))),
+        "/other.xml": xml(urlset(site.url("/other"))),
+    }
+
+
+def parsed(crawler: Crawler) -> dict[str, Response]:
+    assert isinstance(crawler.spider, Remembers)
+    return crawler.spider.parsed
+
+
+def sitemap_stats(crawler: Crawler) -> dict[str, int]:
+    prefix = "gbot_robots/sitemaps/"
+    return {name.removeprefix(prefix): count for name, count in stats(crawler, prefix).items()}
+
+
+def found(crawler: Crawler) -> dict[str, list[str]]:
+    discovery = crawler.get_extension(SitemapDiscovery)
+    assert discovery is not None
+    return dict(discovery.found)

@@ -1,0 +1,78 @@
+"""The record of what each robots.txt lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.sitemaps.listings import Listings
+
+from ..support.crawls import as_scrapy_runs_it, stats
+from ..support.sitemap_web import Sitemaps
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+ORIGIN = Origin.of("https://e")
+
+
+def listings_of(crawler: Crawler) -> Listings:
+    return Listings(crawler, GbotSettings.of(crawler.settings))
+
+
+def lists(*numbers: int) -> RobotsTxt:
+    return RobotsTxt.parse(b"".join(b"Sitemap: https://e/%d\n" % number for number in numbers))
+
+
+@pytest.fixture
+def crawler() -> Crawler:
+    return crawler_with()
+
+
+def crawler_with(**settings: Any) -> Crawler:
+    return get_crawler(Sitemaps, {"TELNETCONSOLE_ENABLED": False, **settings})
+
+
+def test_robots_txt_without_a_sitemap_line_is_read_without_waiting_for_a_thread(crawler: Crawler) -> None:
+    reading = listings_of(crawler).read(ORIGIN, RobotsTxt.parse(b"User-agent: *\nDisallow: /no\n"))
+    with pytest.raises(StopIteration) as ended:
+        reading.send(None)
+    choice, new = ended.value.value
+    assert (choice.found, choice.sitemaps, new) == (0, (), ())
+
+
+@as_scrapy_runs_it
+async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> None:
+    listings = listings_of(crawler_with())
+    news = [(await listings.read(ORIGIN, lists(*numbers)))[1] for numbers in ((1, 2), (1, 2), (2, 3), ())]
+    assert [[sitemap.url for sitemap in new] for new in news] == [
+        ["https://e/1", "https://e/2"],
+        [],
+        ["https://e/3"],
+        [],
+    ]
+    assert listings.found() == {}
+
+
+@as_scrapy_runs_it
+async def test_no_more_are_new_than_the_setting_says_however_often_a_robots_txt_changes() -> None:
+    crawler = crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2)
+    listings = listings_of(crawler)
+    news = [(await listings.read(ORIGIN, lists(number)))[1] for number in range(4)]
+    assert [len(new) for new in news] == [1, 1, 0, 0]
+    assert stats(crawler, "gbot_robots/sitemaps/") == {
+        "gbot_robots/sitemaps/found": 4,
+        "gbot_robots/sitemaps/capped": 2,
+    }
+
+
+@as_scrapy_runs_it
+async def test_origins_that_were_read_first_are_forgotten_first() -> None:
+    listings = listings_of(crawler_with(GBOT_ROBOTS_CACHE_SIZE=2))
+    for host in ("a", "b", "a", "c"):
+        await listings.read(Origin.of(f"https://{host}"), lists(1))
+    assert list(listings.found()) == ["https://a/robots.txt", "https://c/robots.txt"]

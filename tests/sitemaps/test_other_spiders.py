@@ -1,0 +1,126 @@
+"""What the sitemaps room costs a spider that reads no sitemaps: nothing per request, and no line in its log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Spider
+from scrapy.crawler import CrawlerRunner
+from scrapy.exceptions import NotConfigured
+from scrapy.spiders import SitemapSpider
+
+import scrapy_gbot_robots.sitemaps
+from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDownloaderMiddleware, SitemapSpiderMiddleware
+
+from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.sitemap_web import Sitemaps, listing, sitemap_stats
+from ..support.web import Site
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
+
+
+async def calls_into_the_room(spider: type[Spider], **arguments: Any) -> int:
+    """How many functions of the room a crawl calls after its robots.txt was read."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.startswith(ROOM)
+
+    crawling = crawl(spider, {"CONCURRENT_REQUESTS": 1}, **arguments)
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        await crawling
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@in_reactor
+async def test_request_of_another_spider_calls_no_function_of_the_room() -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        few, many = [
+            await calls_into_the_room(Pages, urls=[site.url(f"/{n}") for n in range(most)]) for most in (2, 30)
+        ]
+        assert 0 < few == many  # the robots.txt is read in both
+        of_sitemaps = [
+            await calls_into_the_room(Sitemaps, sitemap_urls=[site.url(f"/{n}.xml") for n in range(most)])
+            for most in (2, 30)
+        ]
+        assert of_sitemaps[0] < of_sitemaps[1]  # so it would have been seen
+
+
+class OwnWay(Spider):
+    """Reads sitemaps, and is no SitemapSpider."""
+
+    name = "own"
+    feeds_itself = True
+
+
+class Indexes(SitemapSpider):
+    name = "indexes"
+
+
+@pytest.mark.parametrize(
+    ("spider", "installed"),
+    [
+        pytest.param(Pages, (False, False), id="other"),
+        pytest.param(Indexes, (True, True), id="sitemap-spider"),
+        pytest.param(RobotsSitemapSpider, (False, True), id="spider-that-feeds-itself"),
+        pytest.param(OwnWay, (False, True), id="spider-that-feeds-itself-and-is-no-sitemap-spider"),
+        pytest.param(Spider, (True, True), id="any-spider-may-come"),
+    ],
+)
+def test_middlewares_are_installed_for_spiders_that_may_need_them(
+    spider: type[Spider], installed: tuple[bool, bool]
+) -> None:
+    crawler = CrawlerRunner().create_crawler(spider)
+    crawler._apply_settings()
+
+    def is_installed(middleware: Any) -> bool:
+        try:
+            return bool(middleware.from_crawler(crawler))
+        except NotConfigured:
+            return False
+
+    assert (is_installed(SitemapSpiderMiddleware), is_installed(SitemapDownloaderMiddleware)) == installed
+
+
+@in_reactor
+async def test_spider_object_counts_and_not_the_class_that_made_it() -> None:
+    """A class may make a spider of another one."""
+
+    class Making(Spider):
+        name = "making"
+
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            return Sitemaps.from_crawler(crawler, *args, **kwargs)
+
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(Making, start_urls=[site.url()])
+        assert sitemap_stats(crawler) == {"found": 1, "fed": 1}
+
+
+@in_reactor
+async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spider(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
+    with Site({"/robots.txt": b"Sitemap: /relative\n" + b"Sitemap: http://e/\nSitemap: http://f/", "*": b"ok"}) as site:
+        limited = {"GBOT_ROBOTS_SITEMAPS_MAX": 1}
+        crawler = await crawl(Pages, limited, urls=[site.url("/1")])
+        assert site.url("/1") in pages(crawler).crawled
+        assert [record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")] == []
+        await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
+        assert len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 2  # it asked for them
