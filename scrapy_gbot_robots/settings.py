@@ -1,14 +1,17 @@
-"""The settings: what each is called, what it defaults to, what it may be; wrong values are named at start-up.
+"""The settings as one table: name, default, what values it takes, and what it means.
 
-The one place where a `GBOT_ROBOTS_*` name is turned into a value; everything else takes a `GbotSettings`.
+Each field of `GbotSettings` is a row of the table: the setting `GBOT_ROBOTS_STRICT` is the field `strict`. To add a
+setting, add a field, and its row to docs/settings.md, which a test compares with this table.
+This is the one place that reads a `GBOT_ROBOTS_*` name; everything else takes a `GbotSettings`.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
@@ -23,111 +26,72 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+PREFIX = "GBOT_ROBOTS_"
 STORAGES = ("memory", "sqlite", "redis")
+
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
+_Default: TypeAlias = "object | Callable[[BaseSettings], object]"
+
 
 @dataclass(frozen=True)
-class GbotSettings:
-    """The plugin's settings, checked. Durations are in seconds, sizes in bytes."""
+class Kind(Generic[_T]):
+    """The values that a setting takes.
 
-    strict: bool
-    storage: str
-    sqlite_path: Path | None
-    redis_url: str
-    cache_size: int
-    max_age_secs: float
-    unreachable: str
-    unreachable_wait_secs: float
-    soft_404: bool
-    max_bytes: int
-    max_redirects: int
-    timeout_secs: float
-    meta_keys: tuple[str, ...]
-    refuse_private: bool
-    crawl_delay: bool
-    crawl_delay_max_secs: float
-    sitemaps: str
-    sitemaps_hosts: str
-    sitemaps_max: int
-    report: Path | None
+    Attributes:
+        rule: what completes "GBOT_ROBOTS_X must be".
+        read: returns the value to use for the one that is set; raises TypeError or ValueError for a wrong one.
+    """
 
-    @classmethod
-    def of(cls, settings: BaseSettings) -> GbotSettings:
-        """Read and check the settings of a crawl.
+    rule: str
+    read: Callable[[object], _T]
 
-        Raises:
-            ValueError: a setting has a value it may not have; the message names the setting, the rule and the value.
-        """
 
-        def read(name: str, default: object, kind: Callable[[object], _T], rule: str) -> _T:
-            value = settings.get(f"GBOT_ROBOTS_{name}", default)
-            try:
-                return kind(value)
-            except (TypeError, ValueError):
-                raise ValueError(f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}") from None
+class Row(NamedTuple):
+    """A row of the table.
 
-        def choice(name: str, default: str, names: Sequence[str]) -> str:
-            return read(name, default, _one_of(names), "one of " + ", ".join(repr(n) for n in names))
+    Attributes:
+        name: without `PREFIX`, in lower case: the field of `GbotSettings`.
+        default: used when the setting is not set; a function gets Scrapy's settings and returns the default.
+        kind: the values that the setting takes.
+        meaning: a phrase for the documentation, in Markdown.
+        documented: the default as the documentation shows it.
+    """
 
-        def flag(name: str, *, default: bool) -> bool:
-            return read(name, default, _flag, "True or False")
-
-        def count(name: str, default: int, least: int) -> int:
-            return read(name, default, _whole(least), f"a whole number >= {least}")
-
-        def seconds(name: str, default: float, *, zero: bool = True) -> float:
-            return read(name, default, _seconds(zero=zero), f"a number of seconds {'>=' if zero else '>'} 0")
-
-        return cls(
-            strict=flag("STRICT", default=False),
-            storage=read("STORAGE", "sqlite", _storage, '"memory", "sqlite", "redis" or the dotted path of a class'),
-            sqlite_path=read("SQLITE_PATH", None, _sqlite_path, "the path of a file"),
-            redis_url=read(
-                "REDIS_URL",
-                settings.get("REDIS_URL") or "redis://localhost:6379/0",
-                _redis_url,
-                f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}",
-            ),
-            cache_size=count("CACHE_SIZE", 10_000, 1),
-            max_age_secs=seconds("MAX_AGE_SECS", 86_400),
-            unreachable=choice("UNREACHABLE", "google", tuple(LADDERS)),
-            unreachable_wait_secs=seconds("UNREACHABLE_WAIT_SECS", 60),
-            soft_404=flag("SOFT_404", default=True),
-            max_bytes=count("MAX_BYTES", 512_000, 1),
-            max_redirects=count("MAX_REDIRECTS", 5, 0),
-            timeout_secs=seconds("TIMEOUT_SECS", 30, zero=False),
-            meta_keys=read("META_KEYS", ("proxy", "bindaddress"), _words, "a list of request.meta keys"),
-            refuse_private=flag("REFUSE_PRIVATE", default=False),
-            crawl_delay=flag("CRAWL_DELAY", default=False),
-            crawl_delay_max_secs=seconds("CRAWL_DELAY_MAX_SECS", 60),
-            sitemaps=choice("SITEMAPS", "feed", ("feed", "collect", "off")),
-            sitemaps_hosts=choice("SITEMAPS_HOSTS", "any", ("any", "same-site", "same-host")),
-            sitemaps_max=count("SITEMAPS_MAX", 50, 0),
-            report=read("REPORT", None, _optional_path, "the path of a file"),
-        )
+    name: str
+    default: _Default
+    kind: Kind[Any]
+    meaning: str
+    documented: str
 
     @property
-    def policy(self) -> Policy:
-        """What robots.txt files mean over time under these settings."""
-        return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
+    def setting(self) -> str:
+        """The name that users write."""
+        return PREFIX + self.name.upper()
+
+    def value(self, settings: BaseSettings) -> Any:
+        """Return the value to use.
+
+        Raises:
+            ValueError: a wrong value is set; the message names the setting, the rule and the value.
+        """
+        value = settings.get(self.setting)
+        if value is None:
+            value = self.default(settings) if callable(self.default) else self.default
+        if value is None:
+            return None
+        try:
+            return self.kind.read(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self.setting} must be {self.kind.rule}, got {value!r}") from None
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    return value
-
-
-def _redis_url(value: object) -> str:
-    url = _text(value)
-    return url if url.startswith(_REDIS_SCHEMES) else _refuse()
-
-
-def _flag(value: object) -> bool:
-    flags = {"true": True, "1": True, "false": False, "0": False}  # what Scrapy's command line hands over is text
-    return flags[str(value).lower()] if str(value).lower() in flags else _refuse()
+def _setting(default: _Default, kind: Kind[Any], meaning: str, *, documented: str | None = None) -> Any:
+    """Make a field of `GbotSettings`, which is a row of the table."""
+    if documented is None:
+        documented = "none" if default is None else f"`{json.dumps(default) if isinstance(default, str) else default}`"
+    return field(metadata={"default": default, "kind": kind, "meaning": meaning, "documented": documented})
 
 
 def _refuse() -> Any:
@@ -141,24 +105,22 @@ def _number(value: object) -> float:
     return number if math.isfinite(number) else _refuse()
 
 
-def _whole(least: int) -> Callable[[object], int]:
-    def kind(value: object) -> int:
-        number = _number(value)
-        return int(number) if number.is_integer() and number >= least else _refuse()
-
-    return kind
+def _flag(value: object) -> bool:
+    flags = {"true": True, "1": True, "false": False, "0": False}  # Scrapy's command line hands over text
+    return flags[str(value).lower()] if str(value).lower() in flags else _refuse()
 
 
-def _seconds(*, zero: bool) -> Callable[[object], float]:
-    def kind(value: object) -> float:
-        number = _number(value)
-        return number if number > 0 or (zero and number == 0) else _refuse()
+def _words(value: object) -> tuple[str, ...]:
+    """Read a list; a text is split at commas, or read as JSON if it looks like that."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
+        raise TypeError
+    return tuple(word.strip() for word in value if word.strip())
 
-    return kind
 
-
-def _one_of(names: Sequence[str]) -> Callable[[object], str]:
-    return lambda value: value if isinstance(value, str) and value in names else _refuse()
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and value else _refuse()
 
 
 def _storage(value: object) -> str:
@@ -166,36 +128,177 @@ def _storage(value: object) -> str:
     return name if name in STORAGES or "." in name else _refuse()
 
 
-def _optional_path(value: object) -> Path | None:
-    if value is None:
-        return None
+def _path(value: object) -> Path:
+    """Expand `~`; a relative path counts from the project's directory, outside a project from the working directory."""
     if not isinstance(value, (str, Path)) or not str(value):
         raise TypeError
-    return Path(value)
-
-
-def _words(value: object) -> tuple[str, ...]:
-    words = value.split(",") if isinstance(value, str) else value
-    if not isinstance(words, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in words):
-        raise TypeError
-    return tuple(word.strip() for word in words if word.strip())
-
-
-def _sqlite_path(value: object) -> Path | None:
-    """The file to use; None outside a Scrapy project when no path is set, so that no stray file is left anywhere."""
-    if value is None:
-        try:
-            return _in_project(_SQLITE_FILE) if inside_project() else None
-        except NotConfigured:
-            return None
-    if not isinstance(value, (str, Path)) or not str(value):
-        raise TypeError
-    return _in_project(value) if inside_project() else Path(value)
-
-
-def _in_project(path: str | Path) -> Path:
-    """Where Scrapy keeps a project's data, be it that the directory for that cannot be made: the storage will say so."""
     try:
-        return Path(data_path(path))
-    except OSError:
-        return Path(closest_scrapy_cfg()).parent / ".scrapy" / path
+        path = Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError("no home directory") from None
+    return Path(closest_scrapy_cfg()).parent / path
+
+
+def _count(least: int) -> Kind[int]:
+    def read(value: object) -> int:
+        number = _number(value)
+        return int(number) if number.is_integer() and number >= least else _refuse()
+
+    return Kind(f"a whole number >= {least}", read)
+
+
+def _seconds(*, zero: bool = True) -> Kind[float]:
+    def read(value: object) -> float:
+        number = _number(value)
+        return number if number > 0 or (zero and number == 0) else _refuse()
+
+    return Kind(f"a number of seconds {'>=' if zero else '>'} 0", read)
+
+
+def _one_of(*names: str) -> Kind[str]:
+    def read(value: object) -> str:
+        return value if isinstance(value, str) and value in names else _refuse()
+
+    return Kind("one of " + ", ".join(repr(name) for name in names), read)
+
+
+def _beginning_with(schemes: Sequence[str]) -> Kind[str]:
+    def read(value: object) -> str:
+        url = _text(value)
+        return url if url.startswith(tuple(schemes)) else _refuse()
+
+    return Kind(f"a URL that begins with {' or '.join(schemes)}", read)
+
+
+_FLAG = Kind("True or False", _flag)
+_FILE = Kind("the path of a file", _path)
+_STORAGE = Kind('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
+
+
+def _redis_of_scrapy_redis(settings: BaseSettings) -> str:
+    return settings.get("REDIS_URL") or "redis://localhost:6379/0"
+
+
+def _sqlite_of_project(_: BaseSettings) -> Path | None:
+    """Return the default file; None outside a Scrapy project, so that no stray file is left anywhere."""
+    try:
+        return Path(data_path(_SQLITE_FILE)) if inside_project() else None
+    except NotConfigured:
+        return None
+    except OSError:  # the data directory cannot be made: opening the storage will say so
+        return Path(closest_scrapy_cfg()).parent.resolve() / ".scrapy" / _SQLITE_FILE
+
+
+@dataclass(frozen=True)
+class GbotSettings:
+    """The plugin's settings, checked. Durations are in seconds, sizes in bytes."""
+
+    strict: bool = _setting(
+        False,
+        _FLAG,
+        "only what Google's page and RFC 9309 say; none of the leniency of Google's own parser (misspelt fields, "
+        "missing colons, ...)",
+    )
+    storage: str = _setting(
+        "sqlite",
+        _STORAGE,
+        'where robots.txt files are kept: `"memory"`, `"sqlite"`, `"redis"`, or the dotted path of a class of your own',
+    )
+    sqlite_path: Path | None = _setting(  # noqa: RUF009 - it makes a field
+        _sqlite_of_project,
+        _FILE,
+        'the file of the storage `"sqlite"`; the default is in the project\'s data directory (`.scrapy/`), and outside '
+        'a project `"sqlite"` without a path means memory',
+        documented=f"`{_SQLITE_FILE}`",
+    )
+    redis_url: str = _setting(
+        _redis_of_scrapy_redis,
+        _beginning_with(_REDIS_SCHEMES),
+        "needs the extra: `pip install 'scrapy-gbot-robots[redis]'`",
+        documented="`REDIS_URL`, else `redis://localhost:6379/0`",
+    )
+    cache_size: int = _setting(
+        10_000, _count(1), "origins whose rules are held in memory; the least recently used go first"
+    )
+    max_age_secs: float = _setting(
+        86_400,
+        _seconds(),
+        "how long an answer is good at the most; `Cache-Control: max-age` shortens it, and lengthens it up to this "
+        "value where it is more than a day",
+    )
+    unreachable: str = _setting(
+        "google",
+        _one_of(*LADDERS),
+        'what an unreachable robots.txt means over time: `"google"`, `"google-2026"`, `"rfc9309"`, `"allow"`; see '
+        "[semantics](semantics.md)",
+    )
+    unreachable_wait_secs: float = _setting(
+        60,
+        _seconds(),
+        "how long requests are held for an unreachable robots.txt before they are given up, from when the crawl first "
+        "met with it; `0` = not at all",
+    )
+    soft_404: bool = _setting(True, _FLAG, 'a 5xx whose title or first heading says "not found" is a 404')
+    max_bytes: int = _setting(
+        512_000,
+        _count(1),
+        "how much of a robots.txt is read, after decompression; no more is downloaded or decompressed",
+    )
+    max_redirects: int = _setting(5, _count(0), "redirects that are followed; one more and it counts as a 404")
+    timeout_secs: float = _setting(
+        30,
+        _seconds(zero=False),
+        "for one robots.txt, redirects included; time spent in the downloader's queue does not count",
+    )
+    meta_keys: tuple[str, ...] = _setting(
+        ["proxy", "bindaddress"],
+        Kind("a list of request.meta keys", _words),
+        "`request.meta` keys that a robots.txt request takes over from the request that needs it",
+        documented='`["proxy", "bindaddress"]`',
+    )
+    refuse_private: bool = _setting(
+        False,
+        _FLAG,
+        "do not follow redirects and sitemaps from public hosts to private addresses; see "
+        "[security](security.md#the-crawls-own-network)",
+    )
+    crawl_delay: bool = _setting(
+        False,
+        _FLAG,
+        "keep the crawl-delay of the group that counts, which Google does not; see "
+        "[semantics](semantics.md#crawl-delay)",
+    )
+    crawl_delay_max_secs: float = _setting(60, _seconds(), "a longer crawl-delay counts as this")
+    sitemaps: str = _setting(
+        "feed",
+        _one_of("feed", "collect", "off"),
+        'what is done with Sitemap lines: `"feed"` a `SitemapSpider`, `"collect"` only, or `"off"`',
+    )
+    sitemaps_hosts: str = _setting(
+        "any",
+        _one_of("any", "same-site", "same-host"),
+        'where a sitemap may live: `"any"`, `"same-site"`, `"same-host"`',
+    )
+    sitemaps_max: int = _setting(50, _count(0), "sitemap files fed per origin")
+    report: Path | None = _setting(  # noqa: RUF009
+        None,
+        _FILE,
+        "where to write an HTML page of what robots.txt did to the crawl; see [the command](command.md#after-a-crawl)",
+    )
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> GbotSettings:
+        """Read and check the settings of a crawl.
+
+        Raises:
+            ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
+        """
+        return cls(**{row.name: row.value(settings) for row in TABLE})
+
+    @property
+    def policy(self) -> Policy:
+        """What robots.txt files mean over time under these settings."""
+        return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
+
+
+TABLE: tuple[Row, ...] = tuple(Row(name=each.name, **each.metadata) for each in fields(GbotSettings))

@@ -52,6 +52,7 @@ def test_defaults_are_the_documented_ones() -> None:
         ("MAX_AGE_SECS", "0.5", 0.5),
         ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
         ("META_KEYS", [], ()),
+        ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
         ("STORAGE", "my.own.Storage", "my.own.Storage"),
         ("SQLITE_PATH", "/var/lib/robots.sqlite", Path("/var/lib/robots.sqlite")),
         ("REPORT", "robots-report.html", Path("robots-report.html")),
@@ -79,6 +80,8 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("SITEMAPS", "on", "one of 'feed', 'collect', 'off'"),
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", [7], "a list of request.meta keys"),
+        ("META_KEYS", "[1]", "a list of request.meta keys"),
+        ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
         ("REDIS_URL", "", "a URL that begins with redis:// or rediss:// or unix://"),
         ("REDIS_URL", "localhost:6379", "a URL that begins with redis:// or rediss:// or unix://"),
@@ -94,23 +97,43 @@ def test_redis_url_of_scrapy_redis_is_reused() -> None:
     assert GbotSettings.of(Settings({"REDIS_URL": "redis://fleet:1/2"})).redis_url == "redis://fleet:1/2"
 
 
-def test_sqlite_lives_in_the_data_directory_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Scrapy project, and the working directory in it."""
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
     monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
-    assert read().sqlite_path == tmp_path / ".scrapy" / "gbot_robots" / "robots.sqlite"
-    assert read(SQLITE_PATH="here.sqlite").sqlite_path == tmp_path / ".scrapy" / "here.sqlite"
+    return tmp_path
+
+
+def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
+    assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+
+
+@pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
+def test_relative_paths_count_from_the_project(name: str, project: Path) -> None:
+    assert getattr(read(**{name: "deep/here"}), name.lower()) == project / "deep" / "here"
+    assert getattr(read(**{name: "/else/where"}), name.lower()) == Path("/else/where")
+
+
+@pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
+def test_tilde_is_the_home_directory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/of/mine")
+    assert getattr(read(**{name: "~/here"}), name.lower()) == Path("/home/of/mine/here")
+
+
+def test_a_home_directory_that_does_not_exist_is_a_wrong_value() -> None:
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_REPORT must be the path of a file, got '~nobody-here/x'$"):
+        read(REPORT="~nobody-here/x")
 
 
 def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_only(path: object) -> str:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
     monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
-    assert read().sqlite_path == tmp_path / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert read(STORAGE="memory").storage == "memory"
