@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from .fetching.ftp import RobotsFtpHandler
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.robotparser import GbotRobotParser
 from .report.extension import RobotsReport
-from .settings import GbotSettings
+from .settings import GbotSettings, warn_of_misspelt
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
@@ -46,14 +45,13 @@ class Addon:
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
-        if _is_for_the_shell(settings):  # who sits at a prompt is told at once
-            settings.set("GBOT_ROBOTS_UNREACHABLE_WAIT_SECS", 0, "addon")
         for name, component, position in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, position)
         if not settings.getbool("ROBOTSTXT_OBEY"):
             logger.warning(
                 "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"
             )
+            warn_of_misspelt(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
         self._replace_ftp_handler(settings)
 
@@ -81,8 +79,3 @@ class Addon:
         if handlers.get("ftp") and load_object(handlers["ftp"]) is FTPDownloadHandler:
             replaced = {**settings.getdict("DOWNLOAD_HANDLERS"), "ftp": RobotsFtpHandler}
             settings.set("DOWNLOAD_HANDLERS", replaced, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
-
-
-def _is_for_the_shell(settings: BaseSettings) -> bool:
-    """Whether the settings are those of `scrapy shell`, which alone of Scrapy's commands comes with a dupefilter."""
-    return settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]

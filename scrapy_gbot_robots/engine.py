@@ -9,12 +9,26 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from scrapy.settings import SETTINGS_PRIORITIES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http.request import CallbackT
     from scrapy.spiders import SitemapSpider
+
+_FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
+
+
+def is_for_one_page(crawler: Crawler) -> bool:
+    """Whether one of Scrapy's commands runs this crawl for one page that a person waits for: shell, fetch, view, parse.
+
+    The shell alone of them sets a dupefilter; the others put a `start` of their own into the spider.
+    """
+    if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
+        return True
+    return getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_ONE_PAGE
 
 
 @contextmanager

@@ -8,8 +8,10 @@ This is the one place that reads a `GBOT_ROBOTS_*` name; everything else takes a
 from __future__ import annotations
 
 import json
+import logging
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -17,20 +19,25 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
+from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 _T = TypeVar("_T")
 
 PREFIX = "GBOT_ROBOTS_"
+_LOOKS_OURS = "GBOT_ROBOT"  # what misspelt names begin with, too
 STORAGES = ("memory", "sqlite", "redis")
 
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
+
+logger = logging.getLogger(__name__)
 
 _Default: TypeAlias = "object | Callable[[BaseSettings], object]"
 
@@ -295,10 +302,30 @@ class GbotSettings:
         """
         return cls(**{row.name: row.value(settings) for row in TABLE})
 
+    @classmethod
+    def of_crawl(cls, crawler: Crawler) -> GbotSettings:
+        """Read and check the settings of `crawler`; where a person waits for one page, nothing else waits by default.
+
+        Raises:
+            ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
+        """
+        own = cls.of(crawler.settings)
+        is_set = crawler.settings.getpriority(f"{PREFIX}UNREACHABLE_WAIT_SECS") is not None
+        return replace(own, unreachable_wait_secs=0) if is_for_one_page(crawler) and not is_set else own
+
     @property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
         return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
+
+
+def warn_of_misspelt(settings: BaseSettings) -> None:
+    """Log a warning for each setting that looks like one of the plugin's and is none, with the nearest name."""
+    known = [row.setting for row in TABLE]
+    for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
+        if name not in known:
+            nearest = get_close_matches(name, known, n=1)
+            logger.warning("%s is no setting%s", name, f"; did you mean {nearest[0]}?" if nearest else "")
 
 
 TABLE: tuple[Row, ...] = tuple(Row(name=each.name, **each.metadata) for each in fields(GbotSettings))

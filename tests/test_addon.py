@@ -149,3 +149,23 @@ def test_ftp_handler_of_scrapy_is_replaced_and_no_other(configured: dict[str, An
     assert settings.getwithbase("DOWNLOAD_HANDLERS").get("ftp") is expected
     for scheme, handler in configured.items():
         assert scheme == "ftp" or settings.getwithbase("DOWNLOAD_HANDLERS")[scheme] is handler
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("GBOT_ROBOTS_SITEMAP", "; did you mean GBOT_ROBOTS_SITEMAPS?", id="near"),
+        pytest.param("GBOT_ROBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?", id="without-s"),
+        pytest.param("GBOT_ROBOTS_xyzzy_plugh_wibble", "", id="far"),
+    ],
+)
+@pytest.mark.parametrize("obey", [True, False])
+def test_misspelt_setting_is_named_once(name: str, said: str, obey: bool, caplog: pytest.LogCaptureFixture) -> None:
+    crawler = switched_on(**{name: 1, "ROBOTSTXT_OBEY": obey})
+    middlewares(crawler)
+    assert [r.getMessage() for r in caplog.records if name in r.getMessage()] == [f"{name} is no setting{said}"]
+
+
+def test_settings_of_the_plugin_are_not_called_misspelt(caplog: pytest.LogCaptureFixture) -> None:
+    middlewares(switched_on(GBOT_ROBOTS_STRICT=True, MY_GBOT_ROBOTS=1))
+    assert "is no setting" not in caplog.text

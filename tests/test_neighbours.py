@@ -267,11 +267,22 @@ def test_scrapy_shell_obeys_and_ends(site: Site, crawling: Path) -> None:
     assert BLOCKED.format(site.url("/no")) in ended.err
 
 
-def test_scrapy_shell_does_not_wait_for_an_unreachable_robots_txt(crawling: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        pytest.param("shell", ("-c", "print(response)"), id="shell"),
+        pytest.param("fetch", (), id="fetch"),
+        pytest.param("view", (), id="view"),
+        pytest.param("parse", ("--spider=titles",), id="parse"),
+    ],
+)
+def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
+    command: str, more: tuple[str, ...], crawling: Path
+) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
-        ended = run("shell", ill.url("/"), "-c", "response", cwd=crawling, command=SCRAPY)  # a crawl waits a minute
-        assert ended.out.strip() == "None"
+        ended = run(command, ill.url("/"), *more, cwd=crawling, command=SCRAPY)
         assert "robots.txt unreachable: HTTP 503" in ended.err
+        assert "requests wait" not in ended.err  # a crawl waits a minute
         assert ill.paths() == ["/robots.txt"]
 
 

@@ -48,6 +48,7 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
+        ValueError: the setting names something else than a class.
     """
     if settings.storage == "memory" or (settings.storage == "sqlite" and settings.sqlite_path is None):
         return partial(MemoryStorage, max_entries=max(settings.cache_size, MAX_ENTRIES))
@@ -67,6 +68,8 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callab
         raise ImportError(
             f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {settings.storage!r}: {error}"
         ) from error
+    if not isinstance(storage_cls, type):
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {settings.storage!r}, which is {storage_cls!r}")  # noqa: TRY004
     return partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
 
 

@@ -30,7 +30,7 @@ from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PROBE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable, outcome_of
-from ..settings import GbotSettings
+from ..settings import GbotSettings, warn_of_misspelt
 from ..signals import request_forbidden
 from .crawl_delay import CrawlDelays
 from .entries import Entries, driver_for
@@ -65,7 +65,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
-        self._settings = GbotSettings.of(crawler.settings)
+        self._settings = GbotSettings.of_crawl(crawler)
         entries = Entries(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._holds = Holds(crawler, self._lookup.abandon)
@@ -77,6 +77,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
+        warn_of_misspelt(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
         """Let `request` go on (None), or give it back to the scheduler of a crawl that is closing (a Request).

@@ -5,16 +5,19 @@ And what is said at start-up of one by which no robots.txt can mean the crawl (R
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
-from ..core.agents import Crawler, is_browser_like
+from ..core.agents import Crawler, is_browser_like, product_token
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
+
+_BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 
 
 class UserAgent(NamedTuple):
@@ -29,7 +32,10 @@ class UserAgent(NamedTuple):
         crawler = Crawler.of(self.text)
         if crawler.ignores_robots:
             return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so nothing is kept back"
-        if not crawler.name:
+        cut = _cut_token(self.text)
+        if cut is not None:
+            problem = f'is heeded as "{cut}": a product token is letters, "-" and "_" only'
+        elif not crawler.name:
             problem = "names no crawler, so that only rules for * apply"
         elif is_browser_like(self.text):
             problem = f'is that of a browser, so that no robots.txt means this crawl; "{crawler.name}" is looked for'
@@ -50,3 +56,10 @@ def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgen
         (settings["USER_AGENT"], "USER_AGENT"),
     )
     return next((UserAgent(str(text), source) for text, source in candidates if text), UserAgent("", "USER_AGENT"))
+
+
+def _cut_token(user_agent: str) -> str | None:
+    """The product token if it is only the beginning of the name in `user_agent`, as "bot" of "bot2000/1.0"; else None."""
+    token = product_token(user_agent)
+    names = _BETWEEN_PRODUCTS.split(user_agent)
+    return token if token and token not in names else None

@@ -421,3 +421,9 @@ def test_storage_class_that_is_not_there_is_named_with_its_setting(name: str) ->
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
     with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
         driver_for(settings)
+
+
+def test_storage_that_is_no_class_is_refused_at_the_start() -> None:
+    settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": "os.path"}))
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_STORAGE must name a class, got 'os.path', which is <module"):
+        driver_for(settings)
