@@ -1,7 +1,8 @@
 """What robots.txt did to a crawl: a short summary in the log at its end, and an HTML page of it if one is wanted.
 
-Listens to the plugin's signals and knows nothing of who sends them. However many origins a crawl meets, what is kept of
-them is bounded: the first `MOST_ORIGINS` are followed one by one, further ones only counted.
+It listens to the plugin's signals. However many origins a crawl meets, the memory for them is bounded: the first
+`MOST_ORIGINS` are followed one by one; of the next `MOST_OTHERS` only the state is kept, so that each is counted once;
+with more than these the summary says "more than".
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..core.urls import shown
 from ..policy.ladder import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden, robotstxt_known, robotstxt_unreachable
+from . import file
 from .page import OriginRow, Report, RuleRow, page
 from .tally import Tally
 
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
     from ..obeying.answer import Answer
 
 MOST_ORIGINS = 10_000  # that are followed one by one
+MOST_OTHERS = 90_000  # that are counted, at some 200 bytes each
 
-_IN_SUMMARY = 5  # rules, and robots.txt files that could not be had
+_IN_SUMMARY = 5  # rules, and unreachable robots.txt files
 _ON_PAGE = 1_000  # rows of a table
 
 logger = logging.getLogger(__name__)
@@ -52,7 +55,7 @@ class _Rule(NamedTuple):
 class _Followed:
     """What became of one origin; not its `Answer`, which holds rules."""
 
-    __slots__ = ("blocked", "missing", "robots_txt", "state", "status", "why")
+    __slots__ = ("blocked", "robots_txt", "state", "status", "unreachable", "why")
 
     def __init__(self, answer: Answer) -> None:
         self.blocked = 0
@@ -61,25 +64,33 @@ class _Followed:
 
     def learn(self, answer: Answer) -> None:
         """Take note of what now holds."""
-        self.state, self.status, self.why, self.missing = answer.state, answer.status, answer.why, answer.temporary
+        self.state, self.status, self.why, self.unreachable = answer.state, answer.status, answer.why, answer.temporary
 
 
 class RobotsReport:
-    """The extension. Logs the summary at INFO; writes the page that `GBOT_ROBOTS_REPORT` names."""
+    """The extension: logs the summary at INFO, and writes the page that `GBOT_ROBOTS_REPORT` names."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._path = settings.report
         self._began = time.time()
         self._origins: dict[Origin, _Followed] = {}
-        self._not_followed: Counter[State] = Counter()
+        self._others: dict[int, tuple[State, bool]] = {}  # by hash: the state, and whether it is unreachable
+        self._uncounted = False  # whether there were more origins than these
         self._rules: Tally[_Rule] = Tally()
         self._blocked = 0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. Raises ValueError for settings that may not be."""
-        report = cls(crawler, GbotSettings.of(crawler.settings))
+        """Make the extension.
+
+        Raises:
+            ValueError: a setting has a wrong value, or the page cannot be written where it says.
+        """
+        settings = GbotSettings.of(crawler.settings)
+        if settings.report is not None:
+            _try_out(settings.report)
+        report = cls(crawler, settings)
         crawler.signals.connect(report._learnt, robotstxt_known)
         crawler.signals.connect(report._learnt, robotstxt_unreachable)
         crawler.signals.connect(report._request_forbidden, request_forbidden)
@@ -92,8 +103,10 @@ class RobotsReport:
             followed.learn(answer)
         elif len(self._origins) < MOST_ORIGINS:
             self._origins[origin] = _Followed(answer)
+        elif hash(origin) in self._others or len(self._others) < MOST_OTHERS:
+            self._others[hash(origin)] = (answer.state, answer.temporary)
         else:
-            self._not_followed[answer.state] += 1
+            self._uncounted = True
 
     def _request_forbidden(self, error: ForbiddenByRobotsTxt) -> None:
         self._blocked += 1
@@ -110,33 +123,37 @@ class RobotsReport:
         if self._origins or self._blocked:
             logger.info("%s", self.summary(), extra={"spider": spider})
         if self._path is not None:
-            text = page(self._report(spider))
-            await run_in_thread(_write, self._path, text)
+            await run_in_thread(_write, self._path, page(self._report(spider)))
 
     def _by_state(self) -> Counter[State]:
-        return self._not_followed + Counter(followed.state for followed in self._origins.values())
+        followed = Counter(followed.state for followed in self._origins.values())
+        return followed + Counter(state for state, _ in self._others.values())
 
-    def _missing(self) -> list[_Followed]:
-        missing = [followed for followed in self._origins.values() if followed.missing]
-        return sorted(missing, key=lambda followed: -followed.blocked)
+    def _unreachable(self) -> list[_Followed]:
+        unreachable = [followed for followed in self._origins.values() if followed.unreachable]
+        return sorted(unreachable, key=lambda followed: -followed.blocked)
+
+    def _unreachable_others(self) -> int:
+        return sum(unreachable for _, unreachable in self._others.values())
 
     def summary(self) -> str:
         """Say in a few lines what robots.txt did to the crawl."""
         states = self._by_state()
         by_state = ", ".join(f"{states[state]:,} {state.value}" for state in State if states[state])
-        lines = [
-            f"robots.txt: {_many(states.total(), 'origin')} ({by_state}), {_many(self._blocked, 'request')} blocked"
-        ]
+        origins = _many(states.total(), "origin", exact=not self._uncounted)
+        lines = [f"robots.txt: {origins} ({by_state}), {_many(self._blocked, 'request')} blocked"]
         rules = self._rules.top(_IN_SUMMARY)
         lines += [f'  {count:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})' for rule, count in rules]
         if len(self._rules) > len(rules):
-            lines.append(f"  the rest by {_many(len(self._rules) - len(rules), 'other rule')}")
-        missing = self._missing()
-        for followed in missing[:_IN_SUMMARY]:
+            rest = _many(len(self._rules) - len(rules), "other rule", exact=self._rules.exact)
+            lines.append(f"  the rest by {rest}")
+        unreachable = self._unreachable()
+        for followed in unreachable[:_IN_SUMMARY]:
             blocked = _many(followed.blocked, "request")
-            lines.append(f"  not to be had: {followed.robots_txt} ({shown(followed.why)}), {blocked} blocked")
-        if len(missing) > _IN_SUMMARY:
-            lines.append(f"  not to be had: {len(missing) - _IN_SUMMARY:,} more")
+            lines.append(f"  unreachable: {followed.robots_txt} ({shown(followed.why)}), {blocked} blocked")
+        more = len(unreachable[_IN_SUMMARY:]) + self._unreachable_others()
+        if more:
+            lines.append(f"  unreachable: {'more than ' if self._uncounted else ''}{more:,} more")
         return "\n".join(lines)
 
     def _report(self, spider: Spider) -> Report:
@@ -147,9 +164,12 @@ class RobotsReport:
             ended=time.time(),
             blocked=self._blocked,
             by_state={state.value: count for state, count in self._by_state().items()},
-            missing=len(self._missing()),
+            unreachable=len(self._unreachable()) + self._unreachable_others(),
+            exact=not self._uncounted,
+            obeyed=self._crawler.settings.getbool("ROBOTSTXT_OBEY"),
             rules=[RuleRow(count, *rule) for rule, count in self._rules.top(_ON_PAGE)],
             rules_known=len(self._rules),
+            rules_exact=self._rules.exact,
             origins=[_row(each) for each in followed[:_ON_PAGE]],
         )
 
@@ -158,15 +178,23 @@ def _row(followed: _Followed) -> OriginRow:
     return OriginRow(followed.blocked, followed.robots_txt, followed.state.value, followed.status, followed.why)
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _many(count: int, what: str, *, exact: bool = True) -> str:
+    return f"{'' if exact else 'more than '}{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _try_out(path: Path) -> None:
+    try:
+        file.try_out(path)
+    except OSError as error:
+        raise ValueError(
+            f"GBOT_ROBOTS_REPORT must be the path of a file that can be written, got {str(path)!r}: {error}"
+        ) from error
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the page; a path that cannot be written to costs the page and nothing else."""
+    """Write the page; if that fails after all, it costs the page and nothing else."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        file.write(path, text)
     except OSError as error:
         logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  the path says it all
     else:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _BARS = 10  # rules in the chart
+_OFF = '<p class="off">robots.txt was switched off in this crawl: ROBOTSTXT_OBEY is False</p>'
 
 
 class RuleRow(NamedTuple):
@@ -44,17 +45,24 @@ class OriginRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows. Times are seconds since the epoch."""
+    """All that the page shows. Times are seconds since the epoch.
+
+    `by_state` and `unreachable` count origins; unless `exact`, there were more. `rules_known` counts the rules that blocked;
+    unless `rules_exact`, there were more. `obeyed` is False if robots.txt was switched off.
+    """
 
     spider: str
     began: float
     ended: float
     blocked: int
     by_state: Mapping[str, int]
-    missing: int
+    unreachable: int
     rules: Sequence[RuleRow]
     rules_known: int
     origins: Sequence[OriginRow]
+    exact: bool = True
+    rules_exact: bool = True
+    obeyed: bool = True
 
 
 def page(report: Report) -> str:
@@ -65,15 +73,16 @@ def page(report: Report) -> str:
     return Template(_asset("page.html")).substitute(
         spider=_text(report.spider),
         when=f"{_time(report.began)} to {_time(report.ended)}",
-        origins=f"{origins:,}",
+        off="" if report.obeyed else _OFF,
+        origins=_number(origins, report.exact),
         blocked=f"{report.blocked:,}",
-        missing=f"{report.missing:,}",
+        unreachable=_number(report.unreachable, report.exact),
         states=_states(report.by_state),
         bars=_bars(report.rules[:_BARS]),
         rules="\n".join(map(_rule, report.rules)),
-        rules_note=_left_out(len(report.rules), report.rules_known),
+        rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
-        origins_note=_left_out(len(report.origins), origins),
+        origins_note=_left_out(len(report.origins), origins, report.exact),
         style=_asset("page.css"),
         script=script,
         script_hash=f"sha256-{sha}",
@@ -137,5 +146,11 @@ def _row(cells: Iterable[str | tuple[int, str]]) -> str:
     return f"<tr>{''.join(columns)}</tr>"
 
 
-def _left_out(shown_rows: int, known: int) -> str:
-    return f"<p>The {shown_rows:,} with most blocked requests, of {known:,}.</p>" if shown_rows < known else ""
+def _left_out(shown_rows: int, known: int, exact: bool) -> str:
+    if shown_rows >= known:
+        return ""
+    return f"<p>The {shown_rows:,} with most blocked requests, of {_number(known, exact)}.</p>"
+
+
+def _number(count: int, exact: bool) -> str:
+    return f"{'' if exact or not count else 'more than '}{count:,}"

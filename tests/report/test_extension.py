@@ -34,6 +34,10 @@ def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == RobotsReport.__module__]
 
 
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
 @in_reactor
 async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture) -> None:
     with (
@@ -54,12 +58,12 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         assert others == [
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
-            f"  not to be had: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
+            f"  unreachable: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
         ]
 
 
 @in_reactor
-async def test_a_robots_txt_that_can_be_had_in_the_end_is_no_longer_missing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(caplog: pytest.LogCaptureFixture) -> None:
     replies = iter([Reply(503)])
 
     def recovering(connection: Any) -> None:
@@ -69,7 +73,7 @@ async def test_a_robots_txt_that_can_be_had_in_the_end_is_no_longer_missing(capl
         await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=[site.url("/yes"), site.url("/no")])
     (summary,) = summaries(caplog)
     assert summary.startswith("robots.txt: 1 origin (1 rules), 1 request blocked\n")
-    assert "not to be had" not in summary
+    assert "unreachable" not in summary
 
 
 @in_reactor
@@ -91,15 +95,75 @@ async def test_page_is_written_where_the_setting_says(tmp_path: Path, caplog: py
     assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        pytest.param("", "it is not a file", id="directory"),
+        pytest.param("file/report.html", "File exists: '{place}/file'", id="below-a-file"),
+        pytest.param("settings.py", "there is a file that is no HTML page", id="a-user's-file"),
+        pytest.param("r" * 300, "File name too long", id="name"),
+    ],
+)
 @in_reactor
-async def test_page_that_cannot_be_written_is_said_and_costs_nothing_else(
+async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "settings.py").write_text("BOT_NAME = 'bot'")
+    with Site({"*": b"ok"}) as site:
+        with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be") as error:
+            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
+        assert f"got {str(tmp_path / name)!r}: " in str(error.value)
+        assert why.format(place=tmp_path) in str(error.value)
+        assert site.paths() == []
+    assert (tmp_path / "settings.py").read_text() == "BOT_NAME = 'bot'"
+    assert names(tmp_path) == ["file", "settings.py"]
+
+
+@in_reactor
+async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Site({"*": b"ok"}) as site:
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path)}, urls=[site.url("/a")])
+    place = tmp_path / "place"
+
+    def in_the_way(connection: Any) -> None:
+        place.rmdir()
+        place.touch()
+        Reply(200, b"ok")(connection)
+
+    with Site({"/a": in_the_way}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(place / "r.html")}, urls=[site.url("/a")])
     assert any("GBOT_ROBOTS_REPORT cannot be written" in text for text in summaries(caplog))
     assert crawler.stats is not None
     assert crawler.stats.get_value("finish_reason") == "finished"
+
+
+@in_reactor
+async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    path.write_text("<!DOCTYPE html>of before")
+    link.symlink_to(path)
+    seen = []
+
+    def looked_at(connection: Any) -> None:
+        seen.append((path.read_text(), names(tmp_path)))
+        Reply(200, b"ok")(connection)
+
+    with Site({"/a": looked_at}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(link)}, urls=[site.url("/a")])
+    assert seen == [("<!DOCTYPE html>of before", ["link.html", "page.html"])]
+    assert "of before" not in path.read_text()
+    assert link.is_symlink()
+    assert names(tmp_path) == ["link.html", "page.html"]
+
+
+@in_reactor
+async def test_page_of_a_crawl_without_robots_txt_says_so_in_large_letters(tmp_path: Path) -> None:
+    for obey in (True, False):
+        path = tmp_path / f"{obey}.html"
+        with Site({"*": b"ok"}) as site:
+            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=[site.url("/a")])
+        large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
+        off = "robots.txt was switched off in this crawl: ROBOTSTXT_OBEY is False"
+        assert large == ([] if obey else [off])
 
 
 def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +188,30 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
     assert summary.count("\n") < 15
     assert len(extension._origins) == 100
     assert len(extension._rules) <= 10_000
+    assert "  the rest by more than " in summary
+    assert "  unreachable: 9,995 more" in summary
+
+
+def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.report.extension.MOST_ORIGINS", 10)
+    monkeypatch.setattr("scrapy_gbot_robots.report.extension.MOST_OTHERS", 20)
+    crawler = get_crawler()
+    extension = RobotsReport.from_crawler(crawler)
+    decision = Decision(State.FULL_DISALLOW, "gone", True, 0, 0)
+
+    def meet(number: int) -> None:
+        origin = Origin.of(f"https://host{number}.example")
+        crawler.signals.send_catch_log(robotstxt_unreachable, origin=origin, answer=Answer(origin, decision, None, 0))
+
+    for number in [*range(30), *range(30)]:  # each is met twice and counted once
+        meet(number)
+    assert extension.summary().startswith("robots.txt: 30 origins (30 full disallow), 0 requests blocked\n")
+    assert extension.summary().endswith("  unreachable: 25 more")
+    meet(30)
+    assert extension.summary().startswith("robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n")
+    assert extension.summary().endswith("  unreachable: more than 25 more")
+    html = page(extension._report(Pages(urls=[])))
+    assert "<dd>more than 30</dd>" in html
 
 
 def test_refusal_without_an_origin_is_counted() -> None:

@@ -1,0 +1,63 @@
+"""The file that the page goes to: tried at the start of a crawl, and written at its end in one step.
+
+It knows files and nothing of the page. A crawl of hours must not end in a page that cannot be written, and a process
+that dies while it writes leaves the page of the crawl before.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PAGE = b"<!doctype html"  # what a page begins with; one that is there may be replaced, another file may not
+_NAMES = (".html", ".htm")
+
+
+def try_out(path: Path) -> None:
+    """Make the directory of `path` and see whether a page could be written there.
+
+    Raises:
+        OSError: it could not, or something else than a page is there.
+    """
+    if path.exists():
+        if not path.is_file():
+            raise OSError("it is not a file")
+        if path.suffix.lower() not in _NAMES and not _begins_like_a_page(path):
+            raise OSError("there is a file that is no HTML page")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = _beside(path)
+    try:
+        beside.touch(exist_ok=False)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write(path: Path, text: str) -> None:
+    """Write `text` beside `path` and rename it, so that `path` is never half a page.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = _beside(path)
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path.resolve())
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    real = path.resolve()  # a symbolic link stays one
+    return real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
+
+
+def _begins_like_a_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(len(_PAGE))
+    return not head or head.lower() == _PAGE
