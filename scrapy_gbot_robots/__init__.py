@@ -20,8 +20,10 @@ _HOME = {
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.origin",
     "RobotsFtpHandler": "fetching.ftp",
+    "RobotsLinkExtractor": "tags.link_extractor",
     "RobotsReport": "report.extension",
     "RobotsSitemapSpider": "spider.spider",
+    "RobotsTagsMiddleware": "tags.middleware",
     "RobotsTxt": "core.robots",
     "Rule": "core.rules",
     "Rules": "core.rules",
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware
     from .sitemaps.urls import FoundSitemap as FoundSitemap
     from .spider.spider import RobotsSitemapSpider as RobotsSitemapSpider
+    from .tags.link_extractor import RobotsLinkExtractor as RobotsLinkExtractor
+    from .tags.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
 
 
 def __getattr__(name: str) -> object:

@@ -16,6 +16,7 @@ from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_misspelt
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
+from .tags.middleware import RobotsTagsMiddleware
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -27,6 +28,7 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts
+    ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
 )
 

@@ -11,10 +11,18 @@ the file, and `lastmod`, the text that stands there as the date of the last chan
 
 `ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already;
 another flag says what that amounts to now: "full allow", "full disallow" or "rules".
+
+`TAGS` stands in the meta of a response to a page when `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag
+headers and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its
+text, "unavailable_after" a time in ISO 8601.
+
+`FOLLOW` may be set to True in a request for a link that its page asks not to follow: it is followed all the same.
 """
 
 from __future__ import annotations
 
+FOLLOW = "gbot_robots_follow"
+TAGS = "robots_tags"
 ANSWERED = "gbot_robots"
 LISTED = "gbot_robots_listed"
 PROBE = "gbot_robots_probe"

@@ -126,6 +126,10 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(word.strip() for word in value if word.strip())
 
 
+def _lower_words(value: object) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _words(value))
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) and value else _refuse()
 
@@ -291,6 +295,19 @@ class GbotSettings:
         None,
         _FILE,
         "where to write an HTML page of what robots.txt did to the crawl; see [the command](command.md#after-a-crawl)",
+    )
+
+    tags: bool = _setting(
+        False,
+        _FLAG,
+        "read what pages say by X-Robots-Tag and robots meta tags, and do not follow links that they ask to leave; see "
+        "[preferences](preferences.md#page-rules)",
+    )
+    tags_links: bool = _setting(False, _FLAG, "leave single links that say `ugc` or `sponsored`, too")
+    tags_drop: tuple[str, ...] = _setting(
+        [],
+        Kind("a list of directives, such as noindex", _lower_words),
+        'drop the items of pages that say one of these, such as `["noindex", "noai"]`',
     )
 
     @classmethod

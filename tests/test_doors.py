@@ -21,7 +21,7 @@ _WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
 _BELOW_FETCHING = _POLICY | _WORDS | {"storage", "sitemap_files"}
 _BELOW_SPIDER = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
-_ALL = _BELOW_SPIDER | {"spider", "report", "addon", "commands"}
+_ALL = _BELOW_SPIDER | {"tags", "spider", "report", "addon", "commands"}
 DOORS = {
     "core": set(),
     "concurrency": set(),
@@ -36,9 +36,10 @@ DOORS = {
     "fetching": _BELOW_FETCHING - {"storage", "sitemap_files"},
     "sitemaps": _BELOW_FETCHING - {"storage"} | {"fetching"},
     "obeying": _BELOW_FETCHING - {"sitemap_files"} | {"fetching"},
+    "tags": _WORDS | {"obeying"},
     "spider": _BELOW_SPIDER,
     "report": _BELOW_SPIDER,
-    "addon": _BELOW_SPIDER | {"spider", "report"},
+    "addon": _BELOW_SPIDER | {"tags", "spider", "report"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},
 }

@@ -40,6 +40,9 @@ def test_defaults_are_the_documented_ones() -> None:
         "sitemaps_hosts": "any",
         "sitemaps_max": 50,
         "report": None,
+        "tags": False,
+        "tags_links": False,
+        "tags_drop": (),
     }
 
 

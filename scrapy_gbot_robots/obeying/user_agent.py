@@ -6,6 +6,7 @@ And what is said at start-up of one by which no robots.txt can mean the crawl (R
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.http import Headers
@@ -14,7 +15,8 @@ from scrapy.utils.python import without_none_values
 from ..core.agents import Crawler, is_browser_like, product_token
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler as ScrapyCrawler
     from scrapy.settings import BaseSettings
 
 _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
@@ -63,3 +65,17 @@ def _cut_token(user_agent: str) -> str | None:
     token = product_token(user_agent)
     names = _BETWEEN_PRODUCTS.split(user_agent)
     return token if token and token not in names else None
+
+
+def of_request(crawler: ScrapyCrawler, request: Request) -> Crawler:
+    """Return the crawler that sends `request`: by `ROBOTSTXT_USER_AGENT`, else by the header that the request carries."""
+    text = crawler.settings["ROBOTSTXT_USER_AGENT"]
+    sent = None if text else request.headers.get("User-Agent")
+    if sent:
+        text = sent.decode("latin-1")
+    return _crawler_called(str(text or of_project(crawler.settings, crawler.spider).text))
+
+
+@lru_cache(maxsize=1_000)
+def _crawler_called(text: str) -> Crawler:
+    return Crawler.of(text)

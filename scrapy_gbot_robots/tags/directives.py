@@ -1,0 +1,169 @@
+"""What robots meta tags and X-Robots-Tag headers say: text in, directives out.
+
+Pure. `Directives` are plain values, so that they can stand in `request.meta` and in a JOBDIR: a word such as "noindex"
+is True, a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up, and
+of two that contradict each other the more restrictive one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+Directives: TypeAlias = "dict[str, bool | str]"
+
+EVERYONE: Final = "robots"  # the name that stands for all crawlers, in a meta tag
+
+MOST_BYTES: Final = 64 * 1024  # of header values, and of one meta tag's content; what lies behind is not read
+MOST_NAMES: Final = 100  # directives that are kept of one page; those that Google knows are kept in any case
+
+_SAY_NOTHING: Final = frozenset({"all", "index", "follow"})
+_STAND_FOR: Final = {"none": ("noindex", "nofollow")}
+_WORDS: Final = frozenset(
+    """
+    noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox indexifembedded noai
+    noimageai
+    """.split()
+)
+_WORD: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
+_LONGEST_DATE: Final = 64  # characters
+_YEAR_OF_OLD: Final = re.compile(r"(?<![0-9])00[0-9]{2}(?![0-9])")  # four digits, but `email` reads 0001 as 2001
+
+
+def _limit(text: str) -> float | None:
+    """A number of characters or seconds; -1 is no limit."""
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
+    if number is None or number < -1:
+        return None
+    return float("inf") if number == -1 else number
+
+
+def _image_size(text: str) -> float | None:
+    return {"none": 0, "standard": 1, "large": 2}.get(text.lower())
+
+
+def _moment(text: str) -> float | None:
+    when = _date(text)
+    return None if when is None else when.timestamp()
+
+
+# Directives with a value: what makes a number of the value. The smallest number is the most restrictive.
+_VALUED: Final[dict[str, Callable[[str], float | None]]] = {
+    "max-snippet": _limit,
+    "max-video-preview": _limit,
+    "max-image-preview": _image_size,
+    "unavailable_after": _moment,
+}
+
+KNOWN: Final = _WORDS | _VALUED.keys()
+
+
+def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
+    """What `X-Robots-Tag` headers say to a crawler.
+
+    Args:
+        values: the header's values, one for each header line. Within a line, "token:" addresses what follows it.
+        names: the crawler's product tokens, in lower case.
+    """
+    found: Directives = {}
+    left = MOST_BYTES
+    for value in dict.fromkeys(values):
+        if left <= 0:
+            break
+        for addressee, name, text in _statements(value[:left], addressed=True):
+            if not addressee or addressee in names:
+                _add(found, name, text)
+        left -= len(value)
+    return found
+
+
+def in_meta_tags(tags: Iterable[tuple[str, str]], names: Collection[str]) -> Directives:
+    """What meta tags, given as (name, content), say to a crawler with the product tokens `names`, in lower case."""
+    found: Directives = {}
+    for tag, content in tags:
+        if tag.lower() == EVERYONE or tag.lower() in names:
+            for _, name, text in _statements(content[:MOST_BYTES], addressed=False):
+                _add(found, name, text)
+    return found
+
+
+def together(*all_found: Directives) -> Directives:
+    """Everything that was said, the more restrictive where it differs."""
+    result: Directives = {}
+    for found in all_found:
+        for name, value in found.items():
+            _add(result, name, value if isinstance(value, str) else "")
+    return result
+
+
+def at(now: float, found: Directives) -> Directives:
+    """The directives at `now` (seconds since the epoch): a page that was available until then is "noindex"."""
+    until = found.get("unavailable_after")
+    if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
+        return {**found, "noindex": True}
+    return found
+
+
+def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]:
+    """Each directive as (addressee, name, value); addressee and value may be empty."""
+    pieces = text.split(",")
+    addressee = ""
+    at_piece = 0
+    while at_piece < len(pieces):
+        piece = pieces[at_piece]
+        at_piece += 1
+        name, colon, value = (part.strip() for part in piece.partition(":"))
+        while addressed and _WORD.match(name.lower()) and colon and name.lower() not in _VALUED:
+            addressee = name.lower()
+            name, colon, value = (part.strip() for part in value.partition(":"))
+        if name.lower() == "unavailable_after" and _date(value) is None and at_piece < len(pieces):
+            value = f"{value},{pieces[at_piece]}"  # "Wed, 25 Jun 2031 15:00:00 GMT"
+            at_piece += _date(value) is not None
+        if not colon or name.lower() in _VALUED:
+            yield addressee, name.lower(), value
+
+
+def _add(found: Directives, name: str, text: str) -> None:
+    if name in _STAND_FOR:
+        for each in _STAND_FOR[name]:
+            found[each] = True
+    elif name in _VALUED:
+        _add_valued(found, name, text)
+    elif name not in _SAY_NOTHING and _WORD.match(name) and (name in _WORDS or len(found) < MOST_NAMES):
+        found[name] = True
+
+
+def _add_valued(found: Directives, name: str, text: str) -> None:
+    """Keep the smaller value; what is no value has no effect, as Google's page says of dates."""
+    rank = _VALUED[name]
+    new, old = rank(text), found.get(name)
+    if new is None or (isinstance(old, str) and (rank(old) or 0) <= new):
+        return
+    when = _date(text) if name == "unavailable_after" else None
+    found[name] = text.lower() if when is None else when.isoformat()
+
+
+def _date(text: str) -> datetime | None:
+    """A date by ISO 8601, RFC 822 or RFC 850; without a zone it is UTC."""
+    text = text.strip()
+    if not text or len(text) > _LONGEST_DATE or _YEAR_OF_OLD.search(text):
+        return None
+    when = _by(datetime.fromisoformat, re.sub(r"[zZ]\Z", "+00:00", text)) or _by(parsedate_to_datetime, text)
+    if when is None:
+        return None
+    return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+
+
+def _by(read: Callable[[str], datetime], text: str) -> datetime | None:
+    try:
+        when = read(text)
+        when.astimezone(timezone.utc)  # a date at the end of time raises here
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return when

@@ -1,0 +1,158 @@
+"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads what a page says, and drops what the page asks not to follow.
+
+Scrapy cannot tell a followed link from another request. So a request that a callback makes is dropped if its URL is a
+link of the page and the page, or that link, says nofollow; requests for other URLs go on. Items are dropped here and
+not in a pipeline, because only here is known which page an item comes from; Scrapy is told of them as of any dropped item.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, signals
+from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.http import HtmlResponse
+from w3lib.encoding import http_content_type_encoding
+
+from ..meta import FOLLOW, TAGS
+from ..obeying.user_agent import of_request
+from ..settings import GbotSettings
+from .directives import EVERYONE, KNOWN, at, in_headers, in_meta_tags, together
+from .head import meta_tags
+from .links import NOFOLLOW, QUALIFIED, PageLinks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+    from .directives import Directives
+
+_LINK_METHODS = frozenset({"GET", "HEAD"})
+
+logger = logging.getLogger(__name__)
+
+
+class RobotsTagsMiddleware:
+    """Puts a page's directives into `response.meta["robots_tags"]`, and acts on nofollow and `GBOT_ROBOTS_TAGS_DROP`."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = GbotSettings.of(crawler.settings)
+        if not settings.tags:
+            raise NotConfigured
+        self._crawler = crawler
+        self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
+        self._drop = frozenset(settings.tags_drop)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it, as Scrapy does.
+
+        Raises:
+            NotConfigured: `GBOT_ROBOTS_TAGS` is off.
+        """
+        return cls(crawler)
+
+    def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
+        """Read the directives before the callback is called."""
+        request = response.request
+        if request is None:
+            return
+        names = {token.lower() for token in of_request(self._crawler, request).tokens}
+        request.meta[TAGS] = found = at(time.time(), directives_of(response, names))
+        for name in KNOWN & found.keys():  # and no name that a stranger made up
+            self._crawler.stats.inc_value(f"gbot_robots/tags/{name}")
+
+    def process_spider_output(
+        self, response: Response, result: Iterable[Any], spider: Spider | None = None
+    ) -> Iterator[Any]:
+        """Let pass what the page does not ask to leave."""
+        page = _Page(self, response)
+        return (given for given in result if page.lets_pass(given))
+
+    async def process_spider_output_async(
+        self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
+    ) -> AsyncIterator[Any]:
+        """Let pass what the page does not ask to leave."""
+        page = _Page(self, response)
+        async for given in result:
+            if page.lets_pass(given):
+                yield given
+
+    def links_of(self, response: Response, found: Directives) -> PageLinks | None:
+        """The links of `response`, of which some may have to be left; None where it has none."""
+        if not isinstance(response, HtmlResponse):
+            return None
+        return PageLinks(response, self._rels, whole_page="nofollow" in found)
+
+    def reasons_to_drop(self, found: Directives) -> list[str]:
+        """The directives for which `GBOT_ROBOTS_TAGS_DROP` drops the items of a page."""
+        return sorted(self._drop & found.keys())
+
+    def tell_left(self, request: Request, response: Response) -> None:
+        """Say that a link is not followed."""
+        self._crawler.stats.inc_value("gbot_robots/tags/links_left")
+        logger.debug(
+            "Not followed, as %(page)s asks: %(request)s",
+            {"page": response.url, "request": request},
+            extra={"spider": self._crawler.spider},
+        )
+
+    def tell_dropped(self, item: Any, response: Response, reasons: list[str]) -> None:
+        """Say that an item is dropped, to users and to Scrapy."""
+        crawler = self._crawler
+        assert crawler.spider is not None  # noqa: S101  for the type checker: it has just been called
+        for reason in reasons:
+            crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
+        error = DropItem(f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}")
+        logger.debug("Dropped an item: %s", error, extra={"spider": crawler.spider})
+        crawler.signals.send_catch_log(
+            signals.item_dropped, item=item, response=response, exception=error, spider=crawler.spider
+        )
+
+
+class _Page:
+    """What of a callback's output may pass."""
+
+    def __init__(self, middleware: RobotsTagsMiddleware, response: Response) -> None:
+        self._middleware = middleware
+        self._response = response
+        self._found: Directives = {} if response.request is None else response.request.meta.get(TAGS, {})
+        self._reasons = middleware.reasons_to_drop(self._found)
+        self._links = middleware.links_of(response, self._found)
+
+    def lets_pass(self, given: Any) -> bool:
+        if isinstance(given, Request):
+            if self._links is None or given.meta.get(FOLLOW) or given.method not in _LINK_METHODS:
+                return True
+            if not self._links.leaves(given.url):
+                return True
+            self._middleware.tell_left(given, self._response)
+            return False
+        if given is None or not self._reasons:
+            return True
+        self._middleware.tell_dropped(given, self._response, self._reasons)
+        return False
+
+
+def directives_of(response: Response, names: Iterable[str]) -> Directives:
+    """What the headers and, of an HTML page, the head of `response` say.
+
+    Args:
+        response: as downloaded.
+        names: the crawler's product tokens, in lower case; what is said to everyone counts in any case.
+    """
+    tokens = frozenset(names)
+    said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
+    if not isinstance(response, HtmlResponse):
+        return said
+    content_type = response.headers.get("Content-Type") or b""
+    charset = http_content_type_encoding(content_type.decode("latin-1")) or ""
+    tags = meta_tags(response.body, {EVERYONE, *tokens}, charset=charset)
+    return together(said, in_meta_tags(tags, tokens)) if tags else said

@@ -1,0 +1,88 @@
+"""What meta tags and headers say, in tables."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from scrapy_gbot_robots.tags.directives import MOST_NAMES, Directives, at, in_headers, in_meta_tags, together
+
+HEADERS: list[tuple[str, list[str], Directives]] = [
+    ("one", ["noindex"], {"noindex": True}),
+    ("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
+    ("several-headers", ["noindex", "noarchive"], {"noindex": True, "noarchive": True}),
+    ("case-and-space", [" NoIndex ,\tNOFOLLOW "], {"noindex": True, "nofollow": True}),
+    ("none", ["none"], {"noindex": True, "nofollow": True}),
+    ("all-says-nothing", ["all, index, follow"], {}),
+    ("all-takes-nothing-back", ["noindex", "all"], {"noindex": True}),
+    ("for-us", ["mybot: noindex"], {"noindex": True}),
+    ("for-another", ["otherbot: noindex"], {}),
+    ("for-both-in-one", ["otherbot: noindex, nofollow, mybot: noarchive"], {"noarchive": True}),
+    ("token-in-any-case", ["MyBot: noindex"], {"noindex": True}),
+    ("token-ends-with-its-header", ["otherbot: nofollow", "noindex"], {"noindex": True}),
+    ("token-and-value", ["mybot: max-snippet: 20"], {"max-snippet": "20"}),
+    ("smaller-limit", ["max-snippet: 50, max-snippet:20"], {"max-snippet": "20"}),
+    ("no-limit-is-the-largest", ["max-snippet: -1", "max-snippet: 7"], {"max-snippet": "7"}),
+    ("image-preview", ["max-image-preview: large", "max-image-preview: standard"], {"max-image-preview": "standard"}),
+    ("no-number", ["max-snippet: many, max-video-preview: -7"], {}),
+    ("unknown-word-is-kept", ["noai"], {"noai": True}),
+    ("no-word", ["no index!, \x00, ,,"], {}),
+    ("iso-date", ["unavailable_after: 2031-06-25"], {"unavailable_after": "2031-06-25T00:00:00+00:00"}),
+    ("iso-z", ["unavailable_after: 2031-06-25T15:00:00Z"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
+    ("rfc-822", ["unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noai"], {"unavailable_after": "2031-06-25T15:00:00+00:00", "noai": True}),
+    ("rfc-850", ["unavailable_after: Wednesday, 25-Jun-31 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
+    ("zone", ["unavailable_after: 25 Jun 2031 15:00:00 PST"], {"unavailable_after": "2031-06-25T23:00:00+00:00"}),
+    ("earlier-date", ["unavailable_after: 2032-01-01", "unavailable_after: 2031-01-01"], {"unavailable_after": "2031-01-01T00:00:00+00:00"}),
+    ("no-date-has-no-effect", ["unavailable_after: some day, noindex"], {"noindex": True}),
+    ("year-0", ["unavailable_after: Sat, 01 Jan 0000 00:00:00 GMT, noindex"], {"noindex": True}),
+    ("year-10000", ["unavailable_after: 25 Jun 10000 15:00:00 GMT, noindex"], {"noindex": True}),
+    ("end-of-time", ["unavailable_after: 9999-12-31T23:59:59-23:59"], {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "said"), [row[1:] for row in HEADERS], ids=[row[0] for row in HEADERS])
+def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
+    assert in_headers(values, {"mybot"}) == said
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ([("robots", "noindex"), ("mybot", "nofollow")], {"noindex": True, "nofollow": True}),
+        ([("otherbot", "noindex")], {}),
+        ([("ROBOTS", "NONE")], {"noindex": True, "nofollow": True}),
+        ([("robots", "otherbot: noindex")], {}),  # a meta tag's content addresses nobody
+        ([("robots", "max-snippet:0, unavailable_after: 25 Jun 2031 15:00:00 GMT")], {"max-snippet": "0", "unavailable_after": "2031-06-25T15:00:00+00:00"}),
+    ],
+)  # fmt: skip
+def test_meta_tag_says_this_to_mybot(tags: list[tuple[str, str]], said: Directives) -> None:
+    assert in_meta_tags(tags, {"mybot"}) == said
+
+
+def test_fall_backs_of_a_crawler_add_up() -> None:
+    names = {"googlebot-news", "googlebot"}
+    assert in_headers(["googlebot: noarchive", "googlebot-news: noindex"], names) == {
+        "noarchive": True,
+        "noindex": True,
+    }
+
+
+def test_more_restrictive_counts_of_header_and_tag() -> None:
+    assert together({"max-snippet": "50", "noai": True}, {"max-snippet": "7"}) == {"max-snippet": "7", "noai": True}
+
+
+def test_page_that_was_available_until_then_is_noindex_afterwards() -> None:
+    said = in_headers(["unavailable_after: 2031-06-25T15:00:00Z"], ())
+    then = 1940166000.0
+    assert "noindex" not in at(then - 1, said)
+    assert at(then, said)["noindex"] is True
+
+
+def test_hostile_headers_cost_little() -> None:
+    began = time.process_time()
+    said = in_headers([f"made-up-{n}, noindex" for n in range(10_000)], ())
+    in_headers(["a:" * 30_000, ",".join(["unavailable_after: x"] * 3_000)], ())
+    assert said["noindex"] is True
+    assert len(said) <= MOST_NAMES + 20
+    assert time.process_time() - began < 2

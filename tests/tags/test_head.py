@@ -1,0 +1,60 @@
+"""Which meta tags stand in the head of a page."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from scrapy_gbot_robots.tags.head import MOST_TAGS, meta_tags
+
+NAMES = {"robots", "mybot"}
+TAG = '<meta name="robots" content="noindex">'
+
+PAGES: list[tuple[str, str, list[tuple[str, str]]]] = [
+    ("plain", f"<html><head>{TAG}</head><body></body></html>", [("robots", "noindex")]),
+    ("no-head-element", f"<title>x</title>{TAG}<p>x", [("robots", "noindex")]),
+    ("attributes-in-any-way", "<META CONTENT=nofollow NAME=' MyBot '/>", [("mybot", "nofollow")]),
+    ("two", f"{TAG}<meta name=mybot content=none>", [("robots", "noindex"), ("mybot", "none")]),
+    ("another-name", "<meta name=otherbot content=noindex><meta name=description content=robots>", []),
+    ("comment", f"<!-- {TAG} --><title>robots</title>", []),
+    ("script", f"<script>'{TAG}</head><body>'</script>{TAG}", [("robots", "noindex")]),
+    ("body", f"<body>{TAG}", []),
+    ("after-text", f"<p>x</p>{TAG}", []),
+    ("noscript", f"<head><noscript>{TAG}</noscript></head>", [("robots", "noindex")]),
+    ("entity", "<meta name=robots content='no&#105;ndex'>", [("robots", "noindex")]),
+    ("no-content", "<meta name=robots>", [("robots", "")]),
+    ("late-in-a-long-head", f"<style>{'x' * 60_000}</style>{TAG}", [("robots", "noindex")]),
+    ("behind-what-is-looked-at", f"<style>{'x' * 70_000}</style>{TAG}", []),
+]
+
+
+@pytest.mark.parametrize(("page", "tags"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
+def test_page_has_these_tags(page: str, tags: list[tuple[str, str]]) -> None:
+    assert meta_tags(page.encode(), NAMES) == tags
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_tag_is_found_in_this_encoding(encoding: str) -> None:
+    page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
+    assert meta_tags(page, NAMES, charset=encoding) == [("robots", "noindex")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<meta name=robots content=noindex>" * 100_000,
+        b"<meta name=robots content=" + b"x" * 5_000_000,
+        b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>",
+        b"<!-- <meta robots" * 500_000,
+        bytes(range(256)) * 10_000 + b"<meta name=robots>",
+    ],
+    ids=["tags-without-end", "value-without-end", "elements-without-end", "comments-without-end", "noise"],
+)
+def test_hostile_page_costs_little(page: bytes) -> None:
+    tracemalloc.start()
+    tags = meta_tags(page, NAMES)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(tags) <= MOST_TAGS
+    assert peak < 4 * 2**20

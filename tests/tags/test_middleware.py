@@ -1,0 +1,223 @@
+"""A site of twelve pages that say every kind of thing, crawled with the tags off, on, and by a CrawlSpider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, Spider, signals
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+from scrapy_gbot_robots import RobotsLinkExtractor
+
+from ..support.crawls import crawl, in_reactor, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+ON = {"GBOT_ROBOTS_TAGS": True}
+
+
+def html(head: str = "", body: str = "", **headers: str) -> Reply:
+    kept = {name.replace("_", "-"): value for name, value in headers.items()}
+    page = f"<html><head><title>x</title>{head}</head><body>{body}</body></html>".encode()
+    return Reply(200, page, {"Content-Type": "text/html", **kept})
+
+
+def link(path: str, rel: str = "") -> str:
+    return f'<a href="{path}"' + (f' rel="{rel}"' if rel else "") + ">x</a>"
+
+
+START = (
+    "free",
+    "header",
+    "header-other",
+    "meta",
+    "meta-own",
+    "none",
+    "rel",
+    "rel-ugc",
+    "both",
+    "based",
+    "file",
+    "late",
+)
+SITE: dict[str, Reply | bytes] = {
+    "/robots.txt": b"",
+    "/": html(body="".join(map(link, START))),
+    "/free": html(body=link("/from-free")),
+    "/header": html(body=link("/from-header"), X_Robots_Tag="noindex, nofollow"),
+    "/header-other": html(body=link("/from-header-other"), X_Robots_Tag="otherbot: nofollow, noindex"),
+    "/meta": html("<meta name=robots content=nofollow>", link("/from-meta")),
+    "/meta-own": html("<meta name=TestBot content='noarchive, nofollow'>", link("/from-meta-own")),
+    "/none": html("<meta name=robots content=none>", "<map><area href='/from-none#part'></map>"),
+    "/rel": html(body=link("/from-rel", "noopener NoFollow") + link("/from-rel-free")),
+    "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
+    "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
+    "/based": html("<base href='/sub/'><meta name=robots content=nofollow>", link("from-based")),
+    "/file": Reply(200, b"text", {"Content-Type": "text/plain", "X-Robots-Tag": "noindex"}),
+    "/late": html(X_Robots_Tag="unavailable_after: 25 Jun 2010 15:00:00 PST"),
+    "*": html(),
+}
+LEFT = {"/from-header", "/from-meta", "/from-meta-own", "/from-none", "/from-rel", "/sub/from-based"}
+QUALIFIED = {"/from-ugc", "/from-sponsored"}
+FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both"}
+
+
+class Follows(Spider):
+    """Follows every link, and says what each page was found to say."""
+
+    name = "follows"
+
+    def __init__(self, url: str, meta: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url, self.meta = url, meta
+        self.said: dict[str, Any] = {}
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.url)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        path = "/" + response.url.split("/", 3)[3]
+        self.said[path] = response.meta.get("robots_tags")
+        yield {"path": path}
+        for found in response.xpath("//a/@href | //area/@href").getall() if b"<html" in response.body else ():
+            yield response.follow(found, meta=self.meta)
+
+
+class FollowsAsync(Follows):
+    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
+        for given in super().parse(response):
+            yield given
+
+
+def followed(site: Site) -> set[str]:
+    return {path for path in site.paths() if "from-" in path}
+
+
+@in_reactor
+async def test_nothing_is_read_or_left_by_default() -> None:
+    with Site(SITE) as site:
+        crawler = await crawl(Follows, url=site.url())
+        assert followed(site) == LEFT | QUALIFIED | FOLLOWED
+        assert set(crawler.spider.said.values()) == {None}  # type: ignore[union-attr]
+        assert not stats(crawler, "gbot_robots/tags")
+
+
+@pytest.mark.parametrize("spider", [Follows, FollowsAsync])
+@in_reactor
+async def test_links_that_a_page_asks_not_to_follow_are_left(spider: type[Spider]) -> None:
+    with Site(SITE) as site:
+        crawler = await crawl(spider, ON, url=site.url())
+        assert followed(site) == QUALIFIED | FOLLOWED
+        assert stats(crawler, "gbot_robots/tags/links_left") == {"gbot_robots/tags/links_left": len(LEFT)}
+
+
+@in_reactor
+async def test_meta_says_what_each_page_says_to_this_crawler() -> None:
+    with Site(SITE) as site:
+        crawler = await crawl(Follows, ON, url=site.url())
+        said = crawler.spider.said  # type: ignore[union-attr]
+        assert said["/free"] == said["/header-other"] == {}
+        assert said["/header"] == said["/none"] == {"noindex": True, "nofollow": True}
+        assert said["/meta-own"] == {"noarchive": True, "nofollow": True}
+        assert said["/file"] == {"noindex": True}
+        assert said["/late"] == {"noindex": True, "unavailable_after": "2010-06-25T23:00:00+00:00"}
+
+
+@in_reactor
+async def test_links_that_are_qualified_in_other_words_are_left_on_demand() -> None:
+    with Site(SITE) as site:
+        await crawl(Follows, {**ON, "GBOT_ROBOTS_TAGS_LINKS": True}, url=site.url())
+        assert followed(site) == FOLLOWED
+
+
+@in_reactor
+async def test_request_with_the_way_out_is_followed() -> None:
+    with Site(SITE) as site:
+        await crawl(Follows, ON, url=site.url(), meta={"gbot_robots_follow": True})
+        assert followed(site) == LEFT | QUALIFIED | FOLLOWED
+
+
+@in_reactor
+async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
+    class Posts(Follows):
+        def parse(self, response: Response) -> Iterator[Any]:
+            if response.url.endswith("/meta"):
+                yield response.follow("/from-elsewhere")
+                yield response.follow("/from-meta", method="POST")
+
+    with Site(SITE) as site:
+        await crawl(Posts, ON, url=site.url("/meta"))
+        assert followed(site) == {"/from-elsewhere", "/from-meta"}
+
+
+@in_reactor
+async def test_items_of_pages_that_say_this_are_dropped_and_counted_as_scrapy_counts_them() -> None:
+    dropped: list[Any] = []
+
+    class Listens(Follows):
+        @classmethod
+        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Listens:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.item_dropped, signals.item_dropped)
+            return spider
+
+        def item_dropped(self, item: Any, exception: Exception) -> None:
+            dropped.append((item["path"], str(exception)))
+
+    with Site(SITE) as site:
+        settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai"]}
+        crawler = await crawl(Listens, settings, url=site.url())
+        assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
+        assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
+        found = stats(crawler)
+        assert found["gbot_robots/tags/items_dropped/noindex"] == found["item_dropped_count"] == 4
+        assert found["item_scraped_count"] == len(set(site.paths()) - {"/robots.txt"}) - 4
+
+
+class Crawls(CrawlSpider):
+    name = "crawls"
+    rules = (Rule(RobotsLinkExtractor(), follow=True),)
+
+
+class CrawlsQualified(CrawlSpider):
+    name = "crawls"
+    rules = (Rule(RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")), follow=True),)
+
+
+class CrawlsAll(CrawlSpider):
+    name = "crawls"
+    rules = (Rule(LinkExtractor(), follow=True),)
+
+
+@pytest.mark.parametrize(
+    ("spider", "settings", "left"),
+    [
+        (CrawlsAll, {}, set()),
+        (CrawlsAll, ON, LEFT),
+        (Crawls, ON, LEFT),
+        (Crawls, {}, LEFT - {"/from-meta-own"}),  # what is said to everyone
+        (CrawlsQualified, ON, LEFT | QUALIFIED),
+    ],
+    ids=["stock", "middleware", "both", "extractor", "extractor-qualified"],
+)
+@in_reactor
+async def test_crawl_spider_leaves_the_same_links(
+    spider: type[CrawlSpider], settings: dict[str, Any], left: set[str]
+) -> None:
+    with Site(SITE) as site:
+        await crawl(spider, settings, start_urls=[site.url()])
+        assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
+
+
+@in_reactor
+async def test_names_that_a_stranger_makes_up_do_not_become_stats() -> None:
+    with Site({"/robots.txt": b"", "/": html(X_Robots_Tag="noindex, made-up, alsomadeup")}) as site:
+        crawler = await crawl(Follows, ON, url=site.url())
+        assert stats(crawler, "gbot_robots/tags") == {"gbot_robots/tags/noindex": 1}
