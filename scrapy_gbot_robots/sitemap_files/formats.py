@@ -1,46 +1,27 @@
-"""The formats a sitemap may have, told by their first characters: XML of several kinds, and one URL a line.
+"""The sitemap formats, told by their first characters: XML of several kinds, and plain text with one URL a line.
 
-Pure: characters in, entries out; what is broken costs the entry that it is in. Source: sitemaps.org, "Other Sitemap
-formats".
+Pure: characters in, sitemap entries out. What is broken costs only its own entry.
+Source: sitemaps.org, "Other Sitemap formats".
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
-from .xml import MOST_TEXT, NotASitemap, Xml, is_url_text
+from .xml import MOST_CHARS, NotASitemap, Xml, is_url_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .xml import SitemapEntry
 
-
-class Format(Protocol):
-    """One format; it is given a file bit by bit and returns the entries that are complete."""
-
-    @property
-    def is_index(self) -> bool:
-        """Whether the entries are sitemaps; known with the first."""
-
-    @property
-    def broken(self) -> int:
-        """How many entries could not be made out so far."""
-
-    def feed(self, text: str) -> Iterator[SitemapEntry]:
-        """Take the next bit and return the entries that it completes."""
-
-    def close(self) -> Iterator[SitemapEntry]:
-        """Return what is complete now that the file has ended."""
-
-
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|rdf:RDF)\b")
 
 
-def format_of(head: str) -> tuple[Format, str]:
-    """Tell the format by the first characters of a file, and return these from where it begins.
+def format_of(head: str) -> tuple[SitemapFormat, str]:
+    """Tell the format by the first characters of a file; return them, too, from where the sitemap begins.
 
     Raises:
         NotASitemap: it is none.
@@ -51,11 +32,11 @@ def format_of(head: str) -> tuple[Format, str]:
         return Xml(), head[start.start() :] if start else head
     if _URL_LINE.search(head):
         return _PlainText(), head
-    raise NotASitemap("neither XML nor a list of URLs" if head.strip() else "it is empty")
+    raise NotASitemap("neither XML nor a list of URLs" if head else "it is empty")
 
 
 class _PlainText:
-    """One URL a line."""
+    """One URL a line. Has the methods and attributes of `Xml`."""
 
     is_index = False
 
@@ -65,16 +46,18 @@ class _PlainText:
 
     def feed(self, text: str) -> Iterator[SitemapEntry]:
         *lines, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
-        for line in filter(None, lines):
-            yield from self._entry(line)
-        self._rest = self._rest[:MOST_TEXT]
+        for line in lines:
+            yield from self._entry(line.strip())
+        self._rest = self._rest[: MOST_CHARS + 1]
 
     def close(self) -> Iterator[SitemapEntry]:
-        yield from self._entry(self._rest)
+        return self._entry(self._rest.strip())
 
     def _entry(self, line: str) -> Iterator[SitemapEntry]:
-        line = line.strip()
         if is_url_text(line):
             yield {"loc": line}
         elif line:
             self.broken += 1
+
+
+SitemapFormat: TypeAlias = "Xml | _PlainText"

@@ -1,7 +1,7 @@
-"""Entries out of the XML formats: urlset, sitemapindex, RSS and Atom, as they pass.
+"""Sitemap entries out of the XML formats: urlset, sitemap index, RSS and Atom.
 
-lxml parses and goes on after errors; a tree is never built, so that size costs no memory; no entity is expanded and
-nothing fetched. Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping".
+lxml parses, goes on after errors, and tells what passes. It builds no tree, so that size costs no memory; it expands no
+entity and fetches nothing. Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping".
 """
 
 from __future__ import annotations
@@ -16,31 +16,28 @@ from .ampersands import SPOILT, Ampersands
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-MOST_TEXT = 8_192  # characters of a value
+MOST_CHARS = 8_191  # of a value
 
 _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
-_MOST_BROKEN = 50_000  # entries
 _MOST_DEEP = 100  # elements within one another
-_MOST_ELEMENTS = 200_000  # on end that complete no entry
-_MOST_IDLE = 2**22  # characters on end in which no element begins or ends
+_MOST_BARREN = 2**22  # characters in a row that complete no entry
 _ENTRY_DEPTH = 2  # the root is at 1
 
-SitemapEntry: TypeAlias = (
-    "dict[str, Any]"  # as in Scrapy: "loc", and if given "lastmod", "alternate" (a list), and others
-)
+# As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
+SitemapEntry: TypeAlias = "dict[str, Any]"
 
 
 class NotASitemap(ValueError):  # noqa: N818  it says what the file is
-    """The file is none of the formats of a sitemap, or nothing more can be made of it."""
+    """The file has none of the sitemap formats, or nothing more can be read from it."""
 
 
 def is_url_text(text: str) -> bool:
-    """Whether `text` may be the text of a URL: neither too long nor with a character that was none."""
-    return 0 < len(text) < MOST_TEXT and SPOILT not in text
+    """Whether `text` may be the text of a URL: neither too long nor with anything that is no character."""
+    return 0 < len(text) <= MOST_CHARS and SPOILT not in text
 
 
 class _Vocabulary(NamedTuple):
-    """What one XML format calls things; names are in lower case and without namespace."""
+    """The names of elements in one XML format, in lower case and without namespace."""
 
     entry: str
     loc: str
@@ -59,97 +56,81 @@ _BY_ROOT = {
 
 
 class _Target:
-    """What lxml tells of the elements as they pass. A tree is never built, so that size costs no memory."""
+    """Gets from lxml what passes, and makes entries of it."""
 
     def __init__(self) -> None:
         self.vocabulary: _Vocabulary | None = None
         self.ready: list[SitemapEntry] = []
         self.broken = 0
-        self.events = 0  # elements that began or ended
-        self._last_entry = 0  # how many of these there were at the last entry
         self._depth = 0
         self._entry: SitemapEntry | None = None
         self._name = ""  # of the value that is being read
-        self._text: list[str] = []
-        self._chars = 0
+        self._value = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = _local(tag)
-        self.events += 1
         self._depth += 1
         if self.vocabulary is None:
-            self.vocabulary = _BY_ROOT.get(name)
-            if self.vocabulary is None:
+            if name not in _BY_ROOT:
                 raise NotASitemap(f"its first element is <{shown(name, 40)}>")
+            self.vocabulary = _BY_ROOT[name]
         elif name == self.vocabulary.entry:
             self.finish()
-            self._last_entry = self.events
-            self._entry, self._depth = {}, _ENTRY_DEPTH  # wherever it is: what is before it may not have been closed
+            self._entry, self._depth = {}, _ENTRY_DEPTH  # whatever was not closed before it
         elif self._depth > _MOST_DEEP:
-            raise NotASitemap(f"elements are more than {_MOST_DEEP} deep within one another")
-        elif self.events - self._last_entry > 2 * _MOST_ELEMENTS:
-            raise NotASitemap(f"{_MOST_ELEMENTS} elements on end are no entry")
-        elif self._entry is not None:
-            if self._name:
-                self._chars = MOST_TEXT  # a value with an element in it is none
-            elif self._depth == _ENTRY_DEPTH + 1:
-                self._name, self._text, self._chars = name, [], 0
-                self._take_link(name, attributes)
+            raise NotASitemap(f"more than {_MOST_DEEP} elements are within one another")
+        elif self._name:
+            self._value = SPOILT  # a value with an element in it is none
+        elif self._entry is not None and self._depth == _ENTRY_DEPTH + 1:
+            self._name, self._value = name, ""
+            self._take_link(self._entry, self.vocabulary, attributes)
 
     def data(self, text: str) -> None:
-        if self._name and self._chars < MOST_TEXT:
-            self._text.append(text)
-            self._chars += len(text)
+        if self._name and len(self._value) <= MOST_CHARS:
+            self._value += text
 
     def end(self, tag: str) -> None:
         name = _local(tag)
-        self.events += 1
         self._depth = max(self._depth - 1, 0)
         if self._name == name and self._depth == _ENTRY_DEPTH:
-            value = "".join(self._text).strip() if self._chars < MOST_TEXT else SPOILT
-            self._name = ""
-            if value:
-                self._take(name, value)
+            self._take_value()
         elif self.vocabulary is not None and name == self.vocabulary.entry:
             self.finish()
 
     def close(self) -> None:
-        """Say nothing: lxml wants the method."""
+        """Do nothing: lxml wants the method."""
 
     def finish(self) -> None:
-        """Make what was read of an entry ready, if it can be made out."""
+        """Make the entry that is being read ready, or count it as broken."""
         entry, self._entry, self._name = self._entry, None, ""
-        if entry is not None:
-            if is_url_text(entry.get("loc", "")):
-                self.ready.append(entry)
-            else:
-                self.broken += 1
-                if self.broken > _MOST_BROKEN:
-                    raise NotASitemap(f"more than {_MOST_BROKEN} entries are broken")
+        if entry is not None and is_url_text(entry.get("loc", "")):
+            self.ready.append(entry)
+        elif entry is not None:
+            self.broken += 1
 
-    def _take_link(self, name: str, attributes: Mapping[str, str]) -> None:
+    def _take_link(self, entry: SitemapEntry, vocabulary: _Vocabulary, attributes: Mapping[str, str]) -> None:
         href = attributes.get("href", "").strip()
-        is_alternate = name == "link" and attributes.get("rel", "alternate") == "alternate"
-        if not href or not is_alternate or self.vocabulary is None or self._entry is None:
+        if self._name != "link" or not href or attributes.get("rel", "alternate") != "alternate":
             return
-        if self.vocabulary.loc_is_href:
-            self._entry.setdefault("loc", href)
-            return
-        alternate = self._entry.setdefault("alternate", [])
-        if len(alternate) < _MOST_VALUES:
-            alternate.append(href)
+        if vocabulary.loc_is_href:
+            entry.setdefault("loc", href)
+        elif len(alternates := entry.setdefault("alternate", [])) < _MOST_VALUES:
+            alternates.append(href)
 
-    def _take(self, name: str, value: str) -> None:
-        """Take a value under the name that sitemaps have for it; the first of several counts."""
-        entry, vocabulary = self._entry, self.vocabulary
+    def _take_value(self) -> None:
+        """Take a value under the name that sitemaps have for it; the first that is not empty counts."""
+        entry, vocabulary, name, self._name = self._entry, self.vocabulary, self._name, ""
         if entry is None or vocabulary is None or len(entry) >= _MOST_VALUES:
             return
+        value = self._value.strip()
         if name == vocabulary.loc and not vocabulary.loc_is_href:
-            entry.setdefault("loc", value)
-        elif name in vocabulary.lastmod:
-            entry.setdefault("lastmod", value)
-        elif name not in _OWN_NAMES and value != SPOILT:
-            entry.setdefault(name, value)
+            name = "loc"
+        elif name in _OWN_NAMES and name not in vocabulary.lastmod:
+            return
+        else:
+            name = "lastmod" if name in vocabulary.lastmod else name
+            value = value if is_url_text(value) else ""  # as in Scrapy, an empty element has a key
+        entry[name] = entry.get(name) or value
 
 
 _OWN_NAMES = frozenset({"loc", "lastmod", "alternate", "link"})
@@ -160,7 +141,7 @@ def _local(tag: str) -> str:
 
 
 class Xml:
-    """Any of the XML formats, by way of lxml's parser, which goes on after errors."""
+    """Any of the XML formats. Feed it a file piece by piece, then close it."""
 
     def __init__(self) -> None:
         self._target = _Target()
@@ -176,48 +157,50 @@ class Xml:
             remove_pis=True,
         )
         self._ampersands = Ampersands()
-        self._idle = 0  # characters since an element began or ended
+        self._barren = 0  # characters since the last entry
 
     @property
     def is_index(self) -> bool:
-        """Whether the entries are sitemaps."""
+        """Whether the entries are sitemaps; known with the first of them."""
         return self._target.vocabulary is not None and self._target.vocabulary.is_index
 
     @property
     def broken(self) -> int:
-        """How many entries could not be made out so far."""
+        """How many entries could not be read so far."""
         return self._target.broken
 
     def feed(self, text: str) -> Iterator[SitemapEntry]:
         """Take the next characters; yield the entries that they complete.
 
         Raises:
-            NotASitemap: nothing can be made of what follows.
+            NotASitemap: nothing more can be read from the file.
         """
-        events = self._target.events
-        trouble = self._try(lambda: self._parser.feed(self._ampersands.repaired(text).encode("utf-8", "replace")))
+        trouble = self._parse(self._ampersands.repaired(text))
+        self._barren = 0 if self._target.ready else self._barren + len(text)
         yield from self._ready()
-        self._idle = self._idle + len(text) if events == self._target.events else 0
-        if trouble or self._idle > _MOST_IDLE:
-            raise NotASitemap(trouble or "an element has no end")
+        if trouble or self._barren > _MOST_BARREN:
+            raise NotASitemap(trouble or f"{_MOST_BARREN} characters in a row complete no entry")
 
     def close(self) -> Iterator[SitemapEntry]:
-        """Yield what is complete now that the file has ended; raises as `feed` does."""
-        trouble = self._try(lambda: self._parser.feed(self._ampersands.rest().encode("utf-8", "replace")))
-        trouble = trouble or self._try(self._parser.close) or self._try(self._target.finish)
+        """Yield the entries that are complete now that the file has ended; raises as `feed` does."""
+        trouble = self._parse(self._ampersands.rest()) or self._attempt(self._parser.close)
+        self._target.finish()
         yield from self._ready()
         if self._target.vocabulary is None:
             raise NotASitemap(trouble or "there is no element in it")
 
+    def _parse(self, text: str) -> str:
+        return self._attempt(lambda: self._parser.feed(text.encode("utf-8", "replace")))
+
     @staticmethod
-    def _try(act: Callable[[], object]) -> str:
-        """Do something that may find that this is no sitemap; say what it found."""
+    def _attempt(act: Callable[[], object]) -> str:
+        """Do something that may find that this is no sitemap; return what it found."""
         try:
             act()
         except (NotASitemap, etree.LxmlError) as error:
             return str(error)
         return ""
 
-    def _ready(self) -> Iterator[SitemapEntry]:
+    def _ready(self) -> list[SitemapEntry]:
         ready, self._target.ready = self._target.ready, []
-        return iter(ready)
+        return ready

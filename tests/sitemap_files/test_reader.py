@@ -9,6 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.utils.sitemap import Sitemap
 
 from scrapy_gbot_robots.sitemap_files.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
 
@@ -175,15 +176,70 @@ def test_entry_has_what_scrapys_sitemap_filter_knows() -> None:
         b'<x:link xmlns:x="x" rel="alternate" hreflang="de" href="http://e/de"/>'
         b'<x:link xmlns:x="x" rel="alternate" hreflang="fr" href="http://e/fr"/>'
     )
-    assert read(urlset(url(b"http://e/1", more)))[0] == [
-        {
-            "loc": "http://e/1",
-            "lastmod": "2026-01-31",
-            "changefreq": "daily",
-            "priority": "0.5",
-            "alternate": ["http://e/de", "http://e/fr"],
-        }
-    ]
+    body = urlset(url(b"http://e/1", more))
+    assert (
+        read(body)[0]
+        == list(Sitemap(body))
+        == [
+            {
+                "loc": "http://e/1",
+                "lastmod": "2026-01-31",
+                "changefreq": "daily",
+                "priority": "0.5",
+                "image": "",
+                "alternate": ["http://e/de", "http://e/fr"],
+            }
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"<lastmod/><changefreq></changefreq><priority> </priority>",
+        b"<lastmod>2026</lastmod><changefreq>daily</changefreq>",
+        b"",
+    ],
+    ids=["empty-elements", "elements", "no-elements"],
+)
+@pytest.mark.parametrize("entry", [b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>"])
+def test_entry_has_the_keys_that_scrapys_own_has(entry: bytes, more: bytes) -> None:
+    """So that a spider's `sitemap_filter` may read `entry["lastmod"]` where the file has the element, empty or not."""
+    body = urlset(entry % more)
+    assert read(body)[0] == list(Sitemap(body))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param(b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"),
+        pytest.param(b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"),
+        pytest.param(b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}, id="element-in-it"),
+        pytest.param(b"<lastmod>\xff</lastmod>", {"lastmod": ""}, id="no-characters"),
+        pytest.param(b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}, id="too-long"),
+    ],
+)
+def test_first_value_that_says_something_counts(more: bytes, expected: dict[str, str]) -> None:
+    assert read(urlset(url(b"http://e/1", more)))[0] == [{"loc": "http://e/1", **expected}]
+
+
+@pytest.mark.parametrize(
+    ("length", "taken"),
+    [
+        pytest.param(2_047, True, id="S10.23-as-sitemaps.org-has-it"),
+        pytest.param(2_048, True, id="S10.23-longer"),
+        pytest.param(8_191, True, id="S10.23-the-longest"),
+        pytest.param(8_192, False, id="S10.23-too-long"),
+    ],
+)
+@pytest.mark.parametrize("form", [lambda loc: urlset(url(loc)), lambda loc: loc], ids=["xml", "text"])
+def test_url_may_be_longer_than_sitemaps_org_has_it(
+    form: Callable[[bytes], bytes], length: int, *, taken: bool
+) -> None:
+    loc = b"http://e/" + b"x" * (length - len(b"http://e/"))
+    entries, reader = read(form(loc))
+    assert [len(entry["loc"]) for entry in entries] == ([length] if taken else [])
+    assert reader.broken == (not taken)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def urls(choice: SitemapChoice) -> list[str]:
         pytest.param("http://e?s", "http://e/?s", id="no-path"),
         pytest.param("http://[::1]:80/s", "http://[::1]/s", id="ipv6"),
         pytest.param("\t http://e/s \n", "http://e/s", id="white-space-around"),
+        pytest.param(f"http://e/{'a' * (8_191 - 9)}", f"http://e/{'a' * (8_191 - 9)}", id="S10.23-the-longest"),
     ],
 )
 def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
@@ -70,6 +71,7 @@ def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
         pytest.param("http://e/\u2028a", "malformed", id="line-separator"),
         pytest.param("http://e/\ufffd", "malformed", id="what-was-no-character"),
         pytest.param("http://e/" + "a" * 9000, "malformed", id="without-end"),
+        pytest.param("http://e/" + "a" * (8_192 - 9), "malformed", id="S10.23-too-long"),
         pytest.param("file:///etc/passwd", "scheme", id="file"),
         pytest.param("FILE:///etc/passwd", "scheme", id="file-in-capitals"),
         pytest.param("file://e/etc/passwd", "scheme", id="file-with-host"),

@@ -218,6 +218,26 @@ async def test_indexes_may_loop_and_lead_on(site: Site) -> None:
     assert sitemap_stats(crawler)["entries/scheme"] == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "crawled"),
+    [
+        pytest.param("/catalog/show?item=23", True, id="S10.25-at-or-below-the-sitemap"),
+        pytest.param("/image/show?item=23", True, id="S10.25-elsewhere-on-the-host"),
+        pytest.param("https://{host}:{port}/catalog/page1.php", True, id="S10.25-other-scheme"),
+        pytest.param("http://{host}:1/catalog/page1.php", False, id="S10.25-other-port-is-another-host"),
+    ],
+)
+@in_reactor
+async def test_sitemap_may_list_pages_that_do_not_lie_below_it(path: str, crawled: bool, site: Site) -> None:
+    """sitemaps.org has it otherwise, search engines do not hold to that; `scope` decides."""
+    listed = path.format(host=site.host, port=site.port) if path.startswith("http") else site.url(path)
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/catalog/sitemap.xml')}".encode()
+    site.pages["/catalog/sitemap.xml"] = xml(urlset(listed))
+    crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
+    assert sitemap_stats(crawler).get("entries/host", 0) == (not crawled)
+    assert stats(crawler)["scheduler/enqueued"] == (3 if crawled else 2)
+
+
 @pytest.mark.parametrize(("hosts", "read"), [("any", 2), ("same-host", 1)])
 @in_reactor
 async def test_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: int, site: Site) -> None:
