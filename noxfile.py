@@ -38,6 +38,7 @@ CRAWLS = [
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
+nox.options.sessions = ["suite", "crawls", "release"]  # and not what takes hours
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
@@ -59,6 +60,13 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
     """What runs a Scrapy engine; without a reactor, tests/test_reactors.py does in each session."""
     _install(session, *requirements)
     session.run("pytest", "-q", *SIDE_BY_SIDE, "-m", "crawl", *way, *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Which changes of the code the tests do not notice: `nox -s mutants -- policy --sample 200`."""
+    session.install("-q", "-e", ".[test]", "cosmic-ray")
+    session.run("python", "-m", "tests.mutants", *session.posargs)
 
 
 @nox.session
