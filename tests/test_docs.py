@@ -97,7 +97,7 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
 
 def test_every_page_is_listed() -> None:
     listed = re.findall(
-        r"^\| \[.*?\]\(([\w./]+)\)", (HOME / "docs/README.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| \[.*?\]\(([\w./-]+)\)", (HOME / "docs/README.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 

@@ -64,7 +64,9 @@ def _imports(path: Path) -> set[str]:
             names.add(node.module or "")
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1]
-            targets = [node.module] if node.module else [alias.name for alias in node.names]
+            targets = (
+                [node.module] if node.module else [alias.name for alias in node.names if alias.name != "__version__"]
+            )
             names |= {"." + ".".join([*base, target]) for target in targets}
     return names
 

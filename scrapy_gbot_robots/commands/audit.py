@@ -15,8 +15,9 @@ from ..core.urls import shown
 from ..report.tally import Tally
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
-from .formats import FORMATS, Finding
+from .formats import FORMATS, Row
 from .inputs import MAX_URL, checked, read, size_of, url_batches
+from .output import count
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .output import Terminal
     from .session import Visit
 
-    Found: TypeAlias = tuple[str, Finding]
+    Judged: TypeAlias = tuple[str, Row]  # a URL, and what is said of it
 
 HELP = "Give the verdict on each URL of a list, however long it is"
 
@@ -45,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--robots", metavar="FILE", help="ask this robots.txt; without it, that of each URL's host")
     source.add_argument("--diff", metavar=("OLD", "NEW"), nargs=2, help="say which URLs two robots.txt differ on")
-    agents.add_argument(parser, several=True)
+    agents.add_argument(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"rules in the summary (default: {_TOP})")
 
@@ -61,8 +62,8 @@ class Audit:
         self._began = time.monotonic()
         self.urls = self.disallowed = self.invalid = 0
         self.first_invalid = ""
-        self.findings: Tally[Finding] = Tally()
-        self.missing: Tally[str] = Tally()  # robots.txt files that could not be had
+        self.tally: Tally[Row] = Tally()
+        self.missing: Tally[str] = Tally()  # robots.txt files that could not be fetched
         self.compares = options.diff is not None
 
     def batches(self, err: Terminal) -> Iterator[list[str]]:
@@ -102,13 +103,13 @@ class Audit:
             self._leave_out(str(error))
             return None
 
-    def take(self, found: Collection[Found]) -> None:
+    def take(self, rows: Collection[Judged]) -> None:
         """Write and count what was found about some URLs."""
-        if found:
+        if rows:
             self._write_titles()
-        self._out.write(self._format.rows(found))
-        self.findings.update([finding for _, finding in found])
-        self.disallowed += sum([not finding.verdict.allowed for _, finding in found])
+        self._out.write(self._format.rows(rows))
+        self.tally.update([row for _, row in rows])
+        self.disallowed += sum([not row.verdict.allowed for _, row in rows])
 
     def finish(self) -> None:
         """Write what has to be there even where no row is."""
@@ -125,38 +126,38 @@ class Audit:
         """The exit status."""
         if self.missing.total:
             return FAILED
-        found = self.findings.total if self.compares else self.disallowed
+        found = self.tally.total if self.compares else self.disallowed
         return FOUND if found else FINE
 
     def summarise(self, most: int, err: Terminal) -> None:
         """Write what came of it all."""
         secs = time.monotonic() - self._began
-        total = self.findings.total
+        total = self.tally.total
         err.say()
-        err.say(f"{self.urls:,} URLs in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
-        words = ("now allowed", "now disallowed") if self.compares else ("allowed", "disallowed")
-        err.say(f"{total - self.disallowed:,} {words[0]}, {self.disallowed:,} {words[1]}")
+        err.say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
+        now = "now " if self.compares else ""
+        err.say(f"{self.disallowed:,} {now}disallowed, {total - self.disallowed:,} {now}allowed")
         if self.invalid:
-            err.say((f"{self.invalid:,} lines are no URLs, such as: {self.first_invalid}", "warning"))
+            err.say((f"{count(self.invalid, 'line')} left out: no URL, such as: {self.first_invalid}", "warning"))
         for robots_txt, urls in self.missing.top(1):
-            others = f" and {len(self.missing) - 1:,} others" if len(self.missing) > 1 else ""
-            err.say((f"could not be had: {robots_txt} ({urls:,} URLs){others}", "bad"))
-        top = self.findings.top(most)
+            others = f" and {count(len(self.missing) - 1, 'other')}" if len(self.missing) > 1 else ""
+            err.say((f"could not be fetched: {robots_txt} ({count(urls, 'URL')}){others}", "bad"))
+        top = sorted(self.tally.top(len(self.tally)), key=lambda pair: (pair[0].verdict.allowed, -pair[1]))[:most]
         if top:
-            width = len(f"{top[0][1]:,}")
+            width = max(len(f"{urls:,}") for _, urls in top)
             rows = [
                 (f"{urls:,}".rjust(width), each.word, each.crawler, each.why, each.robots_txt) for each, urls in top
             ]
             err.table(["URLS", "VERDICT", "CRAWLER", "RULE", "ROBOTS.TXT"], rows)
-        if len(self.findings) > len(top):
-            err.say(f"... and {len(self.findings) - len(top):,} other rules")
-        if not self.findings.exact:
+        if len(self.tally) > len(top):
+            err.say(f"... and {count(len(self.tally) - len(top), 'other rule')}")
+        if not self.tally.exact:
             err.say("There were more rules than are counted at a time: the counts are at least as high.")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status: FOUND if any is disallowed, or changes."""
-    whos = agents.named(options.agents, settings, err, several=True)
+    whos = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, whos)
     try:
@@ -174,7 +175,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return audit.status
 
 
-def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[[list[str]], list[Found]] | None:
+def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[[list[str]], list[Judged]] | None:
     """Return what judges a batch of URLs by the robots.txt files that the options name; None if they name none."""
 
     def rules_of(path: str) -> list[Rules]:
@@ -191,15 +192,15 @@ def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[
     if options.robots:
         where = options.robots
         asked = [(who.name, rules.verdict) for who, rules in zip(whos, rules_of(where), strict=True)]
-        return lambda urls: [(url, Finding(name, verdict(url), where)) for url in urls for name, verdict in asked]
+        return lambda urls: [(url, Row(name, verdict(url), where)) for url in urls for name, verdict in asked]
     return None
 
 
-def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], where: str) -> Iterator[Found]:
+def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], where: str) -> Iterator[Judged]:
     for url in urls:
         for name, old, new in pairs:
             if old.allowed(url) != new.allowed(url):
-                yield url, Finding(name, new.verdict(url), where, old.verdict(url))
+                yield url, Row(name, new.verdict(url), where, old.verdict(url))
 
 
 def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
@@ -220,8 +221,8 @@ def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -
     during_a_visit(settings, work)
 
 
-def _by_answer(url: str, who: Who, answer: Answer) -> Found:
+def _by_answer(url: str, who: Who, answer: Answer) -> Judged:
     verdict = answer.verdict(url, who.crawler)
     if Origin.of_robots_txt(url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return url, Finding(who.name, verdict, answer.origin.robots_url)
+    return url, Row(who.name, verdict, answer.origin.robots_url)

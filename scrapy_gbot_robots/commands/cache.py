@@ -1,6 +1,7 @@
 """`scrapy robots cache list|show|forget`: what the storage holds between runs. Nothing is fetched.
 
-Sub-commands of their own right act on one storage, opened and closed here; entries mean what the policy says now.
+The three act on one storage, opened and closed here. `list` and `show` create no file. What an entry means is decided by
+today's policy.
 """
 
 from __future__ import annotations
@@ -10,22 +11,24 @@ import math
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
+from ..core.origin import DEFAULT_PORTS, Origin
 from ..obeying.entries import driver_for
 from ..policy.ladder import decide
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
 from .exits import FINE, FOUND, CommandError
-from .inputs import checked, origin_of
-from .output import span
+from .inputs import checked, is_url, origin_of, typed
+from .output import count, span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from ..storage.base import Storage
     from .output import Terminal
 
+_SCHEMES = DEFAULT_PORTS.items()
+
 HELP = "Say what is kept of robots.txt files between runs, or forget it"
 
 
@@ -41,27 +46,80 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("act", choices=("list", "show", "forget"), help="one line an origin; all of some; forget some")
     parser.add_argument(
-        "origins", nargs="*", metavar="ORIGIN", help="a URL of it, or a host that is asked by https; none lists all"
+        "origins",
+        nargs="*",
+        type=typed,
+        metavar="ORIGIN",
+        help="a URL of it, or a host: that stands for each scheme and port of it; none lists all",
     )
+    parser.add_argument("--all", action="store_true", help="forget: every origin")
     parser.add_argument("--json", action="store_true", help="list: one JSON object an origin, one a line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Do what is asked for; return the exit status: FOUND if an origin is not kept."""
     gbot = checked(settings)
-    origins = [str(origin_of(text)) for text in options.origins]
-    if not origins and options.act != "list":
-        raise CommandError(f"{options.act} needs an ORIGIN")
-    with _storage(gbot, settings) as storage:
+    if options.all and (options.act != "forget" or options.origins):
+        raise CommandError("--all goes with forget, and with no ORIGIN")
+    if options.act != "list" and not options.origins and not options.all:
+        raise CommandError(f"{options.act} needs an ORIGIN{', or --all' if options.act == 'forget' else ''}")
+    wanted = [(text, origin_of(text)) for text in options.origins]
+    with _storage(gbot, settings, writes=options.act == "forget") as storage:
+        found = [(text, _kept(text, origin, storage)) for text, origin in wanted]
+        origins = [origin for _, kept in found for origin in kept]
         if options.act == "list":
-            return _list(origins, options.json, storage, gbot, out)
-        act = _show if options.act == "show" else _forget
-        return max([act(origin, storage, gbot, out, err) for origin in origins])
+            _list(origins if wanted else storage.origins(), options.json, storage, gbot, out)
+            return FINE
+        for text, kept in found:
+            if not kept:
+                err.say((f"{text}: not in the storage", "warning"))
+        if options.act == "show":
+            for origin in origins:
+                _show(origin, storage, gbot, out)
+        elif options.all:
+            forgotten = sum(storage.delete(origin) for origin in list(storage.origins()))
+            out.say(f"{count(forgotten, 'origin')} forgotten, of {_where(gbot)}")
+        else:
+            for origin in origins:
+                storage.delete(origin)
+                out.say(f"{origin}: forgotten")
+        return FINE if all(kept for _, kept in found) else FOUND
+
+
+def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
+    """Return the origins in the storage that `text` stands for: a URL for one, a host for each scheme and port of it."""
+    if is_url(text):
+        return [str(origin)] if storage.get(str(origin)) is not None else []
+    one_port = origin.port != DEFAULT_PORTS[origin.scheme]
+    starts = [str(Origin(scheme, origin.host, origin.port if one_port else port)) for scheme, port in _SCHEMES]
+    return [
+        name
+        for start in starts
+        for name in storage.origins(start)
+        if name == start or (name.startswith(f"{start}:") and not one_port)
+    ]
+
+
+def _where(gbot: GbotSettings) -> str:
+    """Say where the storage is; a password in a Redis URL is left out."""
+    if gbot.storage == "sqlite":
+        return f"sqlite, {gbot.sqlite_path}"
+    if gbot.storage == "redis":
+        parts = urlsplit(gbot.redis_url)
+        return f"redis, {parts._replace(netloc=parts.netloc.rpartition('@')[2]).geturl()}"
+    return gbot.storage
 
 
 @contextmanager
-def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[Storage]:
-    """Open the storage of the settings. Raises CommandError if that is none, or it is in trouble."""
+def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[Storage]:
+    """Open the storage of the settings; an empty one where there is no file yet and nothing `writes`.
+
+    Raises:
+        CommandError: nothing is kept between runs, or the storage is in trouble.
+    """
+    if gbot.storage == "sqlite" and gbot.sqlite_path is not None and not writes and not gbot.sqlite_path.exists():
+        yield MemoryStorage()
+        return
     try:
         storage = driver_for(gbot, Crawler(Spider, settings))()
     except Exception as error:
@@ -75,20 +133,23 @@ def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[Storage]:
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _list(origins: list[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
+def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> None:
     if not as_json:
-        out.say(f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN")
-    for origin in origins or storage.origins():
+        out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
+    listed = 0
+    for origin in origins:
         entry = storage.get(origin)
         if entry is None:
             continue
+        listed += 1
         facts = _facts(origin, entry, gbot)
         if as_json:
             out.write(json.dumps(facts) + "\n")
         else:
             status = "" if facts["status"] is None else facts["status"]
             out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
-    return FINE
+    if not as_json:
+        out.say(f"{count(listed, 'origin')} in {_where(gbot)}")
 
 
 def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
@@ -118,18 +179,18 @@ def _fresh(facts: dict[str, Any]) -> str:
     return span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
 
 
-def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:
+def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> None:
     entry = storage.get(origin)
-    if entry is None:
-        return _unknown(origin, err)
+    if entry is None:  # another process has deleted it meanwhile
+        return
     facts = _facts(origin, entry, gbot)
     told = {
         "state": f"{facts['state']}: {facts['why']}",
         "served by": facts["served_by"],
         "fetched": _age(facts),
         "fresh for": _fresh(facts),
-        "failures": f"{facts['failures']} on end" if facts["failures"] else None,
-        "size": f"{facts['bytes']:,} bytes{', the rest was cut off' if entry.copy and entry.copy.cut else ''}",
+        "failures": f"{facts['failures']:,} in a row" if facts["failures"] else None,
+        "size": f"{count(facts['bytes'], 'byte')}{', the rest was cut off' if entry.copy and entry.copy.cut else ''}",
     }
     out.say((origin, "strong"))
     for name, value in told.items():
@@ -138,16 +199,3 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err:
     lines = split_lines(entry.copy.body) if entry.copy and entry.copy.body else []
     for number, line in enumerate(lines, 1):
         out.say((f"{number:>{len(str(len(lines)))}} | ", "faint"), line.decode("utf-8", "backslashreplace"))
-    return FINE
-
-
-def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, err: Terminal) -> int:
-    if not storage.delete(origin):
-        return _unknown(origin, err)
-    out.say(f"{origin}: forgotten")
-    return FINE
-
-
-def _unknown(origin: str, err: Terminal) -> int:
-    err.say((f"{origin}: not in the cache", "warning"))
-    return FOUND

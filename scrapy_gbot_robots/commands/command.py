@@ -8,8 +8,9 @@ this module is light.
 from __future__ import annotations
 
 import sys
+from argparse import Action
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -19,12 +20,14 @@ from .exits import FAILED, INTERRUPTED, PIPE_CLOSED, CommandError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-SUBCOMMANDS = ("check", "lint", "audit", "sitemaps", "cache")
+CONSOLE = "gbot-robots"  # the console command
+SUBCOMMANDS = ("check", "lint", "test", "audit", "sitemaps", "cache")
 
 
 class RobotsCommand(ScrapyCommand):
     """The command, for the entry point `scrapy.commands`."""
 
+    name = "scrapy robots"  # as errors have it
     requires_crawler_process = False  # only sub-commands that fetch something need one, and make it
 
     def syntax(self) -> str:
@@ -76,7 +79,7 @@ class RobotsCommand(ScrapyCommand):
                 self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
                 out.flush()
             except CommandError as error:
-                err.say((f"scrapy robots {opts.subcommand}: error: {error}", "bad"))
+                err.say((f"{self.name} {opts.subcommand}: error: {error}", "bad"))
                 self.exitcode = FAILED
             except KeyboardInterrupt:
                 self.exitcode = INTERRUPTED
@@ -84,22 +87,30 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
             out.abandon()
             if self.exitcode == FAILED:
-                err.say((f"scrapy robots {opts.subcommand}: error: the output cannot be written: {error}", "bad"))
+                err.say((f"{self.name} {opts.subcommand}: error: the output cannot be written: {error}", "bad"))
 
     @staticmethod
     def _prog(parser: ArgumentParser) -> str:
         return parser.prog if parser.usage is None else "scrapy robots"
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command without Scrapy's command line; return the exit status."""
+def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_robots") -> int:
+    """Run the command without Scrapy's command line; return the exit status.
+
+    Args:
+        argv: the arguments; those of the process if None.
+        prog: how the command was called, for its usage.
+    """
     from argparse import ArgumentParser  # noqa: PLC0415  see the module's law
 
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
     command = RobotsCommand()
     command.settings = get_project_settings()
-    parser = ArgumentParser(prog="python -m scrapy_gbot_robots", description=command.long_desc())
+    parser = ArgumentParser(prog=prog, description=command.long_desc())
+    if prog == CONSOLE:
+        command.name = prog
+        parser.add_argument("--print-completion", action=_PrintCompletion, help="write a completion script and exit")
     command.add_options(parser)
     opts, args = parser.parse_known_args(sys.argv[1:] if argv is None else argv)
     try:
@@ -108,3 +119,20 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(str(error))
     command.run(args, opts)
     return command.exitcode
+
+
+class _PrintCompletion(Action):
+    """Writes the script that completes the command's words in a shell; shtab makes it from the parser."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "choices": ("bash", "zsh", "tcsh")})
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        try:
+            import shtab  # noqa: PLC0415  an extra
+        except ImportError:
+            parser.error("completion needs the extra: pip install 'scrapy-gbot-robots[completion]'")
+        sys.stdout.write(shtab.complete(parser, shell=values) + "\n")
+        parser.exit()

@@ -48,34 +48,34 @@ class Who(NamedTuple):
         return heeded if self.crawler.heeds_global else f"{heeded}; it ignores *"
 
 
-def add_argument(parser: ArgumentParser, *, several: bool = False) -> None:
+def add_argument(parser: ArgumentParser) -> None:
     """Add `--as` to a sub-command."""
     parser.add_argument(
         "--as",
         dest="agents",
-        metavar="TOKEN[,TOKEN...]" if several else "TOKEN",
-        help="product token or User-Agent header of the crawler, Google's crawlers included; "
-        "without it, what the project's ROBOTSTXT_USER_AGENT or USER_AGENT says",
+        action="append",
+        metavar="TOKEN[,TOKEN...]",
+        help="product token or User-Agent header of a crawler, Google's crawlers included; may be repeated. "
+        "Without it, what the project's ROBOTSTXT_USER_AGENT or USER_AGENT says",
     )
 
 
-def named(text: str | None, settings: BaseSettings, err: Terminal, *, several: bool = False) -> list[Who]:
-    """Return the crawlers that `--as` names, else the project's own.
+def named(texts: list[str] | None, settings: BaseSettings, err: Terminal) -> list[Who]:
+    """Return the crawlers that `--as` names, each once, else the project's own.
 
     Args:
-        text: the value of `--as`.
+        texts: the values of `--as`; commas separate names, but a text with a parenthesis is one User-Agent header.
         settings: the project's.
         err: gets a hint where a name looks like one of Google's and is none.
-        several: whether commas separate names.
 
     Raises:
         CommandError: there is no product token in a name.
     """
-    if text is None:
+    if texts is None:
         sent = of_project(settings)
         return [Who(Crawler.of(sent.text), sent.source, sent.text)]
     found = []
-    for name in text.split(",") if several else [text]:
+    for name in (name for text in texts for name in ([text] if "(" in text else text.split(","))):
         crawler = Crawler.of(name.strip())
         if not crawler.name:
             raise CommandError(f'--as "{printable(name)}" names no crawler: a product token is letters, "-" and "_"')

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MADE = 4096  # verdicts whose part of a row is kept
 
 
-class Finding(NamedTuple):
+class Row(NamedTuple):
     """What is said of a URL, for a crawler and by a robots.txt; `before` is the verdict of an older one, if any."""
 
     crawler: str
@@ -67,12 +67,12 @@ def _fields(verdict: Verdict) -> dict[str, Any]:
 
 
 class Format(Protocol):
-    """Turns findings into text; all of it is printable but for the line ends."""
+    """Turns rows into text; all of it is printable but for the line ends."""
 
     def titles(self, *, compares: bool) -> str:
         """Return what stands above the rows; `compares` says that each has an older verdict too."""
 
-    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
         """Return one line for each URL and what is said of it."""
 
 
@@ -80,58 +80,56 @@ class Table:
     """For people: the columns are in line as far as that is possible without knowing what comes."""
 
     def __init__(self) -> None:
-        self._lead: Callable[[Finding], str] = lru_cache(_MADE)(_lead)
+        self._lead: Callable[[Row], str] = lru_cache(_MADE)(_lead)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
         return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
 
-    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
         """Return the rows; the URL stands last, for it may be long."""
-        return "".join([f"{self._lead(finding)}  {printable(url)}\n" for url, finding in found])
+        return "".join([f"{self._lead(row)}  {printable(url)}\n" for url, row in rows])
 
 
-def _lead(finding: Finding) -> str:
-    return printable(f"{finding.word:<14}  {finding.crawler:<15}  {finding.why:<35}")
+def _lead(row: Row) -> str:
+    return printable(f"{row.word:<14}  {row.crawler:<15}  {row.why:<35}")
 
 
 class JsonLines:
     """For programs: an object a line."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Finding], str] = lru_cache(_MADE)(lambda finding: json.dumps(finding.fields())[1:])
+        self._tail: Callable[[Row], str] = lru_cache(_MADE)(lambda row: json.dumps(row.fields())[1:])
 
     def titles(self, *, compares: bool) -> str:
         """Return nothing: each line is complete."""
         return ""
 
-    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
         """Return the rows; JSON in ASCII, so nothing in it needs to be made printable."""
-        return "".join([f'{{"url": {json.dumps(url)}, {self._tail(finding)}\n' for url, finding in found])
+        return "".join([f'{{"url": {json.dumps(url)}, {self._tail(row)}\n' for url, row in rows])
 
 
 class Csv:
     """For spreadsheets."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Finding], list[str]] = lru_cache(_MADE)(_cells)
+        self._tail: Callable[[Row], list[str]] = lru_cache(_MADE)(_cells)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
-        example = Finding("", Verdict(True), "", Verdict(True) if compares else None)
+        example = Row("", Verdict(True), "", Verdict(True) if compares else None)
         return f"url,{','.join(example.fields())}\n"
 
-    def rows(self, found: Iterable[tuple[str, Finding]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
         """Return the rows."""
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(
-            [(printable(url), *self._tail(finding)) for url, finding in found]
-        )
+        csv.writer(text, lineterminator="\n").writerows([(printable(url), *self._tail(row)) for url, row in rows])
         return text.getvalue()
 
 
-def _cells(finding: Finding) -> list[str]:
-    fields = {**finding.fields(), "allowed": "yes" if finding.verdict.allowed else "no"}
+def _cells(row: Row) -> list[str]:
+    fields = {**row.fields(), "allowed": "yes" if row.verdict.allowed else "no"}
     return ["" if value is None else printable(str(value)) for value in fields.values()]
 
 

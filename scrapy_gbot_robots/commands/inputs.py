@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.origin import Origin
+from ..core.origin import DEFAULT_PORTS, Origin
 from ..core.urls import escape
 from ..settings import GbotSettings
 from .exits import CommandError
@@ -25,9 +26,47 @@ MAX_URL = 16_384  # bytes
 _BLOCK = 262_144  # bytes read at a time
 
 
+def typed(text: str) -> str:
+    """Return a URL or a host as it was typed, whatever the locale: its bytes are read as UTF-8, else percent-encoded.
+
+    In the C locale Python hands over every byte past ASCII as a lone surrogate, which no rule would match.
+    """
+    try:
+        raw = os.fsencode(text)
+    except UnicodeEncodeError:  # not from the command line
+        return text
+    return _decoded(raw)
+
+
 def is_url(text: str) -> bool:
     """Whether `text` is an absolute URL rather than a path."""
     return "://" in text
+
+
+def is_site(name: str) -> bool:
+    """Whether `name`, of a file or a site, is of a site: a URL, or a host and no file that is there."""
+    return is_url(name) or (name != STDIN and not Path(name).exists() and _is_host(name))
+
+
+def _is_host(text: str) -> bool:
+    """Whether `text` is a host, with or without a port, rather than the name of a file that is not there.
+
+    That is: an IP address, localhost, a name with a port, or one below a public suffix, which ".txt" is not.
+    """
+    import tldextract  # noqa: PLC0415  Scrapy brings it; few runs need it
+
+    try:
+        origin = Origin.of(f"https://{text}")
+    except ValueError:
+        return False
+    if any(char in text for char in "/?#@"):
+        return False
+    host = origin.host
+    if host == "localhost" or host.startswith("[") or origin.port != DEFAULT_PORTS["https"]:
+        return True
+    extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    found = extract(host)
+    return bool(found.ipv4 or (found.domain and found.suffix))
 
 
 def origin_of(text: str) -> Origin:

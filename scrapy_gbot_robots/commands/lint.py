@@ -1,100 +1,101 @@
-"""`scrapy robots lint FILE|URL`: what is odd about a robots.txt, the greatest harm first. `core.lint` finds it."""
+"""`scrapy robots lint FILE|URL|HOST...`: what is odd about robots.txt files, the greatest harm first.
+
+`core.lint` finds it, `lint_formats` writes it; this module gets the files and decides the exit status.
+"""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..core import lint as core
-from ..core import remarks as kinds
 from ..core.agents import Crawler
-from ..core.lines import split_lines
 from ..obeying.user_agent import of_project
 from ..policy.entry import Kind
-from .excerpt import Mark, excerpt
-from .exits import FINE, FOUND, CommandError
-from .inputs import checked, is_url, origin_of, read
+from .exits import FAILED, FINE, FOUND, CommandError
+from .inputs import STDIN, checked, is_site, origin_of, read, typed
+from .lint_formats import FORMATS, Source
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from scrapy.settings import Settings
 
+    from ..core.origin import Origin
     from .output import Terminal
     from .session import Visit
 
-HELP = "Say what is wrong or odd in a robots.txt, the greatest harm first"
-
-_STYLES = {core.ERROR: "bad", core.WARNING: "warning", core.NOTE: "faint"}
-
-# What of a line a finding is about; the rest are about its value.
-_PART = {
-    core.MISSPELT: "key",
-    kinds.TYPO: "key",
-    kinds.PREFIX: "key",
-    kinds.MISSING_COLON: "key",
-    kinds.UNKNOWN_FIELD: "key",
-    kinds.UNUSED_FIELD: "key",
-    kinds.IGNORED: "whole",
-    kinds.RULE_BEFORE_GROUP: "whole",
-    kinds.CUT: "whole",
-    core.DUPLICATE: "whole",
-    core.SHADOWED: "whole",
-}
+HELP = "Say what is wrong or odd in robots.txt files, the greatest harm first"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
-        "source",
-        metavar="FILE|URL",
-        help='a file, "-" for standard input, or any URL of the site whose robots.txt to fetch',
+        "sources",
+        nargs="+",
+        type=typed,
+        metavar="FILE|URL|HOST",
+        help='a file, "-" for standard input, or a host or any URL of the site whose robots.txt to fetch',
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a remark, one a line")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        help="text; one JSON object a finding, one a line; SARIF 2.1.0; or annotations of a GitHub workflow",
+    )
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    parser.add_argument(
+        "--fail-on",
+        choices=core.LEVELS,
+        default=core.NOTE,
+        help="exit status 1 only if a finding is as bad as this (default: note, which is any)",
+    )
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the findings; return the exit status: FOUND if there are any."""
+    """Write the findings; return the exit status: FOUND if one is bad enough, FAILED if a source cannot be read."""
     gbot = checked(settings)
-    name, truncated = options.source, False
-    if is_url(name):
-        name, body, truncated = _fetched(name, settings)
-    else:
-        body = read(name)
-    found = core.findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=truncated)
-    lines = split_lines(body)
-    for finding in found:
-        if options.json:
-            out.write(json.dumps(finding._asdict()) + "\n")
-        else:
-            _show(finding, name, lines, out)
-    if not options.json:
-        levels = Counter(finding.level for finding in found)
-        counts = [f"{levels[level]} {level}{'s' if levels[level] > 1 else ''}" for level in _STYLES if levels[level]]
-        out.say((name, "strong"), ": ", ", ".join(counts) or ("clean", "good"))
-    return FOUND if found else FINE
+    fails_on = core.LEVELS[: core.LEVELS.index(options.fail_on) + 1]
+    sites = {name: origin_of(name) for name in options.sources if is_site(name)}
+    fetched = _fetched(list(dict.fromkeys(sites.values())), settings) if sites else {}
+    report, status = FORMATS[options.format](out), FINE
+    for name in options.sources:
+        try:
+            source = (
+                _of_site(fetched[sites[name]]) if name in sites else Source(name, read(name), is_file=name != STDIN)
+            )
+        except CommandError as error:
+            err.say((f"error: {error}", "bad"))
+            status = FAILED
+            continue
+        found = core.findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
+        report.take(source, found)
+        if status == FINE and any(finding.level in fails_on for finding in found):
+            status = FOUND
+    report.finish()
+    return status
 
 
-def _fetched(url: str, settings: Settings) -> tuple[str, bytes, bool]:
-    """Return the URL of a site's robots.txt, its body, and whether more of it was served. Raises CommandError."""
+def _of_site(fetched: Source | str) -> Source:
+    if isinstance(fetched, str):
+        raise CommandError(fetched)
+    return fetched
+
+
+def _fetched(origins: list[Origin], settings: Settings) -> dict[Origin, Source | str]:
+    """Return the robots.txt of each site, or why there is none to read."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
-    origin = origin_of(url)
+    agent = Crawler.of(of_project(settings).text)
 
-    async def work(visit: Visit) -> tuple[str, bytes, bool]:
-        known = await visit.known(origin, Crawler.of(of_project(settings).text), fresh=True)
-        copy = known.entry.copy
-        if known.decision.temporary or copy is None or copy.kind is Kind.NONE:
-            raise CommandError(f"{origin.robots_url}: there is nothing to read: {known.decision.why}")
-        return origin.robots_url, copy.body, copy.cut
+    async def work(visit: Visit) -> dict[Origin, Source | str]:
+        found: dict[Origin, Source | str] = {}
+        for origin in origins:
+            known = await visit.known(origin, agent, fresh=True)
+            copy = known.entry.copy
+            if known.decision.temporary or copy is None or copy.kind is Kind.NONE:
+                found[origin] = f"{origin.robots_url}: there is nothing to read: {known.decision.why}"
+            else:
+                found[origin] = Source(origin.robots_url, copy.body, truncated=copy.cut)
+        return found
 
     return during_a_visit(settings, work)
-
-
-def _show(finding: core.Finding, name: str, lines: list[bytes], out: Terminal) -> None:
-    style = _STYLES[finding.level]
-    out.say((f"{name}:{finding.line}: ", "strong"), (finding.level, style), f": {finding.text}")
-    if finding.kind != core.NOT_TEXT:
-        for line in excerpt(lines, [Mark(finding.line, _PART.get(finding.kind, "value"), "", style)]):
-            out.say(*line)

@@ -44,6 +44,11 @@ def cells(text: str) -> int:
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1: "1 URL", "2 URLs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def span(secs: float) -> str:
     """Put a length of time, in seconds, into words: its largest unit will do."""
     size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
@@ -61,38 +66,26 @@ class Terminal:
 
     def say(self, *parts: Part) -> None:
         """Write a line."""
-        texts = [(part, "") if isinstance(part, str) else part for part in parts]
+        texts = [(printable(part), "") if isinstance(part, str) else (printable(part[0]), part[1]) for part in parts]
         if self._rich is None:
-            self._stream.write("".join(printable(text) for text, _ in texts) + "\n")
+            self._stream.write("".join(text for text, _ in texts) + "\n")
             return
         from rich.text import Text  # noqa: PLC0415
 
-        line = Text.assemble(*((printable(text), _STYLES.get(style, "")) for text, style in texts))
-        self._rich.print(line, soft_wrap=True)
+        styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in texts))
+        self._rich.print(styled, soft_wrap=True)
 
     def write(self, text: str) -> None:
         """Write `text`, made of whole lines, as it stands: for formats that programs read, made printable already."""
         self._stream.write(text)
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a table; plain, each column is as wide as what is in it, and the last has no padding."""
+        """Write a table: each column is as wide as what is in it, and the last has no padding."""
         shown = [[printable(cell) for cell in row] for row in rows]
-        if self._rich is None:
-            widths = [max(map(cells, column)) for column in zip(titles, *shown, strict=True)]
-            for row in [titles, *shown]:
-                padded = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
-                self._stream.write(_GAP.join(padded).rstrip() + "\n")
-            return
-        from rich import box  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
-
-        table = Table(*titles, box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in table.columns:
-            column.overflow = "fold"
-        for row in shown:
-            table.add_row(*map(Text, row))
-        self._rich.print(table)
+        widths = [max(map(cells, column)) for column in zip(titles, *shown, strict=True)]
+        for row, style in [(titles, "strong"), *((row, "") for row in shown)]:
+            padded = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
+            self.say((_GAP.join(padded).rstrip(), style))
 
     @contextmanager
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int, str], None]]:

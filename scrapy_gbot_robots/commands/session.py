@@ -1,7 +1,7 @@
 """What sub-commands do in a crawl without pages: learn what robots.txt files say, and what sitemaps answer.
 
 By the `Lookup`, the `Fetcher`, the storage and the policy that a crawl of the project uses: status codes, redirects and
-outages mean here what they mean there. How such a crawl runs is for errand.py.
+outages mean here what they mean there. How such a crawl runs is for crawl.py.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Known:
 
     Attributes:
         answer: what requests get that are made now by the crawler it was looked up for.
-        fetched: whether it was asked for just now; otherwise it comes from the storage.
-        hops: status and URL of each answer on the way, if it was asked for just now.
+        fetched: whether this run of the command tried to fetch it; otherwise the answer comes from the storage.
+        hops: status and URL of each response on the way, if it was fetched.
     """
 
     origin: Origin
@@ -84,23 +84,31 @@ class Visit:
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._hops: list[tuple[int, str]] = []
+        self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops of each origin that was fetched
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def known(self, origin: Origin, agent: Agent, *, fresh: bool = False) -> Known:
         """What is known of `origin`: stored and good for now, or else fetched; with `fresh` fetched in any case."""
         self._hops.clear()
-        key = str(origin)
+        key, fetches = str(origin), self._fetches()
         if fresh:
             entry = await self._entries.get(key)
             outcome = await self._fetcher.fetch(origin)
             await self._entries.put(key, renew(entry, outcome, time.time(), self.settings.policy))
         answer = await self._lookup.ask(origin, agent)
+        if fresh or self._fetches() > fetches:
+            self._tried[origin] = tuple(self._hops)
         entry = await self._entries.get(key)
         if entry is None:
             raise CommandError(f"{origin.robots_url}: what was learnt could not be kept")
         decision = decide(entry, time.time(), self.settings.policy)
-        return Known(origin, entry, decision, answer, fresh or bool(self._hops), tuple(self._hops))
+        return Known(origin, entry, decision, answer, origin in self._tried, self._tried.get(origin, ()))
+
+    def _fetches(self) -> int:
+        """How many robots.txt files the look-up has tried to fetch, with an answer or without."""
+        fetches: int = self.crawler.stats.get_value("gbot_robots/lookup/fetched", 0)
+        return fetches
 
     async def answer(self, origin: Origin, agent: Agent) -> Answer:
         """The answer that requests of `origin` would get in a crawl."""

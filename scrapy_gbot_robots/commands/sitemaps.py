@@ -12,8 +12,9 @@ from ..fetching.private_addresses import leads_inside
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
 from . import crawlers as agents
-from .exits import FAILED, FINE, FOUND
-from .inputs import origin_of
+from .exits import FAILED, FINE, FOUND, CommandError
+from .inputs import origin_of, typed
+from .output import count
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 _TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
 _PRIVATE = "not asked: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
 
-HELP = "Say which sitemaps sites list in their robots.txt, and whether these can be had"
+HELP = "Say which sitemaps sites list in their robots.txt, and whether they can be fetched"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("hosts", nargs="+", metavar="HOST", help="a host, asked by https, or a URL of it")
+    parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host, asked by https, or a URL of it")
     agents.add_argument(parser)
     parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the cache holds")
     parser.add_argument("--json", action="store_true", help="one JSON object a sitemap, one a line")
@@ -57,7 +58,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write what is listed; return the exit status: FOUND if a sitemap cannot be had, FAILED if a robots.txt cannot."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
-    (who,) = agents.named(options.agents, settings, err)
+    who, *others = agents.named(options.agents, settings, err)
+    if others:
+        raise CommandError("--as: name one crawler; sitemaps are asked for by one at a time")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))
 
     async def work(visit: Visit) -> int:
@@ -106,8 +109,8 @@ def _url(line: SitemapLine) -> str:
 
 
 def _show(known: Known, listed: list[Listed], out: Terminal) -> None:
-    found = f"{len(listed)} sitemap{'s' if len(listed) != 1 else ''}"
-    out.say((known.origin.robots_url, "strong"), f": {known.decision.why if known.missing else found}")
+    found = known.decision.why if known.missing else count(len(listed), "sitemap")
+    out.say((known.origin.robots_url, "strong"), f": {found}")
     if listed:
         out.table(["STATUS", "LINE", "SITEMAP"], [(each.found, str(each.line), each.url) for each in listed])
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import grammar
 from . import remarks as kinds
 from .groups import read_groups
-from .lines import split_lines
-from .matching import directory_of_index, matches
+from .lines import read_lines, split_lines, without_bom
+from .rivals import MOST_WORK, WORK_OF_RULE, Budget, covers, duplicates, shadowed
 from .robots import RobotsTxt
 from .urls import shown
 
@@ -33,6 +33,9 @@ NOTE: Final = "note"  # harmless
 
 # The kinds of finding that are not kinds of remark.
 NOT_TEXT: Final = "not text"
+WEB_PAGE: Final = "web page"
+CLOSED: Final = "whole site disallowed"
+TWO_SITEMAPS: Final = "several sitemaps in a line"
 MISSPELT: Final = "misspelt field"
 SPACE: Final = "space in a path"
 SHADOWED: Final = "shadowed rule"
@@ -45,6 +48,7 @@ TOO_MANY: Final = "too many rules to compare"
 # Every kind, the greatest harm first.
 _HARM: Final = (
     (ERROR, NOT_TEXT),
+    (ERROR, WEB_PAGE),
     (ERROR, kinds.CUT),
     (ERROR, kinds.RULE_BEFORE_GROUP),
     (ERROR, kinds.NO_AGENT),
@@ -56,7 +60,9 @@ _HARM: Final = (
     (ERROR, SHADOWED),
     (ERROR, kinds.OVER_LONG),
     (ERROR, kinds.NOT_UTF8),
+    (ERROR, TWO_SITEMAPS),
     (ERROR, kinds.BAD_SITEMAP),
+    (WARNING, CLOSED),
     (WARNING, JOINED),
     (WARNING, kinds.TYPO),
     (WARNING, kinds.PREFIX),
@@ -68,15 +74,18 @@ _HARM: Final = (
     (NOTE, AGENT_VERSION),
     (NOTE, TOO_MANY),
 )
+LEVELS: Final = (ERROR, WARNING, NOTE)  # the greatest harm first
+KINDS: Final = tuple(kind for _, kind in _HARM)
 _RANK: Final = {kind: rank for rank, (_, kind) in enumerate(_HARM)}
-_LEVEL: Final = {kind: level for level, kind in _HARM}
+LEVEL_OF: Final = {kind: level for level, kind in _HARM}
 
+_PAGE_BEGINS: Final = re.compile(
+    rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
 _FIELD_NAMES: Final = [name.decode("ascii") for _, name, _ in grammar.FIELDS]
 _MAX_FIELD: Final = 30  # characters; a longer key is no misspelt field
-_MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other; hostile files would take hours
-_WORK_OF_RULE: Final = 100  # to look at a rule once takes as long as to compare so many characters
-_ANYTHING: Final = "\x00"  # stands for what "*" matches; no pattern has it, a NUL ends the line it is in
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
 
 
@@ -99,20 +108,22 @@ def findings(
     """
     if is_binary(body):
         return [_finding(1, NOT_TEXT, "this is not UTF-8 text: no line of it is understood, so all is allowed")]
-    if truncated:
-        body, max_bytes = body + b"\n", len(body)  # something past the limit stands for all that was
-    robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes)
-    lines = robotstxt.lines
-    found = [_refined(remark, lines[remark.line - 1]) for remark in robotstxt.remarks]
+    robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
+    lines, groups = robotstxt.lines, read_groups(robotstxt.lines)
+    if _PAGE_BEGINS.match(without_bom(body)):
+        return [_finding(1, WEB_PAGE, _on_page(groups))]
+    lost = "" if truncated or max_bytes is None else _lost(body, max_bytes, strict=strict)
+    found = [_refined(remark, lines[remark.line - 1], lost) for remark in robotstxt.remarks]
     for line, raw in zip(lines, split_lines(body), strict=False):
         found += _on_bytes(line, raw)
     found += _on_joined(lines)
-    found += _on_groups(read_groups(lines), strict=strict)
+    found += _on_groups(groups, strict=strict)
+    found += _on_closed(groups)
     return sorted(set(found), key=lambda finding: (_RANK[finding.kind], finding.line, finding.text))
 
 
 def _finding(line: int, kind: str, text: str) -> Finding:
-    return Finding(_LEVEL[kind], line, kind, text)
+    return Finding(LEVEL_OF[kind], line, kind, text)
 
 
 def is_binary(body: bytes) -> bool:
@@ -122,10 +133,32 @@ def is_binary(body: bytes) -> bool:
     return all(line.kind == grammar.UNKNOWN for line in RobotsTxt.parse(body).lines)
 
 
-def _refined(remark: Remark, line: Line) -> Finding:
-    """Turn a remark into a finding; of what the grammar holds for one kind, a reader may think as of two."""
-    if remark.kind == kinds.AGENT_CUT and _PRODUCT.match(line.value):
-        return _finding(line.number, AGENT_VERSION, f'{remark.text}: what follows the "/" is ignored')
+def _on_page(groups: Sequence[Group]) -> str:
+    """Say what a web page in the place of a robots.txt amounts to."""
+    rules = sum(len(group.rules) for group in groups)
+    text = "this is a web page, not a robots.txt"
+    return f"{text}; {rules} of its lines are read as rules" if rules else f"{text}: it has no rules, so all is allowed"
+
+
+def _lost(body: bytes, max_bytes: int, *, strict: bool) -> str:
+    """Say what stands past the size limit: how many bytes, and how many whole rules."""
+    rest = body[max_bytes:]
+    whole = rest if body[:max_bytes].endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
+    rules = sum(line.kind in _RULES for line in read_lines(whole, strict=strict))
+    return f"; {len(rest):,} bytes with {rules:,} rule{'' if rules == 1 else 's'} after it are ignored"
+
+
+def _refined(remark: Remark, line: Line, lost: str) -> Finding:
+    """Turn a remark into a finding. Some kinds of remark mean one of two things to the author; `lost` is of the cut."""
+    if remark.kind == kinds.CUT:
+        return _finding(remark.line, remark.kind, remark.text + lost)
+    if remark.kind == kinds.AGENT_CUT:
+        agent = grammar.agent_of(line.value).decode("ascii")
+        if _PRODUCT.match(line.value):
+            return _finding(line.number, AGENT_VERSION, f'this is for "{agent}" of any version: a version is ignored')
+        written = shown(line.value.decode("utf-8", "backslashreplace"), 60)
+        text = f'this is for "{agent}", not for "{written}": a name ends where anything but letters, "-" and "_" begins'
+        return _finding(line.number, kinds.AGENT_CUT, text)
     if remark.kind == kinds.UNKNOWN_FIELD and len(line.key) <= _MAX_FIELD:
         key = line.key.decode("ascii", "replace").lower()
         for name in get_close_matches(key, _FIELD_NAMES, n=1, cutoff=0.75):
@@ -144,6 +177,8 @@ def _on_bytes(line: Line, raw: bytes) -> Iterator[Finding]:
         written.decode("utf-8")
     except UnicodeDecodeError:
         yield _finding(line.number, kinds.NOT_UTF8, "not UTF-8: bytes are matched as they stand")
+    if line.kind == grammar.SITEMAP and len(line.value.split()) > 1:
+        yield _finding(line.number, TWO_SITEMAPS, "white space in the URL of a sitemap: one URL a line")
     if line.kind not in _RULES:
         return
     if b" " in line.value or b"\t" in line.value:
@@ -178,18 +213,39 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
                     NO_RULES,
                     f'no rules follow: "{agent.decode("ascii")}" may fetch everything' if agent else "no rules",
                 )
-    budget = _Budget(_MOST_WORK)
+    budget = Budget(MOST_WORK)
     for numbers, agents in _merged(groups).items():
-        budget.spend(_WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers))
+        budget.spend(WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers))
         if budget.left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
-            yield from _on_duplicates(rules)
-            yield from _on_shadowed(rules, whom, budget, strict=strict)
+            for rule, first in duplicates(rules):
+                yield _finding(rule.line, DUPLICATE, f'"{rule}" stands in line {first.line} already')
+            for rule, rival in shadowed(rules, budget, strict=strict):
+                text = (
+                    f'"{rule}" never decides{whom}: "{rival}" in line {rival.line} matches all of it and is preferred'
+                )
+                yield _finding(rule.line, SHADOWED, text)
         if budget.left <= 0:
             text = "from this group on, not all rules were compared with each other: there are too many"
             yield _finding(min(groups[numbers[0]].agents.values()), TOO_MANY, text)
             return
+
+
+def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
+    """`Disallow: /` for every crawler there is: often a leftover of the time before a site was public."""
+    shut = [_shuts(group) for group in groups]
+    for group, rule in zip(groups, shut, strict=True):
+        if rule is not None and grammar.GLOBAL in group.agents and all(shut):
+            text = f'"{rule}" keeps every crawler away from the whole site'
+            yield _finding(rule.line, CLOSED, text)
+
+
+def _shuts(group: Group) -> Rule | None:
+    """Return the rule that disallows everything, if nothing in the group allows anything."""
+    if any(rule.allow and rule.pattern for rule in group.rules):
+        return None
+    return next((rule for rule in group.rules if rule.pattern and covers(rule.pattern, "/")), None)
 
 
 def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
@@ -203,63 +259,3 @@ def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
         if agent:
             merged.setdefault(tuple(numbers), []).append(agent)
     return merged
-
-
-def _on_duplicates(rules: Iterable[Rule]) -> Iterator[Finding]:
-    seen: dict[tuple[bool, str], int] = {}
-    for rule in rules:
-        first = seen.setdefault((rule.allow, rule.pattern), rule.line)
-        if first != rule.line:
-            yield _finding(rule.line, DUPLICATE, f'"{rule}" stands in line {first} already')
-
-
-class _Budget:
-    """How much work may still be done; `left` is in characters compared."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def spend(self, work: int) -> None:
-        self.left -= work
-
-
-def _on_shadowed(rules: Sequence[Rule], whom: str, budget: _Budget, *, strict: bool) -> Iterator[Finding]:
-    """Rules that never decide: all they match, one rule of the other kind matches too, and it is preferred."""
-    wide, same = _rivals(rules, strict=strict)
-    for rule in rules:
-        rival = same.get((not rule.allow, rule.pattern)) if not rule.allow else None
-        for pattern, other in wide[not rule.allow]:
-            if rival is not None or len(pattern) < len(rule.pattern) + rule.allow or budget.left <= 0:
-                break
-            budget.spend(len(pattern) + len(rule.pattern))
-            if _covers(pattern, rule.pattern):
-                rival = other
-        if rival is not None and rule.pattern:
-            text = f'"{rule}" never decides{whom}: "{rival}" in line {rival.line} matches all of it and is preferred'
-            yield _finding(rule.line, SHADOWED, text)
-
-
-_Wide = dict[bool, list[tuple[str, "Rule"]]]
-
-
-def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[bool, str], Rule]]:
-    """Return the rules that may match all that a rule of their length or less matches: with "*", or equal to it."""
-    wide: _Wide = {True: [], False: []}
-    same: dict[tuple[bool, str], Rule] = {}
-    for rule in rules:
-        same.setdefault((rule.allow, rule.pattern), rule)
-        directory = directory_of_index(rule.pattern) if rule.allow and not strict else None
-        if directory is not None:
-            same.setdefault((True, directory), rule)
-        if "*" in rule.pattern:
-            wide[rule.allow].append((rule.pattern, rule))
-    for found in wide.values():
-        found.sort(key=lambda pair: -len(pair[0]))
-    return wide, same
-
-
-def _covers(pattern: str, other: str) -> bool:
-    """Return whether `pattern` matches all that `other` matches: if it does with "*" in `other` as a character."""
-    anchored = other.endswith("$")
-    text = (other[:-1] if anchored else other + "*").replace("*", _ANYTHING)
-    return matches(pattern, text)

@@ -47,7 +47,7 @@ def test_each_url_gets_a_row_and_each_rule_its_count(files: Path) -> None:
     assert [row.split()[0] for row in rows] == ["disallowed"] * 3 + ["allowed"] * 3
     assert "Disallow: /a (line 2)" in rows[0]
     assert "6 URLs in" in ended.err
-    assert "3 allowed, 3 disallowed" in ended.err
+    assert "3 disallowed, 3 allowed" in ended.err
     summary = [re.split("  +", row) for row in ended.err.splitlines() if "old.txt" in row]
     counts = {rule: count for count, _, _, rule, _ in summary}
     assert counts == {"no rule matches": "3", "Disallow: /a (line 2)": "2", "Disallow: /b (line 3)": "1"}
@@ -83,7 +83,7 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     table = run_here(*arguments, cwd=files).out.splitlines()
     assert table[3].startswith("now disallowed")
     assert "Disallow: /c, (line 4); before: no rule matches" in table[3]
-    assert "2 now allowed, 1 now disallowed" in ended.err
+    assert "1 now disallowed, 2 now allowed" in ended.err
     same = run_here("audit", "--urls", "urls.txt", "--diff", "old.txt", "old.txt", cwd=files)
     assert (same.status, same.out.count("\n")) == (0, 1)
     as_csv = run_here(*arguments[:4], "old.txt", "old.txt", "--format", "csv", cwd=files)
@@ -114,8 +114,8 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert "HTTP 500" in str(rows[ill.url("/a"), "testbot"]["reason"])
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
-        assert "2 lines are no URLs, such as: no absolute URL with a host: nonsense" in ended.err
-        assert f"could not be had: {ill.url('/robots.txt')} (1 URLs)" in ended.err
+        assert "2 lines left out: no URL, such as: no absolute URL with a host: nonsense" in ended.err
+        assert f"could not be fetched: {ill.url('/robots.txt')} (1 URL)" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,12 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes(files: Path) -> None:
 
 def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files: Path) -> None:
     ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--top", "1", cwd=files)
-    assert "no rule matches" in ended.err
-    assert "Disallow" not in ended.err
+    assert "Disallow: /a (line 2)" in ended.err, "what is blocked comes first, however many URLs are allowed"
+    assert "no rule matches" not in ended.err
     assert "... and 2 other rules" in ended.err
+    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--top", "2", cwd=files)
+    assert ended.err.index("Disallow: /a") < ended.err.index("Disallow: /b")
+    assert "... and 1 other rule\n" in ended.err
 
 
 def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: Path) -> None:

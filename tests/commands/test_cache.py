@@ -45,13 +45,14 @@ def kept(project: Path) -> Path:
 def test_list_has_a_line_for_each_origin(kept: Path) -> None:
     ended = run("cache", "list", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
-    title, *rows = ended.out.splitlines()
+    title, *rows, where = ended.out.splitlines()
     assert title.split() == ["STATE", "STATUS", "FETCHED", "FRESH", "FOR", "ORIGIN"]
     assert sorted(" ".join(row.split()) for row in rows) == [
         "full allow 404 30 min ago 1 h https://b.example:8443",
         "full disallow stale http://c.example",
         "rules 200 1 h ago 2 h https://a.example",
     ]
+    assert where == f"3 origins in sqlite, {kept}/.scrapy/gbot_robots/robots.sqlite"
 
 
 def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
@@ -69,14 +70,40 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     assert "  = state: rules: HTTP 200\n" in ended.out
     assert "1 | user-agent: *\n2 | disallow: /\\x1b[31m\n" in ended.out
     assert "  = state: full disallow: robots.txt unreachable for 1 min: connection refused\n" in ended.out
-    assert "  = failures: 3 on end\n" in ended.out
+    assert "  = failures: 3 in a row\n" in ended.out
 
 
 def test_forget_forgets(kept: Path) -> None:
     ended = run_here("cache", "forget", "https://a.example/x", "https://d.example", cwd=kept)
-    assert ended == (1, "https://a.example: forgotten\n", "https://d.example: not in the cache\n")
-    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "https://a.example: not in the cache\n")
-    assert run_here("cache", "list", cwd=kept).out.count("\n") == 3
+    assert ended == (1, "https://a.example: forgotten\n", "https://d.example: not in the storage\n")
+    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "a.example: not in the storage\n")
+    assert run_here("cache", "list", cwd=kept).out.count("\n") == 4
+
+
+def test_a_host_stands_for_every_scheme_and_port(kept: Path) -> None:
+    assert run_here("cache", "forget", "http://a.example", cwd=kept).status == 1, "a URL stands for its own origin"
+    ended = run_here("cache", "forget", "c.example", "b.example", "a.exampl", cwd=kept)
+    assert ended.out == "http://c.example: forgotten\nhttps://b.example:8443: forgotten\n"
+    assert ended.err == "a.exampl: not in the storage\n"
+    assert run_here("cache", "show", "a.example:8443", cwd=kept).status == 1, "a port that is given counts"
+    assert "https://a.example\n1 origin in" in run_here("cache", "list", cwd=kept).out
+
+
+def test_all_can_be_forgotten(kept: Path) -> None:
+    where = f"sqlite, {kept}/.scrapy/gbot_robots/robots.sqlite"
+    assert run_here("cache", "forget", "--all", cwd=kept) == (0, f"3 origins forgotten, of {where}\n", "")
+    assert run_here("cache", "list", cwd=kept).out.endswith(f"0 origins in {where}\n")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["show", "a.example"]], ids=" ".join)
+def test_reading_creates_no_file(project: Path, arguments: list[str]) -> None:
+    before = files(project)
+    run_here("cache", *arguments, cwd=project)
+    assert files(project) == before
+
+
+def files(project: Path) -> set[Path]:
+    return {path for path in project.rglob("*") if path.is_file() and path.suffix != ".pyc"}
 
 
 def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
@@ -88,9 +115,13 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
     [
         pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=memory"], "nothing is kept between runs", id="memory"),
         pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=no.such"], "cannot be opened", id="no-such-storage"),
-        pytest.param(["list", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"),
+        pytest.param(
+            ["forget", "--all", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"
+        ),
         pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="other-scheme"),
-        pytest.param(["forget"], "forget needs an ORIGIN", id="no-origin"),
+        pytest.param(["forget"], "forget needs an ORIGIN, or --all", id="no-origin"),
+        pytest.param(["forget", "a.example", "--all"], "--all goes with forget", id="all-and-some"),
+        pytest.param(["list", "--all"], "--all goes with forget", id="all-of-a-list"),
     ],
 )
 def test_trouble_is_one_line_and_status_2(project: Path, arguments: list[str], said: str) -> None:

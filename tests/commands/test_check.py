@@ -89,7 +89,7 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         assert "a robots.txt itself is never disallowed" in first.out
         second = run("check", *urls, cwd=project)
         assert re.sub("fetched: .*|fresh: .*", "", second.out) == re.sub("fetched: .*|fresh: .*", "", first.out)
-        assert second.out.count("ago, from the cache (sqlite)") == 3
+        assert second.out.count("ago, from the storage (sqlite)") == 3
         assert site.paths() == ["/robots.txt"]
         site.pages["/robots.txt"] = b"user-agent: *\ndisallow:"
         third = run("check", "--fresh", "--json", urls[0], urls[1], cwd=project)
@@ -97,6 +97,47 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         assert [json.loads(line)["allowed"] for line in third.out.splitlines()] == [True, True]
         assert [json.loads(line)["robots_txt"]["from_cache"] for line in third.out.splitlines()] == [False, False]
         assert site.paths() == ["/robots.txt"] * 2
+
+
+def test_each_crawler_that_is_named_is_answered_for_each_url(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    who = ("--as", "testbot,Googlebot", "--as", "Mozilla/5.0 (compatible, like; TestBot/3)", "--as", "testbot")
+    ended = run_here("check", "/cart/1", "/images/", *who, "--file", "robots.txt", "--json", cwd=tmp_path)
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [(row["url"], row["crawler"]["name"], row["allowed"]) for row in rows] == [
+        ("/cart/1", "testbot", False),
+        ("/cart/1", "Googlebot", True),
+        ("/cart/1", "TestBot", False),
+        ("/images/", "testbot", True),
+        ("/images/", "Googlebot", False),
+        ("/images/", "TestBot", True),
+    ]
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        ended = run("check", site.url("/cart/1"), "--as", "testbot", "--as", "Googlebot", cwd=tmp_path)
+        assert site.paths() == ["/robots.txt"]
+    assert ended.status == 1
+    assert ended.out.count("fetched: just now") == 2
+
+
+def test_what_was_tried_in_vain_is_not_said_to_come_from_the_storage(project: Path) -> None:
+    with Site({}) as gone:
+        gone.__exit__(None, None, None)
+        ended = run("check", gone.url("/x"), cwd=project)
+        assert "fetched: just now" in ended.out
+        assert "storage" not in ended.out
+    with Site({"/robots.txt": Reply(503, headers={"Retry-After": "600"})}) as ill:
+        run("check", ill.url("/x"), cwd=project)
+        again = run("check", ill.url("/x"), cwd=project)
+        assert ill.paths() == ["/robots.txt"]
+        assert re.search(r"fetched: tried without success since \d+ s ago, from the storage \(sqlite\)", again.out)
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}], ids=["C", "UTF-8"])
+def test_a_url_is_judged_as_typed_whatever_the_locale(locale: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xc3\xa9\n")
+    ended = run("check", "/café", "https://example.com/café/x", "--file", "robots.txt", cwd=tmp_path, env=locale)
+    assert ended.status == 1
+    assert ended.out.count("disallowed: ") == 2
 
 
 def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: Path) -> None:
@@ -277,7 +318,7 @@ def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
             out, err = process.stdout.read(), process.stderr.read()
         assert status == 130
         assert site.url("/x").encode() in out
-        assert err.startswith(b"Interrupted. So far:\n\n1 URLs in")
+        assert err.startswith(b"Interrupted. So far:\n\n1 URL in")
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:

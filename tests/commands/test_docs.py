@@ -23,14 +23,14 @@ EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read
 
 _FETCHES_NOTHING = re.compile("--file|--robots|--diff|lint|cache")
 _VARIES = re.compile(
-    r"\d[\d,.]* s, [\d,]+ a second| *\d+ s ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
+    r"(?<=sqlite, )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ s ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
 )  # and with it the width of columns
 
 
 @pytest.fixture
 def proxy(project: Path) -> Iterator[str]:
     """A proxy that has the hosts of the examples behind it; the files of the examples are in the project."""
-    for name, text in zip(("robots.txt", "urls.txt", "new.txt"), TEXTS, strict=False):
+    for name, text in zip(("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False):
         (project / name).write_text(text)
     hosts = {
         "http://shop.example/robots.txt": TEXTS[0],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import jsonschema
 import pytest
+
+from scrapy_gbot_robots.commands.inputs import is_site
 
 from ..support.command import run, run_here
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BAD = (
     b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
@@ -27,7 +27,7 @@ def test_remarks_are_shown_in_place_the_worst_first(tmp_path: Path) -> None:
         "robots.txt:1: error: a rule before the first user-agent line is ignored\n"
         "1 | disallow: /early\n"
         "  | ^^^^^^^^^^^^^^^^\n"
-        'robots.txt:2: error: of "bot2000" only "bot" counts\n'
+        'robots.txt:2: error: this is for "bot", not for "bot2000": a name ends where anything but letters, "-" and "_" begins\n'
         "2 | user-agent: bot2000\n"
         "  |             ^^^^^^^\n"
         'robots.txt:3: error: unknown field "disalllow", so the line is ignored; "disallow" is meant?\n'
@@ -55,7 +55,7 @@ def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
     ended = run_here("lint", "-", "--json", cwd=tmp_path, stdin=BAD)
     remarks = [json.loads(line) for line in ended.out.splitlines()]
     assert [(remark["level"], remark["line"]) for remark in remarks][:2] == [("error", 1), ("error", 2)]
-    assert {tuple(remark) for remark in remarks} == {("level", "line", "kind", "text")}
+    assert {tuple(remark) for remark in remarks} == {("source", "level", "line", "kind", "text")}
     assert run_here("lint", "-", "--json", cwd=tmp_path, stdin=b"") == (0, "", "")
 
 
@@ -110,3 +110,89 @@ def test_a_huge_bad_file_is_quick(tmp_path: Path) -> None:
     ended = run_here("lint", "-", cwd=tmp_path, stdin=b"user-agent: *\n" + b"disalllow: /x\n" * 10_000)
     assert ended.out.count(": error: ") == 10_000
     assert time.monotonic() - began < 120
+
+
+def test_several_files_and_hosts_are_linted_in_one_run(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_bytes(b"user-agent: *\ndisallow: /x\n")
+    (tmp_path / "bad.txt").write_bytes(BAD)
+    (tmp_path / "example.com").write_bytes(b"user-agent: *\n")  # a file, though it looks like a host
+    with Site({"/robots.txt": BAD}) as site, Site({"*": Reply(404)}) as none:
+        sources = ["good.txt", "bad.txt", "missing.txt", "example.com", site.url("/any"), none.url()]
+        ended = run("lint", *sources, "--json", cwd=tmp_path)
+    assert ended.status == 2
+    found = {json.loads(line)["source"] for line in ended.out.splitlines()}
+    assert found == {"bad.txt", "example.com", site.url("/robots.txt")}
+    assert "error: missing.txt: No such file or directory\n" in ended.err
+    assert f"error: {none.url('/robots.txt')}: there is nothing to read: HTTP 404\n" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "site"),
+    [
+        ("example.com", True),
+        ("example.com:8080", True),
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("[::1]", True),
+        ("münchen.de", True),
+        ("https://example.com/x", True),
+        ("robots.txt", False),
+        ("robots", False),
+        ("www.example.com/robots.txt", False),
+        ("-", False),
+        ("a b.com", False),
+        ("", False),
+    ],
+)
+def test_a_name_is_told_to_be_of_a_site_or_of_a_file(name: str, site: bool) -> None:
+    assert is_site(name) is site
+
+
+@pytest.mark.parametrize(
+    ("body", "level", "status"),
+    [
+        (BAD, "error", 1),
+        (b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n", "error", 0),
+        (b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n", "warning", 1),
+        (b"user-agent: bot/1\ndisallow: /x\n", "warning", 0),
+        (b"user-agent: bot/1\ndisallow: /x\n", "note", 1),
+    ],
+)
+def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, level: str, status: int) -> None:
+    ended = run_here("lint", "-", "--fail-on", level, cwd=tmp_path, stdin=body)
+    assert ended.status == status
+    assert "clean" not in ended.out, "all findings are shown"
+
+
+def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
+    (tmp_path / "a b.txt").write_bytes(BAD)
+    schema = json.loads((Path(__file__).parents[1] / "data" / "sarif-2.1.0-rtm.5.json").read_text())
+    jsonschema.Draft4Validator.check_schema(schema)
+    validator = jsonschema.Draft4Validator(schema)
+    for sources in (["a b.txt", "-"], [str(tmp_path / "a b.txt")]):
+        ended = run_here("lint", *sources, "--format", "sarif", cwd=tmp_path)
+        log = json.loads(ended.out)
+        assert [error.message for error in validator.iter_errors(log)] == []
+    assert list(validator.iter_errors({**log, "version": "1"})), "the schema is one that something can fail"
+    (only,) = log["runs"]
+    rules = [rule["id"] for rule in only["tool"]["driver"]["rules"]]
+    first = only["results"][0]
+    assert first["ruleId"] == rules[first["ruleIndex"]] == "robots-txt/rule-before-any-group"
+    assert first["level"] == "error"
+    (location,) = first["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"].endswith("/a%20b.txt")
+    assert location["physicalLocation"]["region"]["startLine"] == 1
+
+
+def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
+    (tmp_path / "a,b.txt").write_bytes(b"user-agent: *\ndisalllow%0A: /x\nsitemap: /100%\ndisallow: /x\n")
+    lines = run_here("lint", "a,b.txt", "--format", "github", cwd=tmp_path).out.splitlines()
+    assert "::error file=a%2Cb.txt,line=2,title=robots-txt/misspelt-field::" in lines[0]
+    assert lines[1] == (
+        "::error file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap::not an absolute http, https or ftp URL: /100%25"
+    )
+    assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines)
+    (line,) = run_here("lint", "-", "--format", "github", cwd=tmp_path, stdin=b"user-agent: *\nx\n").out.splitlines()[
+        :1
+    ]
+    assert line.startswith("::error title=robots-txt/ignored::-%3A2: ")

@@ -57,6 +57,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         pytest.param(b"disallow: /a\0b", ERROR, remarks.NOT_UTF8, id="nul"),
         pytest.param(b"disallow: /" + b"a" * 20_000, ERROR, remarks.OVER_LONG, id="over-long"),
         pytest.param(b"sitemap: /sitemap.xml", ERROR, remarks.BAD_SITEMAP, id="relative-sitemap"),
+        pytest.param(b"sitemap: https://a.example/1\thttps://a.example/2", ERROR, lint.TWO_SITEMAPS, id="two-sitemaps"),
     ],
 )
 def test_a_line_earns_the_finding_of_its_kind(line: bytes, level: str, kind: str) -> None:
@@ -97,6 +98,64 @@ def test_past_the_size_limit_is_found() -> None:
     assert [kind for _, _, kind in found(body)] == [lint.DUPLICATE] * 9
     cut = findings(body, max_bytes=26)
     assert [(finding.line, finding.kind) for finding in cut if finding.level == ERROR] == [(2, remarks.CUT)]
+
+
+def test_what_the_limit_cost_is_counted() -> None:
+    body = HEAD + b"disallow: /x\n" * 10 + b"# no rule\n"
+    text = {size: findings(body, max_bytes=size)[0].text for size in (27, 30, len(body) - 3)}
+    assert text[27].endswith("; 127 bytes with 9 rules after it are ignored")
+    assert text[30].endswith("; 124 bytes with 8 rules after it are ignored")
+    assert text[len(body) - 3].endswith("; 3 bytes with 0 rules after it are ignored")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<!DOCTYPE html><html><body>\n" + b"<p>Not found</p>\n" * 500,
+        b"\xef\xbb\xbf\r\n <html lang=en>\n<p>x: y</p>",
+        b'<?xml version="1.0"?>\n<!-- a page -->\n<!doctype   html>\n<a href="http://x/">',
+    ],
+    ids=["page", "mark-and-space", "xhtml"],
+)
+def test_a_web_page_is_one_finding(page: bytes) -> None:
+    (finding,) = findings(page)
+    assert (finding.level, finding.line, finding.kind) == (ERROR, 1, lint.WEB_PAGE)
+    assert "all is allowed" in finding.text
+
+
+def test_a_web_page_that_holds_rules_says_so() -> None:
+    (finding,) = findings(b"<html><pre>\nuser-agent: *\ndisallow: /a\ndisallow: /b\n</pre>")
+    assert "2 of its lines are read as rules" in finding.text
+
+
+def test_a_robots_txt_that_mentions_html_is_no_web_page() -> None:
+    assert found(b"# <html>\nuser-agent: *\ndisallow: /*.html$\n") == []
+
+
+@pytest.mark.parametrize("rule", [b"disallow: /", b"disallow: *", b"disallow: /*", b"allow:\ndisallow: /"])
+def test_a_whole_site_that_is_disallowed_for_everyone_is_a_warning(rule: bytes) -> None:
+    for body in (HEAD + rule, b"user-agent: a\n" + HEAD + rule + b"\nuser-agent: b\ndisallow: /\n"):
+        assert (WARNING, lint.CLOSED) in {(level, kind) for level, _, kind in found(body)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        HEAD + b"disallow: /$",
+        HEAD + b"disallow: /\nallow: /open/",
+        HEAD + b"disallow: /\nuser-agent: a\ndisallow:",
+        b"user-agent: a\ndisallow: /",
+    ],
+    ids=["the-front-page", "an-exception", "another-crawler-may", "one-crawler"],
+)
+def test_a_site_that_is_open_to_somebody_is_not_said_to_be_closed(body: bytes) -> None:
+    assert lint.CLOSED not in {kind for _, _, kind in found(body)}
+
+
+def test_a_name_that_is_cut_is_explained_by_what_the_group_is_for() -> None:
+    texts = [findings(b"user-agent: " + name + b"\ndisallow: /x")[0].text for name in (b"mj12bot", b"examplebot/2.0")]
+    assert texts[0].startswith('this is for "mj", not for "mj12bot": ')
+    assert texts[1].startswith('this is for "examplebot" of any version')
 
 
 def test_what_the_server_cut_off_is_found() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).parents[2]
 REDIS = "redis://localhost:6379/0"  # as the documentation has it
-COMMANDS = ("pip", "python", "python3", "redis-cli", "scrapy")
+COMMANDS = ("gbot-robots", "pip", "python", "python3", "redis-cli", "scrapy")
 
 
 def run_block(
@@ -78,6 +78,9 @@ def _pip(arguments: list[str]) -> None:
 
 def main(name: str, *arguments: str) -> None:
     match name, list(arguments):
+        case "gbot-robots", given:
+            code = "from scrapy_gbot_robots.__main__ import console; console()"
+            os.execv(sys.executable, [sys.executable, "-c", code, *given])
         case "pip", given:
             _pip(given)
         case "python" | "python3", ["-m", "venv", directory]:

@@ -1,0 +1,189 @@
+"""A verdict explained: the URL, the deciding line in place, the group, and the robots.txt that it rests on.
+
+`check` and `test` show a verdict by this module, so that both say the same.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..core import grammar
+from ..core.groups import read_groups
+from ..core.lines import split_lines
+from ..core.rules import IGNORES_ROBOTS, Verdict
+from .excerpt import Mark, excerpt
+from .exits import ROBOTS_TXT_ITSELF
+from .output import count, span
+
+if TYPE_CHECKING:
+    from ..core.robots import RobotsTxt
+    from ..policy.ladder import Decision
+    from ..settings import GbotSettings
+    from .crawlers import Who
+    from .output import Terminal
+    from .session import Known
+
+
+@dataclass(frozen=True)
+class Check:
+    """A URL, the verdict on it, and what that rests on.
+
+    Attributes:
+        where: the robots.txt's URL, or the path of the file.
+        body: the robots.txt, None where there is none or it plays no part.
+        known: what is known of the robots.txt; None where a file was asked.
+    """
+
+    url: str
+    who: Who
+    verdict: Verdict
+    where: str
+    body: bytes | None
+    robotstxt: RobotsTxt
+    known: Known | None = None
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether the robots.txt is unreachable, so that the verdict stands in for the real one."""
+        return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
+
+    @cached_property
+    def group_line(self) -> int | None:
+        """The user-agent line that puts the deciding rule, else any, into the group that was used."""
+        rule = self.verdict.rule
+        if self.verdict.group is None:
+            return None
+        for group in read_groups(self.robotstxt.lines):
+            line = group.agents.get(self.verdict.group.encode("ascii"))
+            if line is not None and (rule is None or rule in group.rules):
+                return line
+        return None
+
+    @property
+    def group(self) -> str:
+        """The group that was used, and why that one, in words."""
+        tokens = [token for token in self.who.crawler.tokens if token.lower() != self.verdict.group]
+        none = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
+        if self.who.text == "*":
+            none = "it stands for crawlers that no group names"
+        if self.verdict.group is None:
+            if self.who.crawler.ignores_robots:
+                return f"none: {IGNORES_ROBOTS}"
+            return f"none: {none}" + (
+                ", and there is none for *" if self.who.crawler.heeds_global else ", and it ignores *"
+            )
+        where = f'"{self.verdict.group}" (line {self.group_line})'
+        if self.verdict.group.encode("ascii") == grammar.GLOBAL:
+            return f"{where}: {none}"
+        if self.verdict.group == self.who.crawler.tokens[0].lower():
+            return f"{where}: it names the crawler"
+        return f"{where}: the fall-back, as no group names {self.who.crawler.tokens[0]}"
+
+
+def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
+    """Write the verdict with its line in place, and below it what it rests on."""
+    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
+    word = "allowed" if verdict.allowed else "disallowed"
+    out.say((f"{word} for now" if check.stands_in else word, style), ": ", (check.url, "strong"))
+    show_line(check, out)
+    for name, text in _facts(check, gbot):
+        out.say(("  = ", "faint"), (name, "strong"), f": {text}")
+
+
+def show_line(check: Check, out: Terminal) -> None:
+    """Write where the verdict comes from: the robots.txt, the deciding line and the group's line, marked."""
+    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
+    rule = verdict.rule
+    out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
+    marks = []
+    if rule is not None:
+        marks.append(Mark(rule.line, "value", verdict.reason, style))
+    if check.group_line is not None:
+        marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
+    for line in excerpt(split_lines(check.body or b""), marks):
+        out.say(*line)
+
+
+def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
+    known = check.known
+    facts = [] if check.verdict.rule else [("reason", check.verdict.reason)]
+    if known is not None and check.verdict.reason == known.decision.why:
+        facts = [("reason", _state(known.decision))]
+    facts.append(("crawler", f"{check.who}; it heeds {check.who.heeds}"))
+    if check.body is not None:
+        facts.append(("group", check.group))
+    if known is not None:
+        now = time.time()
+        facts.append(("robots.txt", _served(known)))
+        facts.append(("fetched", _source(known, gbot, now)))
+        until = span(max(0.0, math.ceil(known.decision.ask_at - now)))
+        facts.append(("asked again", f"in {until}") if known.decision.temporary else ("fresh", f"for {until}"))
+    return facts
+
+
+def _state(decision: Decision) -> str:
+    """Say what stands in for rules, and why."""
+    if decision.temporary:
+        return f"{decision.state.value} for now: {decision.why}"
+    return f"{decision.state.value}, as there is no robots.txt: {decision.why}"
+
+
+def _served(known: Known) -> str:
+    """Say what the origin answered, and who answered in the end."""
+    copy, outage = known.entry.copy, known.entry.outage
+    text = known.decision.why
+    if known.decision.temporary and outage is not None:
+        text = f"{outage.why}; {count(outage.failures, 'failure')} in a row"
+    if len(known.hops) > 1:
+        return f"{text}; redirected: {', then '.join(f'{status} {url}' for status, url in known.hops)}"
+    if copy is not None and copy.url != known.origin.robots_url:
+        return f"{text}; redirected to {copy.url}"
+    return text
+
+
+def _source(known: Known, gbot: GbotSettings, now: float) -> str:
+    """Say where the answer comes from, and how old it is."""
+    copy, outage = known.decision.copy, known.entry.outage
+    ago = f"{span(max(0.0, now - copy.fetched_at))} ago" if copy else ""
+    if known.fetched:
+        return f"tried just now; the answer that holds came {ago}" if outage and copy else "just now"
+    if copy is None and outage is not None:
+        ago = f"tried without success since {span(max(0.0, now - outage.since))} ago"
+    return f"{ago}, from the storage ({gbot.storage})"
+
+
+def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
+    """The same as is shown, for programs; times are seconds."""
+    verdict, crawler, rule = check.verdict, check.who.crawler, check.verdict.rule
+    facts: dict[str, Any] = {
+        "url": check.url,
+        "allowed": verdict.allowed,
+        "reason": verdict.reason,
+        "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
+        "group": verdict.group,
+        "group_line": check.group_line,
+        "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
+        "robots_txt": {"url" if check.known else "file": check.where},
+    }
+    known, now = check.known, time.time()
+    if known is not None:
+        decision, copy, outage = known.decision, known.entry.copy, known.entry.outage
+        facts["robots_txt"] |= {
+            "state": decision.state.value,
+            "temporary": decision.temporary,
+            "why": decision.why,
+            "status": known.answer.status,
+            "served_by": copy.url if copy else None,
+            "hops": [{"status": status, "url": url} for status, url in known.hops],
+            "from_cache": not known.fetched,
+            "storage": None if known.fetched else gbot.storage,
+            "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
+            "fetched_at": copy.fetched_at if copy else None,
+            "unreachable_since": outage.since if outage else None,
+            "fresh_secs": max(0.0, decision.ask_at - now),
+        }
+    return facts

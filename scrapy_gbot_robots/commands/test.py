@@ -1,0 +1,120 @@
+"""`scrapy robots test EXPECTATIONS --robots FILE|URL|HOST`: whether a robots.txt says what its owner wants.
+
+For a site's own tests: exit status 1, and the deciding line of each expectation that is not met.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.agents import Crawler
+from ..core.origin import Origin
+from ..core.robots import RobotsTxt
+from ..core.rules import Verdict
+from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .expectations import Expectation, read_expectations
+from .explain import Check, as_json, show_line
+from .inputs import STDIN, checked, is_site, is_url, origin_of, read, typed
+from .output import count
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy.settings import Settings
+
+    from ..settings import GbotSettings
+    from .output import Terminal
+    from .session import Visit
+
+HELP = "Test a robots.txt against a file of expectations"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument(
+        "expectations",
+        metavar="EXPECTATIONS",
+        help='a file, "-" for standard input: "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL" in a line',
+    )
+    parser.add_argument(
+        "--robots",
+        required=True,
+        type=typed,
+        metavar="FILE|URL|HOST",
+        help="the robots.txt: a file, or a host or any URL of the site to fetch it from",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object an expectation, one a line")
+
+
+class _Robots(NamedTuple):
+    """The robots.txt under test: its name, its bytes, and its origin if it was fetched."""
+
+    name: str
+    body: bytes
+    origin: Origin | None = None
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """Test the expectations; return the exit status: FOUND if one is not met, FAILED if there is nothing to test."""
+    gbot = checked(settings)
+    if options.expectations == options.robots == STDIN:
+        raise CommandError("standard input cannot be both the expectations and the robots.txt")
+    expected = list(read_expectations(options.expectations, read(options.expectations)))
+    if not expected:
+        raise CommandError(f"{options.expectations}: no expectation in it")
+    name = options.robots
+    robots = _fetched(origin_of(name), settings) if is_site(name) else _Robots(name, read(name))
+    robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    failed = 0
+    for each in expected:
+        check = None if each.who is None else _check(each, robots, robotstxt)
+        met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
+        failed += not met
+        if options.json:
+            out.write(json.dumps(_as_json(each, check, gbot, met=met)) + "\n")
+        elif not met:
+            _show(each, check, robotstxt, options.expectations, out)
+    if not options.json:
+        style = "bad" if failed else "good"
+        out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", (f"{failed:,} not met", style))
+    return FOUND if failed else FINE
+
+
+def _check(each: Expectation, robots: _Robots, robotstxt: RobotsTxt) -> Check:
+    assert each.who is not None  # noqa: S101  for the type checker
+    if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
+        raise CommandError(f"line {each.line}: {robots.name} says nothing about another origin: {each.url}")
+    verdict = robotstxt.verdict(each.url, each.who.crawler)
+    if each.url == "/robots.txt" or Origin.of_robots_txt(each.url) is not None:
+        verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
+    return Check(each.url, each.who, verdict, robots.name, robots.body, robotstxt)
+
+
+def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: str, out: Terminal) -> None:
+    out.say((f"{where}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
+    if check is None:
+        listed = count(len(robotstxt.sitemaps), "other sitemap")
+        out.say(("  = ", "faint"), f"the robots.txt does not list it; it lists {listed}")
+        return
+    show_line(check, out)
+    out.say(("  = ", "faint"), ("verdict", "strong"), f": {check.verdict}")
+    out.say(("  = ", "faint"), ("group", "strong"), f": {check.group}")
+
+
+def _as_json(each: Expectation, check: Check | None, gbot: GbotSettings, *, met: bool) -> dict[str, object]:
+    facts: dict[str, object] = {"line": each.line, "expectation": each.text, "met": met}
+    return facts if check is None else facts | as_json(check, gbot)
+
+
+def _fetched(origin: Origin, settings: Settings) -> _Robots:
+    """Fetch the robots.txt, whatever the storage holds; a site that has none is one that allows everything."""
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+
+    async def work(visit: Visit) -> _Robots:
+        known = await visit.known(origin, Crawler.of(""), fresh=True)
+        if known.decision.temporary:
+            raise CommandError(f"{origin.robots_url}: {known.decision.why}")
+        return _Robots(origin.robots_url, known.body or b"", origin)
+
+    return during_a_visit(settings, work)

@@ -1,0 +1,80 @@
+"""The rules of one crawler compared with each other: which say the same twice, and which can never decide.
+
+Boundary: works on rules alone. It compares within a budget, since a hostile file would take hours.
+Source: RFC 9309 2.2.2 and Google's page ("Order of precedence for rules").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .matching import directory_of_index, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .rules import Rule
+
+    _Wide = dict[bool, list[tuple[str, Rule]]]
+
+MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
+WORK_OF_RULE: Final = 100  # to look at a rule once takes as long as to compare so many characters
+_ANYTHING: Final = "\x00"  # stands for what "*" matches; no pattern has it, a NUL ends the line it is in
+
+
+def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:
+    """Yield each rule that stands in an earlier line already, with that one."""
+    seen: dict[tuple[bool, str], Rule] = {}
+    for rule in rules:
+        first = seen.setdefault((rule.allow, rule.pattern), rule)
+        if first.line != rule.line:
+            yield rule, first
+
+
+class Budget:
+    """How much work may still be done; `left` is in characters compared."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def spend(self, work: int) -> None:
+        """Take note that `work` was done."""
+        self.left -= work
+
+
+def shadowed(rules: Sequence[Rule], budget: Budget, *, strict: bool) -> Iterator[tuple[Rule, Rule]]:
+    """Yield each rule that never decides, with a rule of the other kind that matches all of it and is preferred."""
+    wide, same = _rivals(rules, strict=strict)
+    for rule in rules:
+        rival = same.get((not rule.allow, rule.pattern)) if not rule.allow else None
+        for pattern, other in wide[not rule.allow]:
+            if rival is not None or len(pattern) < len(rule.pattern) + rule.allow or budget.left <= 0:
+                break
+            budget.spend(len(pattern) + len(rule.pattern))
+            if covers(pattern, rule.pattern):
+                rival = other
+        if rival is not None and rule.pattern:
+            yield rule, rival
+
+
+def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[bool, str], Rule]]:
+    """Return the rules that may match all that a rule of their length or less matches: with "*", or equal to it."""
+    wide: _Wide = {True: [], False: []}
+    same: dict[tuple[bool, str], Rule] = {}
+    for rule in rules:
+        same.setdefault((rule.allow, rule.pattern), rule)
+        directory = directory_of_index(rule.pattern) if rule.allow and not strict else None
+        if directory is not None:
+            same.setdefault((True, directory), rule)
+        if "*" in rule.pattern:
+            wide[rule.allow].append((rule.pattern, rule))
+    for found in wide.values():
+        found.sort(key=lambda pair: -len(pair[0]))
+    return wide, same
+
+
+def covers(pattern: str, other: str) -> bool:
+    """Return whether `pattern` matches all that `other` matches: if it does with "*" in `other` as a character."""
+    anchored = other.endswith("$")
+    text = (other[:-1] if anchored else other + "*").replace("*", _ANYTHING)
+    return matches(pattern, text)

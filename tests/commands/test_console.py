@@ -1,0 +1,51 @@
+"""`gbot-robots`: the console command, the same as `scrapy robots`, with completion for shells."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+from ..support.command import run
+
+HOME = Path(__file__).parents[2]
+CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import console; console()"]
+
+
+def test_entry_point_is_the_console_command() -> None:
+    config = ConfigParser()
+    config.read(HOME / "setup.cfg")
+    assert config["options.entry_points"]["console_scripts"].strip() == (
+        "gbot-robots = scrapy_gbot_robots.__main__:console"
+    )
+
+
+def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text("user-agent: *\ndisallow: /x\n")
+    assert run("check", "/x", "--as", "me", "--file", "robots.txt", cwd=tmp_path, command=CONSOLE).status == 1
+    ended = run("check", "x", cwd=tmp_path, command=CONSOLE)
+    assert ended.err.startswith("gbot-robots check: error: not an absolute URL")
+    assert run("chek", cwd=tmp_path, command=CONSOLE).err.startswith("usage: gbot-robots ")
+
+
+def test_bash_completes_the_sub_commands_and_their_options(tmp_path: Path) -> None:
+    pytest.importorskip("shtab")
+    script = run("--print-completion", "bash", cwd=tmp_path, command=CONSOLE)
+    assert script.status == 0
+    (tmp_path / "completion.sh").write_text(script.out)
+    asked = 'source completion.sh; COMP_WORDS=({words}); COMP_CWORD={at}; _shtab_gbot_robots; echo "${{COMPREPLY[@]}}"'
+    for words, at, wanted in (("gbot-robots li", 1, "lint"), ("gbot-robots lint --f", 2, "--fail-on")):
+        done = subprocess.run(
+            ["bash", "-c", asked.format(words=words, at=at)], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert wanted in done.stdout.split()
+
+
+def test_without_the_extra_completion_says_what_to_install(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.modules['shtab'] = None; {CONSOLE[2]}"]
+    ended = run("--print-completion", "zsh", cwd=tmp_path, command=command)
+    assert ended.status == 2
+    assert "pip install 'scrapy-gbot-robots[completion]'" in ended.err

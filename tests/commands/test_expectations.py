@@ -1,0 +1,136 @@
+"""`scrapy robots test`: a site owner's expectations, met or shown with the line that decides otherwise."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.commands.exits import CommandError
+from scrapy_gbot_robots.commands.expectations import read_expectations
+
+from ..support.command import run, run_here
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROBOTS_TXT = (
+    "user-agent: googlebot\nallow: /a\ndisallow: /g\n\nuser-agent: *\ndisallow: /b\ndisallow: /men%C3%BC\n"
+    "sitemap: https://a.example/s.xml\n"
+)
+MET = """\
+# what the shop wants
+allow Googlebot /a      # a comment
+ALLOW Googlebot-Image /b
+deny googlebot /g#fragment
+disallow * /b
+
+deny stranger https://a.example/menü
+allow * /robots.txt
+sitemap https://a.example/s.xml
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    (tmp_path / "met.txt").write_text(MET, encoding="utf-8-sig")
+    return tmp_path
+
+
+def test_expectations_that_are_met_are_status_0(files: Path) -> None:
+    ended = run_here("test", "met.txt", "--robots", "robots.txt", cwd=files)
+    assert ended == (0, "robots.txt: 7 expectations, 0 not met\n", "")
+
+
+def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
+    (files / "more.txt").write_text(
+        "allow Googlebot /a\nallow Googlebot /g/1\ndeny * /c\nsitemap https://a.example/t.xml\n"
+    )
+    ended = run("test", "more.txt", "--robots", "robots.txt", cwd=files)
+    assert (ended.status, ended.err) == (1, "")
+    assert ended.out == (
+        "more.txt:2: not met: allow Googlebot /g/1\n"
+        " --> robots.txt:3\n"
+        "1 | user-agent: googlebot\n"
+        "  |             ^^^^^^^^^ the group that was used\n"
+        "...\n"
+        "3 | disallow: /g\n"
+        "  |           ^^ most specific rule\n"
+        '  = verdict: disallowed by "Disallow: /g" (line 3, group "googlebot")\n'
+        '  = group: "googlebot" (line 1): it names the crawler\n'
+        "more.txt:3: not met: deny * /c\n"
+        " --> robots.txt\n"
+        "5 | user-agent: *\n"
+        "  |             ^ no rule matches\n"
+        '  = verdict: allowed: no rule matches (group "*")\n'
+        '  = group: "*" (line 5): it stands for crawlers that no group names\n'
+        "more.txt:4: not met: sitemap https://a.example/t.xml\n"
+        "  = the robots.txt does not list it; it lists 1 other sitemap\n"
+        "robots.txt: 4 expectations, 3 not met\n"
+    )
+
+
+def test_json_has_one_object_an_expectation(files: Path) -> None:
+    ended = run_here("test", "met.txt", "--robots", "robots.txt", "--json", cwd=files)
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [row["line"] for row in rows] == [2, 3, 4, 5, 7, 8, 9]
+    assert all(row["met"] for row in rows)
+    assert rows[0]["rule"] == {"line": 2, "allow": True, "pattern": "/a"}
+    assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
+
+
+def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        (files / "own.txt").write_text(f"deny * {site.url('/b')}\ndeny googlebot /g\n")
+        assert run("test", "own.txt", "--robots", site.url("/page"), cwd=files).status == 0
+        assert site.paths() == ["/robots.txt"]
+        other = run("test", "met.txt", "--robots", site.url(), cwd=files)
+        assert other.status == 2
+        assert "says nothing about another origin: https://a.example/menü" in other.err
+    with Site({"*": Reply(404)}) as none:
+        (files / "open.txt").write_text("allow * /\n")
+        assert run("test", "open.txt", "--robots", none.url(), cwd=files).status == 0, "no robots.txt allows all"
+    with Site({"*": Reply(503)}) as ill:
+        ended = run("test", "open.txt", "--robots", ill.url(), cwd=files)
+        assert (ended.status, ended.out) == (2, "")
+        assert "robots.txt unreachable: HTTP 503" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("permit * /a", 'not "allow CRAWLER URL"'),
+        ("allow /a", 'not "allow CRAWLER URL"'),
+        ("allow * a", "neither absolute nor a path"),
+        ("allow 7 /a", '"7" names no crawler'),
+        ("deny * mailto://x", "not an http, https or ftp URL"),
+        ("sitemap /s.xml", "no absolute URL with a host"),
+        ("sitemap https://a.example/1 https://a.example/2", 'not "allow CRAWLER URL"'),
+        ("allow * /a \x1b[31m", r"\x1b[31m"),
+    ],
+)
+def test_a_line_that_is_no_expectation_is_named(text: str, said: str) -> None:
+    with pytest.raises(CommandError) as error:
+        list(read_expectations("e.txt", f"# fine\n{text}\n".encode()))
+    assert str(error.value).startswith("e.txt:2: ")
+    assert said in str(error.value)
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("expectations", "robots", "said"),
+    [
+        ("missing", "robots.txt", "missing: No such file or directory"),
+        ("met.txt", "missing", "missing: No such file or directory"),
+        ("-", "-", "standard input cannot be both"),
+        ("-", "robots.txt", "no expectation in it"),
+    ],
+)
+def test_nothing_to_test_is_one_line_and_status_2(files: Path, expectations: str, robots: str, said: str) -> None:
+    ended = run_here("test", expectations, "--robots", robots, cwd=files, stdin=b"# nothing\n")
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
