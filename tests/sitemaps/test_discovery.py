@@ -24,6 +24,7 @@ from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.redis_server import redis_server
 from ..support.sitemap_web import (
     Links,
+    Remembers,
     Sitemaps,
     Web,
     found,
@@ -559,3 +560,20 @@ async def test_spider_that_lists_sitemaps_is_told_what_it_is_fed_besides(caplog:
         caplog.clear()
         await crawl(Sitemaps, start_urls=[site.url()])
         assert not [record for record in caplog.records if "feeding" in record.getMessage()]
+
+
+@pytest.mark.parametrize("kind", [Sitemaps, Links])
+@in_reactor
+async def test_handler_of_sitemap_found_may_itself_make_a_request_of_the_same_origin(
+    kind: type[Remembers],
+) -> None:
+    class Asking(kind):  # type: ignore[valid-type,misc]
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            response = await self.crawler.engine.download_async(Request(f"{sitemap.url}?terms"))
+            self.parsed["terms"] = response
+
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(Asking, start_urls=[site.url("/x")])
+        assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
+        assert parsed(crawler)["terms"].body == b"ok"
