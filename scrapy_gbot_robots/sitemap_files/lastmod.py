@@ -1,4 +1,4 @@
-"""When a page was last changed, as sitemaps and feeds write it: W3C dates, however short, and RFC 822 dates.
+"""The date of a page's last change, as sitemaps and feeds write it: W3C dates of any length, and RFC 822 dates.
 
 Pure. Sources: sitemaps.org, "lastmod" (W3C Datetime, also without the time); RSS 2.0, "pubDate" (RFC 822).
 """
@@ -19,10 +19,10 @@ _MOST_CHARS = 64
 
 
 def latest(text: str) -> datetime | None:
-    """The latest moment that a date can mean: "2026" means all of that year. Times without a zone are UTC.
+    """The last moment of a date: of "2026" it is the end of that year. A time without a zone is in UTC.
 
     Returns:
-        A moment in UTC; None if `text` is no date.
+        The moment in UTC; None if `text` is no date.
     """
     text = text.strip()[:_MOST_CHARS]
     found = _W3C.fullmatch(text)
@@ -34,7 +34,7 @@ def latest(text: str) -> datetime | None:
 
 
 def since(text: str) -> datetime:
-    """The first moment of a date that a user gives, such as "2026-01-31" or "2026-01-31T12:00+02:00", in UTC.
+    """The first moment, in UTC, of a date that a user gives, such as "2026-01-31" or "2026-01-31T12:00+02:00".
 
     Raises:
         ValueError: it is no W3C date.

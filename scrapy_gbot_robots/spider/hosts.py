@@ -1,7 +1,7 @@
 """The hosts a user names: in a list, separated by commas, or in a file that is read line by line.
 
-A host is `example.org`, `example.org:8080` or any URL on it. Where no scheme is given, https is tried before http, but
-http before https on an unusual port: a server that speaks http only may never answer what it takes for noise.
+A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried before http. On an unusual
+port http is tried first, because a server that speaks only http may never answer a TLS greeting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 class Host(NamedTuple):
     """A host that a user named.
 
-    `origin` is where its robots.txt is asked for; if the user gave no scheme, `otherwise` is the one to try next.
+    `origin` is tried first. If the user gave no scheme, `otherwise` is the origin to try next.
     """
 
     origin: Origin
@@ -45,9 +45,9 @@ class Host(NamedTuple):
 
 
 class HostScope:
-    """The hosts of a crawl, as a set that takes eight bytes a host: each with its subdomains, and without its "www.".
+    """The hosts of a crawl with their subdomains, with or without "www.": a set that takes eight bytes a host.
 
-    A port other than the scheme's own makes another host.
+    On a port other than the scheme's own there is another host.
     """
 
     def __init__(self, origins: Iterable[Origin]) -> None:
@@ -71,7 +71,7 @@ def _key(name: str, origin: Origin) -> str:
 
 
 class HostList:
-    """All hosts of a crawl: iterate over it for them as the user wrote them; a file is read as far as that goes."""
+    """All hosts of a crawl. Iterate over it for the hosts as the user wrote them; a file is read line by line."""
 
     def __init__(self, listed: Iterable[str], path: str | Path | None) -> None:
         self._listed = tuple(listed)
@@ -83,7 +83,14 @@ class HostList:
             yield from given_in_file(self._path)
 
     def survey(self, others: Iterable[str]) -> tuple[int, HostScope]:
-        """Go through the whole list once: how many hosts there are, and which; `others` are URLs on more of them."""
+        """Read the whole list once.
+
+        Args:
+            others: URLs; their hosts belong to the scope, too.
+
+        Returns:
+            How many hosts are in the list, and the scope.
+        """
         count = 0
 
         def origins() -> Iterator[Origin]:
@@ -101,7 +108,7 @@ class HostList:
 
 
 def given_in(hosts: str | Iterable[str]) -> list[str]:
-    """The hosts of a list, or of a text in which commas or white space separate them."""
+    """The hosts of a list, or of text in which commas or white space separate them."""
     names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
     return [name.strip() for name in names if name.strip()]
 

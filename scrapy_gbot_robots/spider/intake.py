@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from ..sitemap_files.xml import SitemapEntry
     from .hosts import HostScope
 
-ROOM = 2 * MAX_BYTES  # a file that is too long is not thrown away: what is within the limit is used
+ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is too long, the part within the limit is used
 
-_TURN_SECS = 0.001  # for which a file is read before others have their turn, and
-_TURN_REQUESTS = 5  # that are made meanwhile: to schedule one takes longer than to make it
-_GZIPS = frozenset({b"gzip", b"x-gzip"})  # that the reader undoes
+_TURN_SECS = 0.001  # the longest time that a file is read before others have their turn
+_TURN_REQUESTS = 5  # the most requests that are made in it: scheduling one takes longer than making it
+_GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that the reader undoes
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # of a sitemap that no robots.txt lists
 
 logger = logging.getLogger(__name__)
 
 
 class SitemapIntake:
-    """Makes the requests that sitemap files of one spider lead to.
+    """Turns the sitemap files of one spider into requests.
 
     Attributes:
         scope: the hosts that pages may be on; None for any.
-        request_meta: what is in the meta of each request for a sitemap file.
-        files: how many have been read.
-        pages: how many URLs of pages these list.
+        request_meta: the meta of each request for a sitemap file.
+        files: how many files have been read.
+        pages: how many URLs of pages they list, as far as these are followed.
     """
 
     def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None) -> None:
@@ -71,12 +71,12 @@ class SitemapIntake:
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
-        """The request for a sitemap file; `source` is its `meta.SITEMAP`, `kwargs` go to Request."""
+        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`; `kwargs` go to Request."""
         meta = {**self.request_meta, SITEMAP: dict(source)}
         return Request(url, callback=sitemap_callback(self._spider), meta=meta, **kwargs)
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
-        """Yield a request for each page or sitemap that the file lists, as it is read."""
+        """Yield a request for each page or sitemap that the file lists, while it is read."""
         content_type = response.headers.get("Content-Type") or b""
         reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
         source = response.meta.get(SITEMAP, _NO_SOURCE)
@@ -93,7 +93,7 @@ class SitemapIntake:
         self._finished(reader, response.url, source, left_out)
 
     def _downloaded(self, response: Response, request: Request) -> None:
-        """Keep Scrapy from unpacking a sitemap at one go, in memory, or from throwing away one that is too long."""
+        """Keep Scrapy from unpacking a whole sitemap in memory, and from failing one that unpacks to too much."""
         codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
         if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]
@@ -134,7 +134,7 @@ class SitemapIntake:
 
     def _page(self, url: str, loc: str) -> Request | None:
         if self.scope is not None and not self.scope.covers(Origin.of(url)):
-            raise Refused("host", f"not on a host that was given: {shown(url)}")
+            raise Refused("host", f"scope is 'hosts' and this page is on another host: {shown(url)}")
         callback = page_callback(self._spider, loc)
         return None if callback is None else Request(url, callback=callback)
 
@@ -146,16 +146,16 @@ class SitemapIntake:
         for reason, count in left_out.items():
             self._stats.count(f"entries/{reason}", count)
         if left_out["host"]:
-            logger.info("%s: entries on hosts that were not given are left out: %d", url, left_out["host"])
+            logger.info("%s: left out %d entries on other hosts than those given", url, left_out["host"])
         if reader.over_limit:
             self._stats.count("over_limit")
             logger.warning(
-                "%s has more than the %d entries or %d bytes that a sitemap may have; the rest of it is not read",
+                "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read",
                 url,
                 MAX_ENTRIES,
                 MAX_BYTES,
             )
         if reader.trouble and not source.get("guessed"):
             self._stats.count("failed")
-            found = f"is read no further than entry {reader.entries}" if reader.entries else "is no sitemap"
+            found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
             logger.warning("%s %s: %s", url, found, shown(reader.trouble))

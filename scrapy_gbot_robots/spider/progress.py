@@ -1,4 +1,4 @@
-"""What a long crawl of sitemaps says of itself: a line every few seconds, and one at the end."""
+"""The progress of a crawl of sitemaps: a log line every few seconds, and one at the end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ logger = logging.getLogger(__name__)
 
 
 class Progress:
-    """Counts, for one crawl.
+    """The counts of one crawl.
 
     Attributes:
-        hosts: how many hosts there are; None if that is not known yet.
-        asked: how many of them have been asked for their robots.txt.
-        done: for how many of those that is settled.
-        without: how many of these list no sitemap.
-        unreachable: how many of these do not answer.
-        crawled, blocked: how many pages that sitemaps list have been crawled, and kept back by robots.txt.
+        hosts: how many hosts there are; None while that is not known.
+        asked: how many of the hosts have been asked for their robots.txt.
+        done: of how many of these it is known whether they list sitemaps.
+        without: how many of these lead to no sitemap.
+        unreachable: how many of these have an unreachable robots.txt.
+        crawled: how many listed pages were crawled.
+        blocked: how many listed pages robots.txt forbids.
     """
 
     def __init__(self, crawler: Crawler, intake: SitemapIntake, every_secs: float) -> None:
@@ -54,6 +55,12 @@ class Progress:
             f"sitemaps {self._intake.files:,}, "
             f"URLs {self._intake.pages:,} found, {self.crawled:,} crawled, {self.blocked:,} blocked"
         )
+
+    def count_host(self, outcome: str) -> None:
+        """Count a host in the stat `gbot_robots/hosts/OUTCOME`."""
+        self.without += outcome == "without"
+        self.unreachable += outcome == "unreachable"
+        self._crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
 
     def _say(self) -> None:
         logger.info("%s", str(self), extra={"spider": self._crawler.spider})

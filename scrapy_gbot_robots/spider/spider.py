@@ -6,8 +6,6 @@ what the user names, `progress` says how far the crawl is.
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -26,17 +24,18 @@ from ..meta import ANSWERED, PROBE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
-from ..sitemap_files.lastmod import since
 from ..sitemaps.discovery import SitemapDiscovery
 from ..sitemaps.feed import SitemapFeed
 from ..sitemaps.listings import Listings
 from ..sitemaps.urls import UrlCheck
-from .hosts import Host, HostList, given_in
+from .arguments import Arguments
+from .hosts import Host
 from .intake import ROOM, SitemapIntake
 from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
+    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -45,28 +44,26 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _OK = range(200, 300)
-_SCOPES = ("hosts", "any")
-_YES = frozenset({"1", "true", "yes", "on"})
 _IDLE_POLL_SECS = 0.1
 _GUESS = "/sitemap.xml"
 
 
 class RobotsSitemapSpider(SitemapSpider):
-    """Crawls what the sitemaps of some hosts list; a subclass has a `name` and a `parse`, or `sitemap_rules`.
+    """Crawls what the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
 
-    All that a SitemapSpider has works: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`, `sitemap_filter`,
-    and `sitemap_urls` beside the hosts. The request for a page has in its meta, under `meta.LISTED`, the sitemap that
-    lists the page and the date of its last change.
+    Everything that a SitemapSpider has works: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`,
+    `sitemap_filter`, and `sitemap_urls` beside the hosts. The meta of a request for a page has, under `meta.LISTED`, the
+    sitemap that lists the page and the date of its last change.
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line.
-        scope: "hosts", so that pages are crawled only on the hosts given, on these without "www." and on subdomains, or
-            "any". What is outside is counted in the stat `gbot_robots/sitemaps/entries/host`.
+        scope: "hosts": pages are crawled only on the given hosts, with or without "www.", and on their subdomains. "any":
+            on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts what is left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
-        since: a date; what was last changed before it, as far as its sitemap says, is left out.
-        most_asked: how many hosts are asked at a time, each by a connection; the list is read no further ahead.
-        progress_secs: how often progress is logged; 0 is never.
+        since: a date. Entries whose sitemap says that they were last changed before it are left out.
+        most_asked: how many hosts are asked at a time, each by a connection. The list is read no further ahead.
+        progress_secs: how often progress is logged, in seconds; 0 is never.
     """
 
     hosts: str | Sequence[str] = ()
@@ -86,58 +83,51 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: no hosts are given, or an argument is not what it must be.
         """
         super().__init__(*args, **kwargs)
-        if not (self.hosts or self.hosts_file or self.sitemap_urls):
-            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
-        if self.hosts_file and not Path(self.hosts_file).is_file():
-            raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
-        if self.scope not in _SCOPES:
-            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
-        robots_txts = (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
-        self._hosts = HostList([*robots_txts, *given_in(self.hosts)], self.hosts_file)
-        self._most_asked = _number("most_asked", self.most_asked, least=1)
-        self._progress_secs = _number("progress_secs", self.progress_secs, least=0)
-        self._guesses = str(self.guess).lower() in _YES
-        self._since = since(self.since) if self.since else None
+        self._arguments = Arguments.of(self)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Keep requests going out while a large sitemap is read: Scrapy would stop at 5 MB of responses in work."""
+        """Let requests go out while a large sitemap is read: Scrapy stops at 5 MB of responses that are being parsed."""
         super().update_settings(settings)
         if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES["default"]:
             settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider; raises ValueError as `__init__` does."""
+        """Make the spider.
+
+        Raises:
+            ValueError: as `__init__`.
+        """
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider._settle_in(GbotSettings.of(crawler.settings))  # noqa: SLF001  its own
+        spider._prepare(GbotSettings.of(crawler.settings))  # noqa: SLF001  its own
         return spider
 
-    def _settle_in(self, gbot: GbotSettings) -> None:
+    def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
         self._feed = SitemapFeed(self.crawler)
         self._listings = Listings(self.crawler, gbot)
-        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since)
-        self._progress = Progress(self.crawler, self._intake, self._progress_secs)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._arguments.since)
+        self._progress = Progress(self.crawler, self._intake, self._arguments.progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     async def _spider_opened(self) -> None:
-        """Learn how many hosts there are, and which, before the first sitemap is read."""
+        """Count the hosts, and learn the scope, before the first sitemap is read."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is not None:
             self._listings = discovery.listings
-        self._progress.hosts, scope = await run_in_thread(self._hosts.survey, self.sitemap_urls)
+        self._progress.hosts, scope = await run_in_thread(self._arguments.hosts.survey, self.sitemap_urls)
         self._intake.scope = scope if self.scope == "hosts" else None
 
     async def start(self) -> AsyncIterator[Any]:
-        """Ask each host for its robots.txt; the list of hosts is read no faster than they answer."""
+        """Ask each host for its robots.txt. The list of hosts is read no faster than they answer."""
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
         progress = self._progress
-        for text in self._hosts:
-            while progress.asked - progress.done >= self._most_asked and not is_idle(self.crawler):
+        for text in self._arguments.hosts:
+            while progress.asked - progress.done >= self._arguments.most_asked and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             progress.asked += 1
             try:
@@ -149,7 +139,12 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield self._robots_request(text, host.origin, host.otherwise, is_probe=is_probe)
 
     def host_without_sitemap(self, host: str, why: str) -> None:
-        """Called for each host, as the user wrote it, that leads to no sitemap. Logs it; may be overridden."""
+        """Log a host that leads to no sitemap. May be overridden.
+
+        Args:
+            host: as the user wrote it.
+            why: the reason, in words.
+        """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
 
     def _robots_request(
@@ -180,7 +175,7 @@ class RobotsSitemapSpider(SitemapSpider):
             why = "its robots.txt lists none" + (
                 f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
             )
-        if self._guesses:
+        if self._arguments.guess:
             self._report("guessed", host)
             url = f"{origin}{_GUESS}"
             source = {"robotstxt": response.url, "line": 0, "guessed": True}
@@ -189,7 +184,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report("without", host, why)
 
     def _is_unreachable(self, response: Response) -> bool:
-        """Whether the server has a robots.txt that it cannot give now, by what the plugin says if it has a say."""
+        """Whether the robots.txt is unreachable: by the plugin's answer, or by the response if the plugin is off."""
         if ANSWERED in response.flags:
             return State.FULL_DISALLOW.value in response.flags
         outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
@@ -205,7 +200,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report("unreachable", host, str(failure.value))
 
     async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield what a sitemap lists; `host` is the one on which it was guessed, if it was."""
+        """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed there."""
         if (origin := Origin.of_robots_txt(response.url)) is not None:
             self._progress.asked += 1
             requests = self._parse_robots_txt(response, str(origin), str(origin))
@@ -223,40 +218,22 @@ class RobotsSitemapSpider(SitemapSpider):
         error = failure.value
         why = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
         self._count_without(
-            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} is not there: {why}"
+            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} could not be fetched: {why}"
         )
 
-    def _report(self, how: str, host: str, why: str = "") -> None:
-        """Settle what becomes of a host: "listed", "guessed", "without", "unreachable" or "invalid"."""
+    def _report(self, outcome: str, host: str, why: str = "") -> None:
+        """Count a host as done: "listed", "guessed", "without", "unreachable" or "invalid"."""
         self._progress.done += 1
-        if how == "without":
-            self._count_without(host, why)
-            return
-        self._count_host(how)
-        self._progress.unreachable += how == "unreachable"
+        self._progress.count_host(outcome)
         if why:
             self.host_without_sitemap(host, why)
 
     def _count_without(self, host: str, why: str) -> None:
-        self._progress.without += 1
-        self._count_host("without")
+        """Count a host, done before, whose guessed sitemap has turned out to list nothing."""
+        self._progress.count_host("without")
         self.host_without_sitemap(host, why)
 
-    def _count_host(self, how: str) -> None:
-        self.crawler.stats.inc_value(f"gbot_robots/hosts/{how}")
-
     def _request_dropped(self, request: Request) -> None:
-        """Count a host that was asked before, in this run or in one that this one goes on with."""
+        """Count a host as done if its robots.txt was requested before, in this run or in the one of the same JOBDIR."""
         if request.callback == self._parse_robots_txt:
             self._progress.done += 1
-
-
-def _number(name: str, given: object, *, least: float) -> float:
-    """The number that an argument gives, be it a number or text."""
-    try:
-        number = float(str(given))
-    except ValueError:
-        number = math.nan
-    if not least <= number < math.inf:
-        raise ValueError(f"{name} must be a number >= {least}, got {given!r}")
-    return number

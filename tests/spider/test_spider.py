@@ -204,7 +204,7 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
     warnings = [record.getMessage() for record in caplog.records if record.name.endswith("intake")]
     assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in warnings) == [
         f"{site.url('/html')} is no sitemap: its first element is <title>",
-        f"{site.url('/s.xml')} is read no further than entry N: the compressed data ends too early",
+        f"{site.url('/s.xml')} was read only up to entry N: the compressed data ends too early",
     ]
 
 
