@@ -1,15 +1,44 @@
-"""Many patterns against one path: the rules of a group, arranged so that the deciding one is found without trying all.
+"""Which of many rules decides about a path, found without trying all of them.
 
-Each rule has a priority: twice the length of its pattern, plus one for allow. The highest priority that matches
-decides, and an odd one allows: so the longest pattern wins, and allow wins a tie (Google's page, "Order of precedence
-for rules").
+Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern decides, and allow
+wins a tie; of equal rules the first one is named.
 
-1. A plain prefix is a stem. Of the sorted stems, those that a path begins with are the last one not after the path, or
-   beginnings of that one; from each stem a link leads to the next shorter one that begins it. One bisection finds all.
-2. A wildcard pattern is filed under its longest literal segment. If paths must begin with that, it hangs on the stem.
-3. If not, the segment is a needle, and the pattern is tried only where its needle is in the path. Many needles are
-   filed by short pieces of them ("grams"): looking at every third place of the path, a needle is found by one of the
-   grams at its own first three places, wherever it lies.
+Operations wanted, for a group of thousands of rules and a path of a few dozen characters:
+
+* Build the index once, in time linear in the text of the rules.
+* `decider(path)`: the precedence of the rule that decides. One number holds all of it: the length of the pattern, the
+  kind and the line. So the highest number that matches decides, and there is no second search for the line.
+* `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. It is asked for each request of a crawl,
+  so one `startswith` with a few literal beginnings settles most questions before anything is cut out of the URL.
+* `most_tries(path)`: how many patterns `decider` may have to try, known before any of them is tried.
+
+Plan:
+
+1. A rule without wildcard is a *stem*: it matches if the path begins with it. The stems are sorted. Those that a path
+   begins with are the last stem that is not after the path, or beginnings of that stem. A link leads from each stem to
+   the next shorter stem that begins it, and the best precedence along these links is known. One bisection finds all.
+2. A wildcard pattern is filed under its longest literal segment. Is that the one before the first star, the pattern
+   *hangs* on that stem and is tried only for paths that begin with it.
+3. Is it a later segment, or do too many patterns hang on one stem already, the segment is a *needle*: the pattern is
+   tried only for paths that have the needle somewhere. Many needles are filed by short *pieces* of them (`_Shelf`), so
+   that a path is not searched for each needle. Of a needle that would lie in a crowd, another piece is taken.
+
+A worked example. The rules are
+
+    2  disallow: /shop           stem "/shop"
+    3  allow: /shop/sale         stem "/shop/sale", linked to "/shop"
+    4  disallow: /shop/*.pdf$    hangs on the stem "/shop/", linked to "/shop"
+    5  disallow: /*sessionid=    needle "sessionid="
+
+and the path is "/shop/sale/list.pdf". Sorted, the stems are "/shop", "/shop/", "/shop/sale"; bisection gives the last,
+and the path begins with it. The best plain rule along its links is that of line 3, with ten characters. The link to the
+next stem on which patterns hang leads to "/shop/": the pattern of line 4 matches, with eleven characters, so it is the
+best now. The needle is not in the path. Line 4 decides: disallowed.
+
+Warnings: every list of patterns is sorted by precedence, the highest first, and is left at the first match or as soon as
+no better one can follow. What a path "begins with" is meant as in `str.startswith`: stems hold no wildcard. The
+attributes that `allows_url` goes by are explained where they are set; each is a shortcut, and the answer without it is
+the same.
 """
 
 from __future__ import annotations
@@ -20,122 +49,145 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from .matching import follow
+from .patterns import KIND_BITS, LAST_LINE, NO_RULE
+from .urls import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    # A wildcard pattern: priority, the segment to look for, what is before the first star and what is after it ("$" cut
-    # off; None if there is no star), and whether "$" was at its end
+    # A wildcard pattern: precedence, the longest literal segment after the first star, what is before that star and
+    # what is after it ("$" cut off; None if there is no star), and whether "$" was at its end.
     Filed = tuple[int, str, str, str | None, bool]
 
 _FEW_STEMS: Final = 40  # so many are sooner tried in one startswith than bisected
 _FEW_NEEDLES: Final = 24  # so many are sooner looked for one by one
-_MANY_NEEDLES: Final = 2_000  # more of them share too many short grams
-_GRAMS: Final = (3, 3)  # length, and at each how many-th place of a path one is looked for
-_LONG_GRAMS: Final = (5, 1)
-_SHORTEST_BY_GRAM: Final = 5  # length + step - 1: a shorter needle may lie between the places looked at
+_CROWD: Final = 24  # patterns in one place; more are filed elsewhere if they can be
+_MANY_NEEDLES: Final = 2_000  # more of them share too many short pieces
+_SHORT: Final = (3, 1)  # length of a piece, and at each how many-th place of a path one is looked for
+_USUAL: Final = (3, 3)
+_LONG: Final = (5, 1)
 
-_priority = itemgetter(0)
+# What it takes to try a pattern, on the slow side; for worst_ns.
+_NS_OF_TRY: Final = 500
+_NS_OF_CHAR: Final = 50  # of the pattern: a segment may be a single character
+_NS_OF_COMPARISON: Final = 0.25
+_LONGEST_SLOW_NEEDLE: Final = 100  # characters; Python finds longer texts in linear time
+
+_precedence = itemgetter(0)
 
 
 class Index:
-    """The rules of a group, arranged for matching.
-
-    If there are `guards`, then a path that begins with none of them matches no disallow rule but perhaps one that has a
-    needle; and one that begins with a `barred` stem and with no `exempt` one is disallowed. If `plain`, then all rules
-    are prefixes without an escape; if `final`, all of them disallow, too: a path is allowed if and only if it begins
-    with none of `stems`, of which none begins another. All this holds for a path as it is in a URL, neither escaped nor
-    freed of its fragment; a path that is asked about otherwise has to be.
-    """
+    """The rules of a group, arranged for matching. It does not change once it is built."""
 
     __slots__ = (
-        "_allow_few",
-        "_allow_many",
+        "_allow_shelves",
+        "_allow_tried",
+        "_barred",
         "_best",
-        "_disallow_few",
-        "_disallow_many",
+        "_disallow_shelves",
+        "_disallow_tried",
+        "_exempt",
+        "_final",
+        "_guards",
         "_head",
         "_heads",
         "_hung",
+        "_longest_wildcard",
+        "_needles",
         "_next_hung",
         "_parents",
-        "barred",
-        "exempt",
-        "final",
-        "guards",
-        "needles",
-        "plain",
-        "stems",
+        "_plain",
+        "_stems",
+        "_wildcards",
     )
 
-    def __init__(self, allows: Sequence[str], disallows: Sequence[str]) -> None:
-        """Take the patterns of the rules; empty ones never decide."""
-        stems: dict[str, int] = {}
-        hung: defaultdict[str, list[Filed]] = defaultdict(list)
-        needles: tuple[list[Filed], list[Filed]] = ([], [])
-        begun: tuple[list[str], list[str]] = ([], [])  # with what paths begin that a rule disallows, or allows
-        barred: list[str] = []
-        for allow, patterns in enumerate((disallows, allows)):
-            for pattern in filter(None, patterns):
-                priority = 2 * len(pattern) + allow
-                stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
-                if "*" in stem or stem.endswith("$"):
-                    filed = _filed(pattern, priority)
-                    _, needle, stem, _, _ = filed
-                    if len(needle) >= len(stem):  # the slash that a stem begins with tells nothing
-                        needles[allow].append(filed)
-                        continue
-                    hung[stem].append(filed)
-                    priority = 0
-                elif not allow:
-                    barred.append(stem)
-                if stems.get(stem, -1) < priority:
-                    stems[stem] = priority
-                begun[allow].append(stem)
-        escapes = any("%" in stem for stem in stems)
-        few = len(begun[0]) <= _FEW_STEMS and len(needles[0]) <= _FEW_NEEDLES
-        self.guards = tuple(begun[0]) if few and not escapes else None
-        self.barred = () if needles[1] else tuple(barred)
-        self.exempt = tuple(begun[1])
-        self.needles = [needle for _, needle, _, _, _ in needles[0]]
-        self.plain = not escapes and not hung and not needles[0] and not needles[1]
-        self.final = self.plain and not any(allows)
-        self._disallow_few, self._disallow_many = _needles(needles[0])
-        self._allow_few, self._allow_many = _needles(needles[1])
-        self._arrange(_shortest(stems) if self.final else stems, hung)
+    def __init__(self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]) -> None:
+        """Take the patterns of the rules, each with its line; empty patterns never decide."""
+        barred, wild_disallows = _sorted_out(disallows, False)
+        exempt, wild_allows = _sorted_out(allows, True)
+        hung, disallow_needles = _file(wild_disallows)
+        allow_hung, allow_needles = _file(wild_allows)
+        disallowed, allowed = {*barred, *hung}, {*exempt, *allow_hung}
+        for stem, filed in allow_hung.items():
+            hung.setdefault(stem, []).extend(filed)
+        stems = {**dict.fromkeys(hung, NO_RULE), **barred}
+        for stem, precedence in exempt.items():
+            stems[stem] = max(precedence, stems.get(stem, NO_RULE))
+        self._disallow_tried, self._disallow_shelves = _shelved(disallow_needles)
+        self._allow_tried, self._allow_shelves = _shelved(allow_needles)
+        self._wildcards = len(wild_disallows) + len(wild_allows)
+        self._longest_wildcard = max(map(len, (*wild_disallows, *wild_allows)), default=0)
 
-    def _arrange(self, priorities: dict[str, int], hung: dict[str, list[Filed]]) -> None:
+        # The literal beginnings of all disallow rules but those that have a needle, or None if there are too many. A
+        # path that starts with none of them can only be disallowed by a needle, and these stand in `_needles`.
+        # An escape in a rule may be written otherwise in a URL: then no shortcut is taken.
+        few = len(disallowed) <= _FEW_STEMS and len(disallow_needles) <= _FEW_NEEDLES
+        escapes = any("%" in stem for stem in stems)
+        self._guards = tuple(disallowed) if few and not escapes else None
+        self._needles = [needle for _, needle, _, _, _ in disallow_needles] if self._guards is not None else []
+        # A path that starts with a barred stem, and with none that is exempt, is disallowed.
+        self._barred = () if allow_needles else tuple(barred)
+        self._exempt = tuple(allowed)
+        # Every rule is a stem, and none has an escape: a path is judged as it stands in the URL, fragment and all.
+        self._plain = not escapes and not self._wildcards
+        # Every rule is a stem and disallows: a path that starts with any is disallowed.
+        self._final = self._plain and not exempt
+        self._arrange(stems, hung)
+
+    def _arrange(self, best: dict[str, int], hung: dict[str, list[Filed]]) -> None:
         """Sort the stems and link them. In each list the last entry is for "no stem", which has the number -1."""
-        self.stems = sorted(priorities)
-        self._head = min(map(len, self.stems), default=0)
-        self._heads = frozenset([stem[: self._head] for stem in self.stems])  # no other path begins with a stem
+        self._stems = sorted(best)
+        self._head = min(map(len, self._stems), default=0)
+        self._heads = frozenset([stem[: self._head] for stem in self._stems])  # no other path begins with a stem
         self._parents: list[int] = []  # of each stem, the next shorter one that begins it
-        self._best: list[int] = []  # the highest priority of a plain prefix among it and its parents
+        self._best: list[int] = []  # the highest precedence of a plain rule among it and its parents
         self._next_hung: list[int] = []  # the first of it and its parents that patterns hang on
         self._hung: dict[int, list[Filed]] = {}
-        for number, stem in enumerate(self.stems):
+        for number, stem in enumerate(self._stems):
             parent = number - 1
-            while parent >= 0 and not stem.startswith(self.stems[parent]):
+            while parent >= 0 and not stem.startswith(self._stems[parent]):
                 parent = self._parents[parent]
             self._parents.append(parent)
-            self._best.append(max(priorities[stem], self._best[parent] if parent >= 0 else 0))
+            self._best.append(max(best[stem], self._best[parent] if parent >= 0 else NO_RULE))
             self._next_hung.append(number if stem in hung else self._next_hung[parent] if parent >= 0 else -1)
             if stem in hung:
-                self._hung[number] = sorted(hung[stem], key=_priority, reverse=True)
-        self._best.append(0)
+                self._hung[number] = sorted(hung[stem], key=_precedence, reverse=True)
+        self._best.append(NO_RULE)
         self._next_hung.append(-1)
 
-    def begins_none(self, path: str) -> bool:
-        """Return whether `path` begins with no stem; only if `final`, for then none but the last one not after it can."""
-        if path[: self._head] not in self._heads:
+    def allows_url(self, url: str, start: int) -> bool:
+        """Return whether the rules allow `url`, whose path begins at the slash at `start`; nothing in it is escaped."""
+        guards = self._guards
+        if guards is not None:
+            if url.startswith(guards, start):
+                if self._final or (url.startswith(self._barred, start) and not url.startswith(self._exempt, start)):
+                    return False
+            elif not self._needles:
+                return True
+            elif url.isascii() and "%" not in url:  # what follows a "#" or NUL can only be a needle too many
+                for needle in self._needles:
+                    if needle in url:
+                        break
+                else:
+                    return True
+        elif self._plain and url[start : start + self._head] not in self._heads:
             return True
-        return not path.startswith(self.stems[bisect_right(self.stems, path) - 1])
+        if self._plain or (url.isascii() and "%" not in url and "#" not in url and "\0" not in url):
+            return self.decider(url[start:], True) & 1 > 0
+        return self.decider(path_of(url), True) & 1 > 0
 
     def allows(self, path: str) -> bool:
-        """Return whether the rules allow `path`."""
+        """Return whether the rules allow `path`, escaped as `path_of` does."""
+        return self.decider(path, only_kind=True) & 1 > 0
+
+    def decider(self, path: str, only_kind: bool = False) -> int:
+        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches.
+
+        With `only_kind`, it may be that of another rule of the same kind.
+        """
         number = -1
-        if path[: self._head] in self._heads:
-            stems = self.stems
+        if path[: self._head] in self._heads:  # then as in _last_stem, where it says more
+            stems = self._stems
             number = bisect_right(stems, path) - 1
             while number >= 0 and not path.startswith(stems[number]):
                 number = self._parents[number]
@@ -145,79 +197,154 @@ class Index:
             while number >= 0:
                 best = _best_of(self._hung[number], path, best)
                 number = self._next_hung[self._parents[number]]
-        if self._disallow_few:
-            best = _best_of(self._disallow_few, path, best)
-        if self._disallow_many:
-            best = self._disallow_many.best(path, best)
-        if best & 1 or not best:
-            return True
-        if self._allow_few and _best_of(self._allow_few, path, best) > best:
-            return True
-        return self._allow_many is not None and self._allow_many.best(path, best) > best
+        if self._disallow_tried:
+            best = _best_of(self._disallow_tried, path, best)
+        for shelf in self._disallow_shelves:
+            best = shelf.best(path, best)
+        if best & 1 and only_kind:
+            return best
+        if self._allow_tried:
+            best = _best_of(self._allow_tried, path, best)
+        for shelf in self._allow_shelves:
+            best = shelf.best(path, best)
+        return best
+
+    def _last_stem(self, path: str) -> int:
+        """Return the number of the longest stem that `path` begins with, -1 if there is none."""
+        number = bisect_right(self._stems, path) - 1
+        while number >= 0 and not path.startswith(self._stems[number]):
+            number = self._parents[number]
+        return number
+
+    def worst_ns(self, chars: int, tries: int | None = None) -> float:
+        """Estimate the nanoseconds for a path of `chars` characters: each of `tries` wildcard patterns is the worst.
+
+        By default all of them are tried.
+        """
+        segments = _NS_OF_CHAR * min(self._longest_wildcard, 2 * chars)
+        comparisons = _NS_OF_COMPARISON * chars * min(self._longest_wildcard, _LONGEST_SLOW_NEEDLE)
+        return (self._wildcards if tries is None else tries) * (_NS_OF_TRY + segments + comparisons)
+
+    def most_tries(self, path: str) -> int:
+        """Return how many wildcard patterns `decider` tries at the most."""
+        tries = len(self._disallow_tried) + len(self._allow_tried)
+        tries += sum(shelf.most_tries(path) for shelf in self._disallow_shelves + self._allow_shelves)
+        number = self._next_hung[self._last_stem(path)]
+        while number >= 0:
+            tries += len(self._hung[number])
+            number = self._next_hung[self._parents[number]]
+        return tries
 
 
-def _shortest(stems: dict[str, int]) -> dict[str, int]:
-    """Return the stems that no other one begins."""
-    found: dict[str, int] = {}
-    last = None
-    for stem in sorted(stems):
-        if last is None or not stem.startswith(last):
-            found[stem] = stems[stem]
-            last = stem
-    return found
+def _sorted_out(entries: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the stems, and the patterns with a wildcard, of the rules of one kind, each with its precedence."""
+    stems: dict[str, int] = {}
+    wild: dict[str, int] = {}
+    earliest = (LAST_LINE << 1) + allow
+    for pattern, line in entries:
+        if pattern:
+            precedence = (2 * len(pattern) + allow << KIND_BITS) + earliest - (line << 1)  # as precedence_of
+            stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
+            if "*" in stem or stem[-1:] == "$":
+                if wild.get(pattern, 0) < precedence:
+                    wild[pattern] = precedence
+            elif stems.get(stem, 0) < precedence:
+                stems[stem] = precedence
+    return stems, wild
 
 
-def _filed(pattern: str, priority: int) -> Filed:
-    anchored = pattern[-1] == "$"
-    first, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-    needle, _, last = rest.rpartition("*")
-    if "*" in needle:
-        needle = max(needle.split("*"), key=len)
-    if len(last) >= len(needle):
-        needle = last
-    return priority, needle, first, rest if star else None, anchored
+def _file(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
+    """Return the patterns that hang on a stem, by stem, and those that have a needle, the highest precedence first."""
+    hung: dict[str, list[Filed]] = {}
+    needles = []
+    for pattern, precedence in wild.items():
+        anchored = pattern[-1] == "$"
+        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
+        needle, _, last = rest.rpartition("*")
+        if "*" in needle:
+            needle = max(needle.split("*"), key=len)
+        if len(last) >= len(needle):
+            needle = last
+        filed = (precedence, needle, stem, rest if star else None, anchored)
+        # The slash that a stem begins with tells nothing.
+        if len(needle) >= len(stem) or (len(needle) >= _SHORT[0] and len(hung.get(stem, ())) >= _CROWD):
+            needles.append(filed)
+        elif stem in hung:
+            hung[stem].append(filed)
+        else:
+            hung[stem] = [filed]
+    needles.sort(key=_precedence, reverse=True)
+    return hung, needles
 
 
-def _needles(filed: list[Filed]) -> tuple[list[Filed], _Grams | None]:
-    """Return those to be tried one by one, and the others; the highest priority comes first."""
-    filed.sort(key=_priority, reverse=True)
+def _shelved(filed: list[Filed]) -> tuple[list[Filed], tuple[_Shelf, ...]]:
+    """Return those of `filed`, the highest precedence first, that are tried one by one, and the shelves of the others."""
     if len(filed) <= _FEW_NEEDLES:
-        return filed, None
-    short = [each for each in filed if len(each[1]) < _SHORTEST_BY_GRAM]
-    return short, _Grams([each for each in filed if len(each[1]) >= _SHORTEST_BY_GRAM])
+        return filed, ()
+    long = [each for each in filed if len(each[1]) >= _LONG[0]]
+    short = [each for each in filed if _SHORT[0] <= len(each[1]) < _LONG[0]]
+    tried = [each for each in filed if len(each[1]) < _SHORT[0]]
+    shelves: tuple[_Shelf, ...] = ()
+    for how, some in ((_USUAL if len(long) <= _MANY_NEEDLES else _LONG, long), (_SHORT, short)):
+        if len(some) > _FEW_NEEDLES:
+            shelves += (_Shelf(*how, some),)
+        else:
+            tried += some
+    tried.sort(key=_precedence, reverse=True)
+    return tried, shelves
 
 
-class _Grams:
-    """Many wildcard patterns, filed under pieces of a segment that must be somewhere in the path."""
+class _Shelf:
+    """Patterns filed by pieces of their needles, for paths that are looked at at every `step`-th place.
 
-    __slots__ = ("_by_gram", "_size", "_step")
+    Pieces have `size` characters. A needle is filed under the pieces at `step` successive places of it: wherever it lies
+    in a path, one of these is at a place that is looked at. So it has to have size + step - 1 characters.
+    """
 
-    def __init__(self, filed: list[Filed]) -> None:
-        self._by_gram: defaultdict[str, list[Filed]] = defaultdict(list)
-        self._size, self._step = size, step = _GRAMS if len(filed) <= _MANY_NEEDLES else _LONG_GRAMS
-        places = range(step)
+    __slots__ = ("_by_piece", "_size", "_step")
+
+    def __init__(self, size: int, step: int, filed: list[Filed]) -> None:
+        self._size, self._step = size, step
+        self._by_piece: defaultdict[str, list[Filed]] = defaultdict(list)
+        by_piece = self._by_piece
         for each in filed:
             needle = each[1]
-            for place in places:
-                self._by_gram[needle[place : place + size]].append(each)
+            crowd = by_piece[needle[:size]]
+            place = 0 if len(crowd) < _CROWD else self._emptiest_place(needle)
+            if place == 0 and step == 1:
+                crowd.append(each)
+            else:
+                for at in range(place, place + step):
+                    by_piece[needle[at : at + size]].append(each)
+
+    def _emptiest_place(self, needle: str) -> int:
+        """Return of three places in `needle` the one under whose piece the fewest others are filed."""
+        last = len(needle) - self._size - self._step + 1
+        crowds = {place: self._by_piece.get(needle[place : place + self._size], ()) for place in (last, last // 2, 0)}
+        return min(crowds, key=lambda place: len(crowds[place]))
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest priority over `best` that matches `path`, `best` if none does."""
-        size = self._size
-        grams = {path[place : place + size] for place in range(0, len(path), self._step)}
-        for gram in self._by_gram.keys() & grams:
-            best = _best_of(self._by_gram[gram], path, best)
+        """Return the highest precedence over `best` that matches `path`, `best` if none does."""
+        size, by_piece = self._size, self._by_piece
+        pieces = {path[place : place + size] for place in range(0, len(path), self._step)}
+        for piece in by_piece.keys() & pieces:
+            best = _best_of(by_piece[piece], path, best)
         return best
+
+    def most_tries(self, path: str) -> int:
+        """Return how many patterns `best` tries at the most."""
+        pieces = {path[place : place + self._size] for place in range(0, len(path), self._step)}
+        return sum(len(self._by_piece[piece]) for piece in self._by_piece.keys() & pieces)
 
 
 def _best_of(filed: list[Filed], path: str, best: int) -> int:
-    for priority, needle, first, rest, anchored in filed:  # the highest comes first
-        if priority <= best:
+    for precedence, needle, first, rest, anchored in filed:  # the highest comes first
+        if precedence <= best:
             break
         if needle in path and path.startswith(first):
             if rest is None:
                 if path == first:
-                    return priority
+                    return precedence
             elif follow(rest, path, len(first), anchored):
-                return priority
+                return precedence
     return best

@@ -1,11 +1,12 @@
-"""The patterns of a group's allow or disallow rules, in a compact form that can be asked as it is.
+"""The patterns of a group's allow or disallow rules in a compact form, and the order in which rules decide.
 
 Most hosts of a crawl are asked a few times only: for them an index (index.py) would cost more time and memory than it
-saves.
+saves, and the patterns are tried one by one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .grammar import INDEX_PAGE
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
+
+# What an index takes of memory.
+_TEXT_COPIES: Final = 3
+_BYTES_PER_RULE: Final = 240
+_BYTES_PER_WILDCARD: Final = 620  # more than any other rule
+
+# A precedence, from its highest bits to its lowest: length of the pattern, kind, "how early is the line", kind again.
+# So an odd one allows, and the one of no rule is odd and below all others: what no rule matches is allowed.
+NO_RULE: Final = 1
+LAST_LINE: Final = 2**32 - 1
+KIND_BITS: Final = 33  # below the kind
+LENGTH_BITS: Final = 34  # below the length
+
+
+def precedence_of(length: int, allow: bool, line: int) -> int:
+    """Return the number by which rules are compared: longer pattern first, then allow, then the earlier line.
+
+    Source: Google's page, "Order of precedence for rules", and for the line Google's parser.
+    """
+    return (2 * length + allow << KIND_BITS) + (LAST_LINE - line << 1) + allow
 
 
 class Patterns(NamedTuple):
@@ -37,6 +58,16 @@ class Patterns(NamedTuple):
 
         return cls(text, array("I", lines))
 
+    @property
+    def weight(self) -> int:
+        """Roughly how many bytes of memory the patterns take when they are indexed; measured, rounded up."""
+        marks = self.text.count("*") + self.text.count("$") + self.text.count(INDEX_PAGE)
+        return (
+            _TEXT_COPIES * len(self.text)
+            + _BYTES_PER_RULE * len(self.lines)
+            + _BYTES_PER_WILDCARD * min(marks, len(self.lines))
+        )
+
     def texts(self) -> list[str]:
         """Return the patterns in file order; that of a rule without a path is empty."""
         return self.text.split("\n") if self.lines else []
@@ -44,6 +75,14 @@ class Patterns(NamedTuple):
     def entries(self) -> list[tuple[str, int]]:
         """Return the patterns in file order, each with its line."""
         return list(zip(self.texts(), self.lines, strict=True))
+
+    def place_of(self, line: int) -> int:
+        """Return the place in `texts` of the rule in `line`."""
+        return bisect_left(self.lines, line)
+
+    def lines_of(self, length: int, path: str) -> list[int]:
+        """Return the lines of the patterns of `length` characters that match `path`."""
+        return [line for text, line in self.entries() if len(text) == length and matches(text, path)]
 
     def longest(self, path: str) -> int:
         """Return the length of the longest pattern that matches `path`, 0 if none does."""
@@ -59,15 +98,17 @@ class Patterns(NamedTuple):
                     longest = len(text)
         return longest
 
-    def directories(self) -> list[tuple[str, int, str]]:
-        """Return what rules for index pages also stand for: the pattern, the line, and the pattern of the rule."""
+    def directories(self) -> list[tuple[str, int]]:
+        """Return the patterns that rules for index pages also stand for, each with the line of the rule."""
         if INDEX_PAGE not in self.text:
             return []
-        found = ((directory_of_index(text), line, text) for text, line in self.entries())
-        return [(directory, line, text) for directory, line, text in found if directory is not None]
+        found = ((directory_of_index(text), line) for text, line in self.entries())
+        return [(directory, line) for directory, line in found if directory is not None]
 
     def empty_line(self) -> int:
         """Return the line of the first rule without a path, 0 if there is none."""
+        if self.text and self.text[0] != "\n" != self.text[-1] and "\n\n" not in self.text:
+            return 0
         return next((line for text, line in self.entries() if not text), 0)
 
 

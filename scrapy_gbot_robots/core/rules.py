@@ -11,17 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .matching import matches
-from .patterns import NO_PATTERNS, Patterns
-from .urls import path_of, shown, split_path
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, precedence_of
+from .urls import shown, split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .deciders import Deciders
     from .index import Index
-
-    # A pattern, whether it allows, the line and the pattern of the rule it stands for, and the reason it gives
-    Filed = tuple[str, bool, int, str, str]
 
 # The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
 MOST_SPECIFIC: Final = "most specific rule"
@@ -31,11 +25,17 @@ NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
-_LINE_BITS: Final = 32
-_BYTES_PER_RULE: Final = 300  # besides its pattern, with the index
+_BYTES_EACH: Final = 2_200  # besides the rules, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
-_FEW_VERDICTS: Final = 500  # that are found by trying the rules before they are arranged for that
-_MANY_RULES: Final = 1_000  # so many wildcards take as long to be tried as to be indexed
+_MANY_RULES: Final = 2_000  # that take milliseconds to be tried, or to be indexed
+_LONG_PATH: Final = 1_000  # characters; many rules take as long to be tried with it as to be indexed
+
+# What a question may take before it counts as long, and what the estimate of that goes by; see index.py.
+_LONG_NS: Final = 5_000_000
+_NS_OF_CHAR: Final = 50  # of a pattern
+_BYTES_ESCAPED: Final = 12  # characters of a path for one of a URL past ASCII, at the most
+
+_NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with it
 
 
 class Rule(NamedTuple):
@@ -80,21 +80,19 @@ class Rules:
     It holds neither the body nor other groups: what a crawl keeps per origin. `group` is the token whose rules these
     are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds; Google ignores it.
 
-    The first questions are answered by trying the rules, later ones by an index (for `allowed` that of index.py, for
-    `verdict` that of deciders.py): most hosts of a crawl are asked a few times only.
+    The first questions are answered by trying the rules, later ones by an index (index.py): most hosts of a crawl are
+    asked a few times only. Threads may share an object: what it remembers is written at once and never half.
     """
 
     __slots__ = (
         "_allows",
-        "_deciders",
         "_disallows",
         "_index",
-        "_origin",
+        "_memo",
         "_questions",
-        "_start",
         "_strict",
+        "_texts",
         "_unmatched",
-        "_verdicts",
         "crawl_delay",
         "group",
     )
@@ -115,71 +113,64 @@ class Rules:
         self._strict = strict
         self._unmatched = unmatched
         self._index: Index | None = None
+        self._texts: tuple[list[str], list[str]] | None = (
+            None  # the disallow and allow patterns, once there is an index
+        )
         self._questions = 0
-        self._deciders: Deciders[Verdict] | None = None
-        self._verdicts = 0
-        self._origin: str | tuple[()] = ()  # which no URL begins with
-        self._start = 0  # of the path in URLs that begin with it
+        self._memo = _NO_ORIGIN  # the text that URLs of the last origin begin with, and where the path begins in them
         self.group = group
         self.crawl_delay = crawl_delay
 
     @property
     def weight(self) -> int:
-        """Roughly how many bytes of memory these rules take; measured, rounded up."""
-        return sum(len(each.text) + _BYTES_PER_RULE * len(each.lines) for each in (self._allows, self._disallows))
+        """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
+        weight = self._allows.weight + self._disallows.weight
+        return weight and weight + _BYTES_EACH
 
-    def allowed(self, url: str | bytes) -> bool:  # noqa: C901 - spelt out, in the order of what is common
+    def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:
             return self._allowed_by_trying(url)
-        origin = self._origin
-        if not isinstance(url, str) or not url.startswith(origin):
-            return index.allows(self._path(url))
-        start = self._start
-        if index.guards is not None:
-            if url.startswith(index.guards, start):
-                if index.final or (url.startswith(index.barred, start) and not url.startswith(index.exempt, start)):
-                    return False
-            elif not index.needles:
-                return True
-            elif url.isascii() and "%" not in url:
-                for needle in index.needles:
-                    if needle in url:
-                        break
-                else:
-                    return True
-        elif index.final:
-            return index.begins_none(url[start:])
-        if index.plain or (url.isascii() and "%" not in url and "#" not in url):
-            return index.allows(url[start:])
-        return index.allows(path_of(url))
+        origin, start = self._memo
+        try:
+            is_known = url.startswith(origin)  # type: ignore[arg-type]
+        except (TypeError, AttributeError):  # bytes, or no URL at all
+            is_known = False
+        if is_known:
+            return index.allows_url(url, start)  # type: ignore[arg-type]
+        return index.allows(self._path(url))
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
-        if self._deciders is not None:
-            return self._deciders.of(path)
-        self._verdicts += 1
-        if self._verdicts > _FEW_VERDICTS:
-            from .deciders import Deciders  # noqa: PLC0415 - a crawl never asks for so many
+        index = self._index or self._index_when_due(path)
+        precedence = self._decider_by_trying(path) if index is None else index.decider(path)
+        return self._undecided() if precedence == NO_RULE else self._said(precedence)
 
-            patterns = [(_preference(each), each[0], self._said(each)) for each in self._patterns()]
-            self._deciders = Deciders(patterns, self._undecided())
-        found = [each for each in self._patterns() if matches(each[0], path)]
-        return self._said(max(found, key=_preference)) if found else self._undecided()
+    def takes_long(self, url: str | bytes) -> bool:
+        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`.
 
-    def _patterns(self) -> Iterator[Filed]:
-        """Yield all that may decide: what rules with a path say, and what those for index pages also stand for."""
-        for allow, patterns in ((False, self._disallows), (True, self._allows)):
-            for text, line in patterns.entries():
-                if text:
-                    yield text, allow, line, text, MOST_SPECIFIC
-        for directory, line, text in self._directories():
-            yield directory, True, line, text, INDEX_OF_DIRECTORY
+        An estimate on the safe side: each pattern that may have to be tried counts as if it were the most hostile one.
+        Whoever must not be held up asks those questions in a thread.
+        """
+        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+        index = self._index
+        if index is not None:
+            worst = index.worst_ns(chars)
+            return worst > _LONG_NS and index.worst_ns(chars, index.most_tries(self._path(url))) > _LONG_NS
+        if len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
+            return True
+        texts = self._disallows.text, self._allows.text
+        return sum(map(len, texts)) * (_NS_OF_CHAR + chars / 4) > _LONG_NS and any("*" in text for text in texts)
 
-    def _said(self, filed: Filed) -> Verdict:
-        _, allow, line, text, reason = filed
+    def _said(self, precedence: int) -> Verdict:
+        """Return the verdict by the rule that has this precedence."""
+        allow = precedence & 1 > 0
+        line = LAST_LINE - (precedence >> 1 & LAST_LINE)
+        patterns = self._allows if allow else self._disallows
+        text = (patterns.texts() if self._texts is None else self._texts[allow])[patterns.place_of(line)]
+        reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
         return Verdict(allow, Rule(allow, text, line), reason, self.group)
 
     def _undecided(self) -> Verdict:
@@ -190,38 +181,53 @@ class Rules:
             return Verdict(True, None, self._unmatched, self.group)
         return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self.group)
 
-    def _directories(self) -> list[tuple[str, int, str]]:
+    def _directories(self) -> list[tuple[str, int]]:
+        """Return what allow rules for index pages also stand for, with their lines."""
         return [] if self._strict else self._allows.directories()
 
-    def _allowed_by_trying(self, url: str | bytes) -> bool:
+    def _index_when_due(self, path: str) -> Index | None:
+        """Count a question. Return the index once it pays to build it: so many were asked, or this one is hard."""
         self._questions += 1
-        if self._questions > _FEW_QUESTIONS or (
-            len(self._disallows.lines) > _MANY_RULES and self._disallows.text.count("*") > _MANY_RULES
-        ):
-            from .index import Index  # noqa: PLC0415 - not for who asks once
+        hard = len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH
+        if self._questions <= _FEW_QUESTIONS and not hard:
+            return None
+        from .index import Index  # noqa: PLC0415 - most hosts are never asked so often
 
-            self._index = Index(
-                self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
-            )
-            return self.allowed(url)
+        allows, disallows = self._allows.entries(), self._disallows.entries()
+        self._texts = [text for text, _ in disallows], [text for text, _ in allows]
+        self._index = Index(allows + self._directories(), disallows)
+        return self._index
+
+    def _allowed_by_trying(self, url: str | bytes) -> bool:
         path = self._path(url)
+        index = self._index_when_due(path)
+        if index is not None:
+            return index.allows(path)
         length = self._disallows.longest(path)
-        if not length:
-            return True
-        return self._allows.longest(path) >= length or any(
-            len(directory) >= length and matches(directory, path) for directory, _, _ in self._directories()
-        )
+        return not length or self._longest_allow(path, length) >= length
+
+    def _longest_allow(self, path: str, enough: int) -> int:
+        """Return the length of the longest allow pattern that matches `path`, or of one that has `enough` characters."""
+        longest = self._allows.longest(path)
+        for directory, _ in self._directories() if longest < enough else ():
+            if len(directory) > longest and matches(directory, path):
+                longest = len(directory)
+        return longest
+
+    def _decider_by_trying(self, path: str) -> int:
+        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
+        disallow, allow = self._disallows.longest(path), self._longest_allow(path, LAST_LINE)
+        if disallow > allow:
+            return precedence_of(disallow, False, min(self._disallows.lines_of(disallow, path)))
+        if not allow:
+            return NO_RULE
+        lines = self._allows.lines_of(allow, path)
+        lines += [line for text, line in self._directories() if len(text) == allow and matches(text, path)]
+        return precedence_of(allow, True, min(lines))
 
     def _path(self, url: str | bytes) -> str:
         """Return the path of `url`, and remember with what the URLs of its origin begin."""
         prefix, path = split_path(url)
-        if prefix:
-            self._origin = prefix
-            self._start = len(prefix) - 1
+        if prefix and prefix != self._memo[0]:
+            self._memo = (prefix, len(prefix) - 1)
         return path
-
-
-def _preference(filed: Filed) -> int:
-    """Return a number that is greater for longer patterns, of equal ones for allow, of those for the earlier line."""
-    pattern, allow, line, _, _ = filed
-    return (2 * len(pattern) + allow << _LINE_BITS) - line

@@ -1,45 +1,124 @@
-"""The index answers as trying every rule does, for any patterns and paths."""
+"""The index names the rule that trying every rule names, for any patterns and paths; and says what work it may be."""
 
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.index import Index
-from scrapy_gbot_robots.core.matching import matches
+from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
+
+from ..fuzz.oracle import verdict_by
+from ..fuzz.strategies import PATHS as ODD_PATHS
+from ..fuzz.strategies import PATTERNS as ODD_PATTERNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 PIECES = st.sampled_from(["/", "a", "b", "ab", "*", "$", "?", "/ab/", ".php", "%2A"])
 PATTERNS = st.lists(PIECES, max_size=6).map("".join)
 PATHS = st.lists(PIECES, max_size=8).map(lambda pieces: "/" + "".join(pieces))
 
 
-def by_trying(allows: list[str], disallows: list[str], path: str) -> bool:
-    def longest(patterns: list[str]) -> int:
-        return max((len(pattern) for pattern in patterns if matches(pattern, path)), default=0)
+def index_of(rules: Iterable[Rule]) -> Index:
+    entries: tuple[list[tuple[str, int]], ...] = ([], [])
+    for rule in rules:
+        entries[rule.allow].append((rule.pattern, rule.line))
+    return Index(entries[True], entries[False])
 
-    return longest(allows) >= longest(disallows)
+
+def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
+    index = index_of(rules)
+    for path in paths:
+        verdict = verdict_by(rules, path, strict=True)  # what index pages stand for is added by who makes the index
+        rule = verdict.rule if verdict.rule and verdict.rule.pattern else None
+        decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
+        assert index.decider(path) == decider, path
+        assert index.allows(path) == verdict.allowed, path
 
 
-@given(st.lists(PATTERNS, max_size=6), st.lists(PATTERNS, max_size=6), st.lists(PATHS, max_size=6))
-def test_index_of_a_few_rules_answers_as_trying_each(allows: list[str], disallows: list[str], paths: list[str]) -> None:
-    index = Index(allows, disallows)
-    assert [index.allows(path) for path in paths] == [by_trying(allows, disallows, path) for path in paths]
+def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
+    return [Rule(allow, pattern, line) for line, (allow, pattern) in enumerate(patterns, 2)]
+
+
+@given(st.lists(st.tuples(st.booleans(), PATTERNS), max_size=12), st.lists(PATHS, max_size=6))
+def test_index_of_a_few_rules_names_the_rule_that_trying_each_names(
+    patterns: list[tuple[bool, str]], paths: list[str]
+) -> None:
+    assert_index_agrees(numbered(patterns), paths)
+
+
+@settings(max_examples=400)
+@given(
+    rules=st.lists(st.tuples(st.booleans(), ODD_PATTERNS), max_size=24),
+    paths=st.lists(ODD_PATHS, min_size=1, max_size=6),
+    crowd=st.sampled_from([0, 0, 30, 60, 2_100]),
+    kind=st.sampled_from(["/{}", "/*q{:05}", "*{}$", "/q/*{}x", "/*{:03}"]),
+)
+def test_index_of_odd_rules_in_a_crowd_names_the_rule_that_trying_each_names(
+    rules: list[tuple[bool, str]], paths: list[str], crowd: int, kind: str
+) -> None:
+    crowded = [*rules, *((False, kind.format(number)) for number in range(crowd))]
+    assert_index_agrees(numbered(crowded), paths)
 
 
 def words(source: random.Random, number: int) -> list[str]:
-    return ["".join(source.choices("abcdef", k=source.randint(3, 9))) for _ in range(number)]
+    return ["".join(source.choices("abcdef", k=source.randint(1, 9))) for _ in range(number)]
 
 
-def test_index_of_thousands_of_rules_answers_as_trying_each() -> None:
-    source = random.Random(7)
-    for number in (50, 400, 3000):
-        stems = words(source, number)
-        shapes = ("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}")
-        patterns = [source.choice(shapes).format(stem, source.choice(stems)) for stem in stems]
-        allows, disallows = patterns[::3], [pattern for i, pattern in enumerate(patterns) if i % 3]
-        index = Index(allows, disallows)
-        for stem in source.sample(stems, 40):
-            for path in (f"/{stem}", f"/x/{stem}", f"/{stem}/{source.choice(stems)}x", f"/{stem[:-1]}"):
-                assert index.allows(path) is by_trying(allows, disallows, path), (number, path)
+@pytest.mark.parametrize("number", [50, 400, 3000])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        pytest.param(("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}"), id="any"),
+        pytest.param(("/abc/*{}", "/abc/*{}*{}$", "/abc/{}"), id="many-on-one-stem"),
+        pytest.param(("/*aaaaaa{}", "/*aaa{}aaa"), id="alike-at-the-beginning"),
+    ],
+)
+def test_index_of_many_rules_names_the_rule_that_trying_each_names(number: int, shapes: tuple[str, ...]) -> None:
+    source = random.Random(number)
+    stems = words(source, number)
+    rules = numbered(
+        (i % 3 == 0, source.choice(shapes).format(stem, source.choice(stems))) for i, stem in enumerate(stems)
+    )
+    paths = [
+        path
+        for stem in source.sample(stems, 8)
+        for path in (f"/{stem}", f"/abc/aaaaaa{stem}", f"/abc/{stem}/{source.choice(stems)}x", f"/{stem[:-1]}")
+    ]
+    assert_index_agrees(rules, paths)
+
+
+def test_of_equal_rules_the_first_one_is_named() -> None:
+    body = b"user-agent: *\n" + b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n" * 50
+    rules = RobotsTxt.parse(body).rules_for("a")
+    for _ in range(8):
+        lines = [rule.line for path in ("/a", "/bc", "/d", "/qx") if (rule := rules.verdict(path).rule)]
+        assert lines == [4, 2, 3, 6]
+
+
+def test_equal_patterns_are_tried_once() -> None:
+    rules = [Rule(False, "/*" + "a" * 20 + "ba", line) for line in range(10_000)]
+    assert index_of(rules).most_tries("/" + "a" * 100) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "path"),
+    [
+        pytest.param("/*aaaaaaaaaaaaaaaaaaaa{}ba", "/" + "a" * 16_000, id="needles-that-begin-alike"),
+        pytest.param("/*{}aaaaaaaaaaaaaaaaaaaaba", "/" + "a" * 16_000, id="needles-that-end-alike"),
+        pytest.param("/stem/*{}xy", "/stem/" + "a" * 100, id="all-on-one-stem"),
+        pytest.param("/*{:.3}", "/" + "a" * 100, id="short-needles"),
+        pytest.param("/*{:.4}$", "/" + "a" * 100, id="needles-of-four"),
+    ],
+)
+def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str, path: str) -> None:
+    source = random.Random(3)
+    names = ["".join(source.choices("bcdefghijkl0123456789", k=6)) for _ in range(3_000)]
+    index = index_of(Rule(False, shape.format(name), line) for line, name in enumerate(names))
+    assert index.most_tries(path) < 100

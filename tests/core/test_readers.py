@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import grammar
 from scrapy_gbot_robots.core.groups import Group, read_groups
-from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.lines import read_lines
 from scrapy_gbot_robots.core.matching import directory_of_index, matches
 from scrapy_gbot_robots.core.scan import scan
@@ -77,28 +76,6 @@ def test_readers_agree_on_every_reference_body(file: Path, strict: bool) -> None
     for body in bodies:
         assert_readers_agree(body[: grammar.MAX_BYTES], strict)
     assert len(bodies) > 100
-
-
-def decided_by_trying(allows: list[str], disallows: list[str], path: str) -> bool:
-    allow = max((len(pattern) for pattern in allows if matches(pattern, path)), default=0)
-    return allow >= max((len(pattern) for pattern in disallows if matches(pattern, path)), default=0)
-
-
-@settings(max_examples=400)
-@given(
-    allows=st.lists(PATTERNS, max_size=12),
-    disallows=st.lists(PATTERNS, max_size=12),
-    paths=st.lists(PATHS, min_size=1, max_size=6),
-    crowd=st.sampled_from([0, 0, 30, 60, 2_100]),
-    kind=st.sampled_from(["/{}", "/*q{:05}", "*{}$", "/q/*{}x"]),
-)
-def test_index_gives_what_trying_each_rule_gives(
-    allows: list[str], disallows: list[str], paths: list[str], crowd: int, kind: str
-) -> None:
-    crowded = disallows + [kind.format(number) for number in range(crowd)]
-    index = Index(allows, crowded)
-    for path in paths:
-        assert index.allows(path) == decided_by_trying(allows, crowded, path)
 
 
 @settings(max_examples=600)

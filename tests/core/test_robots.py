@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import random
+import tracemalloc
+from string import ascii_lowercase
+
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
@@ -60,10 +65,39 @@ def test_body_that_was_cut_before_is_remarked_on() -> None:
     } == {"cut"}
 
 
-def test_weight_grows_with_the_rules() -> None:
-    many = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(1000))
-    assert 0 == RobotsTxt.parse(b"").rules_for("a").weight < RobotsTxt.parse(BODY).rules_for("a").weight
-    assert RobotsTxt.parse(many).rules_for("a").weight > 100_000
+def test_rules_of_nothing_weigh_nothing() -> None:
+    assert RobotsTxt.parse(b"").rules_for("a").weight == 0
+
+
+@pytest.mark.parametrize("many", [5, 30, 1_000])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param("disallow: /{0}", id="short"),
+        pytest.param("disallow: /{0}/{1}{1}{1}{1}{1}{1}{1}{1}", id="long"),
+        pytest.param("disallow: /*{1}*{0}", id="needle"),
+        pytest.param("disallow: /*{0}", id="short-needle"),
+        pytest.param("disallow: /{1}/*{0}$", id="hung"),
+        pytest.param("allow: /{1}/index.html", id="index-page"),
+        pytest.param("allow: /{1}/*x*", id="allow"),
+    ],
+)
+def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, many: int) -> None:
+    source = random.Random(many)
+    names = ["".join(source.choices(ascii_lowercase, k=12)) for _ in range(many)]
+    body = "\n".join(["user-agent: *", *(rule.format(name[:4], name[4:]) for name in names)]).encode()
+    RobotsTxt.parse(BODY).rules_for("a").allowed("/x")  # loads what is imported late
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    rules = RobotsTxt.parse(body).rules_for("a")
+    for path in ["/nothing", f"/{names[0][4:]}/x{names[0][:4]}"] * 4:
+        rules.allowed(f"https://e.com{path}")
+        rules.verdict(f"https://e.com{path}")
+    gc.collect()
+    measured = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.9 * measured < rules.weight < 4 * measured
 
 
 def test_lines_and_groups_tell_all_there_is() -> None:

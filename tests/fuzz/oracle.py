@@ -49,10 +49,11 @@ def verdict_of(followed: Followed, url: str | bytes, user_agent: str | bytes | C
     """The verdict on `url` (RFC 9309 2.2.2); `strict` as the groups were read."""
     if followed.group is None:
         return Verdict(True, None, NO_GROUP if agents_heeded(user_agent) else IGNORES_ROBOTS, None)
-    return _verdict_by(followed.rules, path_of(url), followed.group, strict)
+    return verdict_by(followed.rules, path_of(url), followed.group, strict)
 
 
-def _verdict_by(rules: list[Rule], path: str, group: str, strict: bool) -> Verdict:
+def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool = False) -> Verdict:
+    """The verdict of the merged rules of `group` on `path`."""
     found = [
         ((len(pattern), rule.allow, -rule.line), Verdict(rule.allow, rule, reason, group))
         for rule in rules

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.core import deciders, grammar, index, lines
+from scrapy_gbot_robots.core import grammar, index, lines
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
@@ -35,7 +35,7 @@ _SMALL: Final = (
     (index, "_FEW_STEMS", 2),
     (index, "_FEW_NEEDLES", 1),
     (index, "_MANY_NEEDLES", 6),
-    (deciders, "_FEW", 1),
+    (index, "_CROWD", 1),
 )
 
 
@@ -53,7 +53,7 @@ def small_limits() -> Iterator[None]:
 
 
 def robots_txt_has_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
-    """The fast reader, the index and the arranged rules say what trying each rule of the careful reader says."""
+    """The fast reader and the index say what trying each rule of the careful reader says."""
     robots = RobotsTxt.parse(body, strict=strict)
     groups = robots.groups
     as_googles = Crawler.of(user_agent)
@@ -73,13 +73,10 @@ def robots_txt_has_one_meaning(body: bytes, url: str | bytes, user_agent: str | 
 
 
 def _ask_often(rules: Rules, url: str | bytes) -> None:
-    """Bring `rules` to where they are arranged for many questions, without asking all of them."""
+    """Bring `rules` to where they are indexed, without asking as many questions as that takes."""
     rules._questions = rules_module._FEW_QUESTIONS
-    rules._verdicts = rules_module._FEW_VERDICTS
     rules.allowed(url)
-    rules.verdict(url)
     assert rules._index is not None
-    assert rules._deciders is not None
 
 
 def robots_txt_is_told_in_full(body: bytes, *, strict: bool) -> None:
