@@ -130,6 +130,10 @@ class Answer:
         rules = self._rules[agent]
         return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
 
+    def takes_long(self, url: str, agent: Agent) -> bool:
+        """Whether `allowed` or `verdict` may take milliseconds, as hostile rules can make them: ask in a thread then."""
+        return self.state is State.RULES and self._rules[agent].takes_long(url)
+
     def crawl_delay(self, agent: Agent) -> float | None:
         """The crawl-delay in seconds of the group that `agent` follows, None if there is none."""
         return self._rules[agent].crawl_delay if self.state is State.RULES else None

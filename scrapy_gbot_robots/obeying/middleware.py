@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from ..concurrency import Closing, pause
+from ..concurrency import Closing, OneThread, pause
 from ..core.agents import Crawler as Agent
 from ..core.origin import Origin
 from ..core.rules import Verdict
@@ -68,6 +68,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._settings = GbotSettings.of_crawl(crawler)
         entries = Entries(driver_for(self._settings, crawler), crawler.stats)
         self._lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
+        self._hard_questions = OneThread()
         self._holds = Holds(crawler, self._lookup.abandon)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None
@@ -101,11 +102,17 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return self._given_back(request, origin)
         if asks_for_robots_txt:
             return await self._known_robots_txt(request, answer)
-        if answer.allowed(request.url, agent):
-            if self._crawl_delays is not None:
-                self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
-            return None
-        raise self._forbidden(request, answer.verdict(request.url, agent), answer)
+        refusal = None
+        if answer.takes_long(request.url, agent):
+            verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
+            refusal = None if verdict.allowed else verdict
+        elif not answer.allowed(request.url, agent):
+            refusal = answer.verdict(request.url, agent)
+        if refusal is not None:
+            raise self._forbidden(request, refusal, answer)
+        if self._crawl_delays is not None:
+            self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
+        return None
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
@@ -232,6 +239,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             logger.warning("%s", hint, extra={"spider": spider})
 
     async def _spider_closed(self) -> None:
+        self._hard_questions.end()
         await self._lookup.close()
 
 

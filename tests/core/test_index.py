@@ -122,3 +122,32 @@ def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str, p
     names = ["".join(source.choices("bcdefghijkl0123456789", k=6)) for _ in range(3_000)]
     index = index_of(Rule(False, shape.format(name), line) for line, name in enumerate(names))
     assert index.most_tries(path) < 100
+
+
+PLAIN = [f"/{number}/" for number in range(1_500)]
+ALIKE = ["/*" + "a" * 20 + f"{number:04}ba" for number in range(1_500)]
+SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") for number in range(1_500)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "url", "first", "later"),
+    [
+        pytest.param(PLAIN, "http://e.com/" + "a" * 16_000, False, False, id="plain-rules-and-a-long-url"),
+        pytest.param(ALIKE, "http://e.com/a", False, False, id="wildcards-and-a-short-url"),
+        pytest.param(ALIKE, "http://e.com/" + "a" * 16_000, True, False, id="needles-that-are-not-in-the-path"),
+        pytest.param(SAME_PIECES, "http://e.com/" + "aab" * 5_000, True, True, id="pieces-that-are-in-the-path"),
+        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 3_000, True, False, id="url-past-ascii"),
+        pytest.param(PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"),
+        pytest.param([], "http://e.com/" + "a" * 16_000, False, False, id="no-rules"),
+    ],
+)
+def test_question_that_may_take_long_is_known_before_it_is_asked(
+    patterns: list[str], url: str, first: bool, later: bool
+) -> None:
+    body = "\n".join(["user-agent: *", *(f"disallow: {pattern}" for pattern in patterns)]).encode()
+    rules = RobotsTxt.parse(body).rules_for("a")
+    assert rules.takes_long(url) is first
+    for _ in range(6):
+        rules.allowed("http://e.com/")
+    assert rules.takes_long(url) is later
+    assert rules.takes_long(url.encode()) is later

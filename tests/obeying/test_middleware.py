@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.ladder import State
 
@@ -220,3 +222,25 @@ async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCa
             "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
         )
     ]
+
+
+@in_reactor
+async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, set[str]] = {}
+    verdict = Rules.verdict
+
+    def watched(rules: Rules, url: str | bytes) -> Any:
+        threads.setdefault(str(url)[-3:], set()).add(threading.current_thread().name)
+        return verdict(rules, url)
+
+    monkeypatch.setattr(Rules, "verdict", watched)
+    rules = [f"disallow: /*{'a' * 20}{number:04}ba" for number in range(1_000)]
+    robots_txt = "\n".join(["user-agent: *", "disallow: /no", "disallow: /*" + "a" * 30 + "end", *rules])
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        urls = [site.url("/" + "a" * 3_000 + end) for end in ("yes", "end")] + [site.url("/no")]
+        crawler = await crawl(Pages, {"URLLENGTH_LIMIT": 0}, urls=urls)
+        assert list(pages(crawler).crawled) == [urls[0]]
+        assert set(pages(crawler).refused) == set(urls[1:])
+    reactor = threading.current_thread().name
+    assert reactor not in threads["yes"] | threads["end"]
+    assert threads["/no"] == {reactor}
