@@ -6,17 +6,17 @@ For a site's own tests: exit status 1, and the deciding line of each expectation
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from ..core.agents import Crawler
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .expectations import Expectation, read_expectations
 from .explain import Check, as_json, show_line
-from .inputs import STDIN, checked, is_site, is_url, origin_of, read, typed
+from .inputs import STDIN, checked, is_url, read, typed
 from .output import count
+from .versions import versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..settings import GbotSettings
     from .output import Terminal
-    from .session import Visit
+    from .versions import Version
 
 HELP = "Test a robots.txt against a file of expectations"
 
@@ -47,14 +47,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object an expectation, one a line")
 
 
-class _Robots(NamedTuple):
-    """The robots.txt under test: its name, its bytes, and its origin if it was fetched."""
-
-    name: str
-    body: bytes
-    origin: Origin | None = None
-
-
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Test the expectations; return the exit status: FOUND if one is not met, FAILED if there is nothing to test."""
     gbot = checked(settings)
@@ -63,8 +55,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     expected = list(read_expectations(options.expectations, read(options.expectations)))
     if not expected:
         raise CommandError(f"{options.expectations}: no expectation in it")
-    name = options.robots
-    robots = _fetched(origin_of(name), settings) if is_site(name) else _Robots(name, read(name))
+    (robots,) = versions([options.robots], settings)
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
     for each in expected:
@@ -81,7 +72,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if failed else FINE
 
 
-def _check(each: Expectation, robots: _Robots, robotstxt: RobotsTxt) -> Check:
+def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt) -> Check:
     assert each.who is not None  # noqa: S101  for the type checker
     if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
         raise CommandError(f"line {each.line}: {robots.name} says nothing about another origin: {each.url}")
@@ -105,16 +96,3 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
 def _as_json(each: Expectation, check: Check | None, gbot: GbotSettings, *, met: bool) -> dict[str, object]:
     facts: dict[str, object] = {"line": each.line, "expectation": each.text, "met": met}
     return facts if check is None else facts | as_json(check, gbot)
-
-
-def _fetched(origin: Origin, settings: Settings) -> _Robots:
-    """Fetch the robots.txt, whatever the storage holds; a site that has none is one that allows everything."""
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
-
-    async def work(visit: Visit) -> _Robots:
-        known = await visit.known(origin, Crawler.of(""), fresh=True)
-        if known.decision.temporary:
-            raise CommandError(f"{origin.robots_url}: {known.decision.why}")
-        return _Robots(origin.robots_url, known.body or b"", origin)
-
-    return during_a_visit(settings, work)

@@ -1,0 +1,134 @@
+"""`scrapy robots diff A B`: what changed between two versions of a robots.txt, for whom, and for which URLs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.agents import Crawler
+from ..core.changes import changes
+from ..core.robots import RobotsTxt
+from .exits import FINE, FOUND
+from .inputs import checked, typed, url_batches
+from .output import count
+from .versions import versions
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from scrapy.settings import Settings
+
+    from ..core.changes import AgentChange
+    from ..core.rules import Rule
+    from .output import Terminal
+
+HELP = "Show what changed between two versions of a robots.txt"
+
+_TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
+
+
+class Flip(NamedTuple):
+    """A URL whose verdict differs: who asks, whether it is allowed now, and the reason."""
+
+    url: str
+    agent: str
+    allowed: bool
+    reason: str
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    for name, which in (("old", "the old version"), ("new", "the new version")):
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            type=typed,
+            help=f'{which}: a file, "-" for standard input, or a host or URL to fetch it from',
+        )
+    parser.add_argument(
+        "--urls", metavar="FILE", help="show the URLs of this file whose verdict differs, one URL a line"
+    )
+    parser.add_argument(
+        "--as",
+        dest="agents",
+        action="append",
+        metavar="AGENT,...",
+        help="the crawlers to judge the URLs for; by default those for whom something changed",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a change or URL, one a line")
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """Write the changes; return FOUND if there are any."""
+    gbot = checked(settings)
+    old, new = versions([options.old, options.new], settings)
+    before, after = (
+        RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes) for version in (old, new)
+    )
+    found = changes(before, after)
+    for change in found:
+        if options.json:
+            out.write(json.dumps(_as_json(change)) + "\n")
+        else:
+            _show(change, out)
+    flips = 0
+    if options.urls is not None:
+        given = ",".join(options.agents or ()).split(",")
+        agents = [name.strip() for name in given if name.strip()] or [change.agent for change in found]
+        for flip in _flips(options.urls, before, after, agents):
+            flips += 1
+            if options.json:
+                out.write(json.dumps(flip._asdict()) + "\n")
+            else:
+                style = "good" if flip.allowed else "bad"
+                now = "allowed now   " if flip.allowed else "disallowed now"
+                out.say((now, style), f"  {flip.agent}  {flip.url}  {flip.reason}")
+    if not options.json:
+        counted = [count(len(found), "user agent") + " changed"]
+        counted += [count(flips, "URL") + " judged otherwise"] if options.urls is not None else []
+        out.say((f"{old.name} -> {new.name}", "strong"), ": ", ", ".join(counted))
+    return FOUND if found or flips else FINE
+
+
+def _flips(path: str, before: RobotsTxt, after: RobotsTxt, agents: list[str]) -> Iterator[Flip]:
+    crawlers = [Crawler.of("" if name == "*" else name) for name in agents]
+    old_rules = [before.rules_for(crawler) for crawler in crawlers]
+    new_rules = [after.rules_for(crawler) for crawler in crawlers]
+    for urls, _ in url_batches(path):
+        for url in urls:
+            for name, old, new in zip(agents, old_rules, new_rules, strict=True):
+                if old.allowed(url) != new.allowed(url):
+                    verdict = new.verdict(url)
+                    yield Flip(url, name, verdict.allowed, str(verdict))
+
+
+def _show(change: AgentChange, out: Terminal) -> None:
+    out.say((f"User-agent: {change.agent}", "strong"), f"  (group {change.group})" if change.group else "")
+    if change.closed is not None:
+        out.say(("  ! ", "bad" if change.closed else "good"), _TURNED[change.closed])
+    for sign, style, rules in (("-", "bad", change.removed), ("+", "good", change.added)):
+        for rule in rules:
+            out.say((f"  {sign} {_text(rule)}", style), (f"  (line {rule.line})", "faint"))
+    was, now = change.delays
+    if was != now:
+        out.say(f"  crawl-delay: {_secs(was)} -> {_secs(now)}")
+
+
+def _text(rule: Rule) -> str:
+    return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
+
+
+def _secs(delay: float | None) -> str:
+    return "none" if delay is None else f"{delay:g} s"
+
+
+def _as_json(change: AgentChange) -> dict[str, object]:
+    return {
+        "agent": change.agent,
+        "added": [{"rule": _text(rule), "line": rule.line} for rule in change.added],
+        "removed": [{"rule": _text(rule), "line": rule.line} for rule in change.removed],
+        "group": change.group or None,
+        "full_disallow": change.closed,
+        "crawl_delay": list(change.delays),
+    }

@@ -1,0 +1,81 @@
+"""`scrapy robots diff`: what changed between two robots.txt files, in words, for programs, and for URLs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..support.command import run, run_here
+from ..support.web import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
+NEW = "# new\nuser-agent: *\ndisallow: /\n\nuser-agent: mybot\ndisallow: /b\nallow: /b/c\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "old.txt").write_text(OLD)
+    (tmp_path / "new.txt").write_text(NEW)
+    (tmp_path / "urls.txt").write_text("https://a.example/a\nhttps://a.example/b/c\nhttps://a.example/z\n")
+    return tmp_path
+
+
+def test_same_rules_are_status_0(files: Path) -> None:
+    (files / "same.txt").write_text("# another day\n" + OLD.upper().replace("/A", "/a").replace("/B", "/b"))
+    assert run_here("diff", "old.txt", "same.txt", cwd=files) == (0, "old.txt -> same.txt: 0 user agents changed\n", "")
+
+
+def test_changes_are_told_by_user_agent_with_their_lines(files: Path) -> None:
+    ended = run_here("diff", "old.txt", "new.txt", cwd=files)
+    assert ended == (
+        1,
+        "User-agent: *\n"
+        "  ! everything is disallowed to it now\n"
+        "  - Disallow: /a  (line 2)\n"
+        "  + Disallow: /  (line 3)\n"
+        "  crawl-delay: 2 s -> none\n"
+        "User-agent: mybot\n"
+        "  + Allow: /b/c  (line 7)\n"
+        "old.txt -> new.txt: 2 user agents changed\n",
+        "",
+    )
+
+
+def test_urls_whose_verdict_differs_are_told_for_those_who_changed_or_are_named(files: Path) -> None:
+    out = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=files).out
+    flips = [line.split()[:4] for line in out.split("\n") if "https:" in line]
+    assert flips == [
+        ["disallowed", "now", "*", "https://a.example/b/c"],
+        ["allowed", "now", "mybot", "https://a.example/b/c"],
+        ["disallowed", "now", "*", "https://a.example/z"],
+    ]
+    named = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot,otherbot", cwd=files).out
+    assert "mybot  https://a.example/b/c" in named
+    assert "otherbot  https://a.example/z" in named
+    assert "mybot  https://a.example/z" not in named
+
+
+def test_programs_get_an_object_a_line(files: Path) -> None:
+    ended = run_here("diff", "old.txt", "new.txt", "--json", "--urls", "urls.txt", "--as", "mybot", cwd=files)
+    everyone, mybot, flip = map(json.loads, ended.out.splitlines())
+    assert everyone["full_disallow"] is True
+    assert everyone["crawl_delay"] == [2.0, None]
+    assert mybot["added"] == [{"rule": "Allow: /b/c", "line": 7}]
+    assert (flip["url"], flip["agent"], flip["allowed"]) == ("https://a.example/b/c", "mybot", True)
+
+
+def test_versions_may_be_sites(tmp_path: Path) -> None:
+    with Site({"/robots.txt": OLD}) as old, Site({"/robots.txt": NEW}) as new:
+        ended = run("diff", old.url("/any"), new.url(), cwd=tmp_path)
+    assert ended.status == 1
+    assert ended.out.endswith(f"{old.url('/robots.txt')} -> {new.url('/robots.txt')}: 2 user agents changed\n")
+
+
+def test_what_cannot_be_read_is_status_2(files: Path) -> None:
+    ended = run_here("diff", "old.txt", "missing.txt", cwd=files)
+    assert (ended.status, ended.err) == (2, "scrapy robots diff: error: missing.txt: No such file or directory\n")
