@@ -51,7 +51,8 @@ def main() -> None:
 async def crawl(chosen: argparse.Namespace) -> None:
     from scrapy.utils.test import get_crawler
 
-    from scrapy_gbot_robots.obeying.entries import Entries, driver_for
+    from scrapy_gbot_robots.obeying.drivers import driver_for
+    from scrapy_gbot_robots.obeying.entries import Entries
     from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
 
@@ -68,7 +69,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
             named["REDIS_URL"] = stack.enter_context(redis_server()).url
         crawler = get_crawler(settings_dict=named)
         settings = GbotSettings.of(crawler.settings)
-        lookup = Lookup(crawler, settings, Entries(driver_for(settings, crawler), crawler.stats), Hat())  # type: ignore[arg-type]
+        lookup = Lookup(crawler, settings, Entries(driver_for(settings, crawler).opens, crawler.stats), Hat())  # type: ignore[arg-type]
         await ask_all(lookup, chosen)
         await lookup.close()
         for name, count in sorted(crawler.stats.get_stats().items()):
@@ -93,7 +94,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         flush=True,
     )
     ticker.late.clear()
-    began = time.monotonic()
+    began, cpu_began = time.monotonic(), time.process_time()
 
     async def asker() -> None:
         nonlocal asked, allowed
@@ -108,11 +109,12 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
                 await asyncio.sleep(max(0.0, began + asked / chosen.per_second - time.monotonic()))
 
     await asyncio.gather(*(asker() for _ in range(ASKING)))
-    secs = time.monotonic() - began
+    secs, cpu_secs = time.monotonic() - began, time.process_time() - cpu_began
     ticking.cancel()
     print(
         f"  {asked / secs:,.0f} questions and {chosen.origins / secs:,.0f} new origins per second, {allowed:,} allowed"
     )
+    print(f"  {1e6 * cpu_secs / chosen.origins:,.0f} microseconds of CPU per new origin, all its questions included")
     print(f"  the reactor was held up: {ticker.lateness()}")
 
 

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from contextlib import suppress
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
     from twisted.python.failure import Failure
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_I = TypeVar("_I")
+_R = TypeVar("_R")
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +43,17 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         return result
 
 
-__all__ = ["Background", "Closing", "OneThread", "Places", "Turnstile", "pause", "run_in_thread", "within"]
+__all__ = [
+    "Background",
+    "BatchThread",
+    "Closing",
+    "OneThread",
+    "Places",
+    "Turnstile",
+    "pause",
+    "run_in_thread",
+    "within",
+]
 
 
 class Closing(Exception):  # noqa: N818  not an error
@@ -102,6 +118,143 @@ class OneThread:
         self._calls.shutdown(wait=False)
 
 
+class BatchThread(Generic[_I, _R]):
+    """A thread of its own for calls that may take long. It is given all calls that wait together, as one batch.
+
+    What is wanted: a call costs one hop to the thread and one back however many there are, calls that come while the
+    thread is busy cost one piece of work together, and no call is waited for longer than `secs`.
+
+    Args:
+        work: called in the thread with the items of a batch, in order; returns what each came to. What it raises, each
+            call of the batch raises.
+        most: items in a batch.
+        secs: for how long a call is waited for. Then it raises TimeoutError, and so do all that wait behind it.
+        late: called, in the reactor's thread, when that happens: it may make `work` end.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[_I]], Sequence[_R]],
+        *,
+        most: int,
+        secs: float,
+        late: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._work = work
+        self._most = most
+        self._secs = secs
+        self._late = late
+        self._queue: deque[_Call[_I, _R]] = deque()
+        self._calls: dict[_Call[_I, _R], None] = {}  # that somebody waits for, in order
+        self._changed = Condition()
+        self._thread: Thread | None = None
+        self._ended = False
+        self._call_reactor: Callable[..., object] = lambda: None
+        self._timer: Any = None  # of `_watch`, while there are calls
+
+    async def ask(self, item: _I) -> _R:
+        """Let the thread work on `item` and return what that came to. Cancelling this does not end what has begun.
+
+        Raises:
+            TimeoutError: it took too long; an item that waited is then not worked on any more.
+            Exception: what `work` raised.
+        """
+        if self._thread is None:
+            self._start()
+        call: _Call[_I, _R] = _Call(item)
+        self._calls[call] = None
+        with self._changed:
+            self._queue.append(call)
+            self._changed.notify()
+        if self._timer is None:
+            self._timer = call_later(self._secs, self._watch)
+        try:
+            await call.over.wait()
+        finally:
+            self._calls.pop(call, None)
+        if call.error is not None:
+            raise call.error
+        return cast("_R", call.result)
+
+    def end(self) -> None:
+        """Take no further calls; those that were asked for are still made."""
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+
+    def _start(self) -> None:
+        if is_asyncio_available():
+            self._call_reactor = asyncio.get_running_loop().call_soon_threadsafe
+        else:
+            from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
+
+            self._call_reactor = reactor.callFromThread
+        self._thread = Thread(target=self._serve, name="gbot_robots", daemon=True)  # one that hangs keeps no process
+        self._thread.start()
+
+    def _serve(self) -> None:
+        """In the thread: work on batches until it is ended."""
+        while batch := self._next_batch():
+            results: Sequence[_R] = ()
+            error: Exception | None = None
+            try:
+                results = self._work([call.item for call in batch])
+            except Exception as raised:
+                error = raised
+            with suppress(RuntimeError):  # the event loop is closed: nobody waits
+                self._call_reactor(self._deliver, batch, results, error)
+
+    def _next_batch(self) -> list[_Call[_I, _R]]:
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._ended)
+            return [self._queue.popleft() for _ in range(min(len(self._queue), self._most))]
+
+    @staticmethod
+    def _deliver(batch: list[_Call[_I, _R]], results: Sequence[_R], error: Exception | None) -> None:
+        for place, call in enumerate(batch):
+            if error is not None:
+                call.end(error=error)
+            else:
+                call.end(result=results[place])
+
+    def _watch(self) -> None:
+        """See whether a call is late, as long as there are calls."""
+        self._timer = None
+        oldest = next(iter(self._calls), None)
+        if oldest is None:
+            return
+        left = oldest.asked_at + self._secs - time.monotonic()
+        if left > 0:
+            self._timer = call_later(left, self._watch)
+            return
+        with self._changed:
+            self._queue.clear()
+        for call in list(self._calls):
+            call.end(error=TimeoutError(f"no answer within {self._secs:g} s"))
+        self._late()
+
+
+class _Call(Generic[_I, _R]):
+    """One item for a `BatchThread`, and what became of it."""
+
+    __slots__ = ("asked_at", "error", "item", "over", "result")
+
+    def __init__(self, item: _I) -> None:
+        self.item = item
+        self.asked_at = time.monotonic()
+        self.over = Turnstile()
+        self.result: _R | None = None
+        self.error: Exception | None = None
+
+    def end(self, *, result: _R | None = None, error: Exception | None = None) -> None:
+        """Let who waits go on; only the first end counts."""
+        if not self.over.is_open:
+            self.result, self.error = result, error
+            self.over.open()
+
+
 class Turnstile:
     """Lets everybody who waits go on at once, and everybody who comes later straight through.
 
@@ -113,6 +266,11 @@ class Turnstile:
     def __init__(self) -> None:
         self._opened = False
         self._waiting: set[Deferred[None]] = set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `open` was called."""
+        return self._opened
 
     async def wait(self) -> None:
         """Wait until `open` is called. A waiter that is cancelled harms no other."""

@@ -184,10 +184,13 @@ def test_path_that_cannot_be_a_file_costs_one_warning(start: Start, tmp_path: Pa
 
 
 def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "robots.sqlite").write_bytes(b"not a database at all" * 1000)
+    path = tmp_path / "robots.sqlite"
+    SqliteStorage(path).close()
+    damaged = path.read_bytes()[:6000]
+    path.write_bytes(damaged)
     check_one_warning_and_all_pages(start, sqlite(tmp_path), "set aside as robots.sqlite.corrupt-")
     (aside,) = tmp_path.glob("robots.sqlite.corrupt-*")
-    assert aside.read_bytes() == b"not a database at all" * 1000
+    assert aside.read_bytes() == damaged
 
 
 def test_disk_that_becomes_full_costs_one_warning(start: Start, tmp_path: Path) -> None:

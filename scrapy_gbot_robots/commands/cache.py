@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
 from ..core.origin import DEFAULT_PORTS, Origin
-from ..obeying.entries import driver_for
+from ..obeying.drivers import driver_for
 from ..policy.ladder import decide
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
@@ -112,16 +112,13 @@ def _where(gbot: GbotSettings) -> str:
 
 @contextmanager
 def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[Storage]:
-    """Open the storage of the settings; an empty one where there is no file yet and nothing `writes`.
+    """Open the storage of the settings; if nothing `writes`, no file is created or changed.
 
     Raises:
         CommandError: nothing is kept between runs, or the storage is in trouble.
     """
-    if gbot.storage == "sqlite" and gbot.sqlite_path is not None and not writes and not gbot.sqlite_path.exists():
-        yield MemoryStorage()
-        return
     try:
-        storage = driver_for(gbot, Crawler(Spider, settings))()
+        storage = driver_for(gbot, Crawler(Spider, settings), read_only=not writes).opens()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):

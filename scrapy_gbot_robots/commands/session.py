@@ -15,7 +15,8 @@ from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from ..obeying.entries import Entries, driver_for
+from ..obeying.drivers import driver_for
+from ..obeying.entries import Entries
 from ..obeying.lookup import Lookup
 from ..policy.ladder import State, decide, renew
 from ..settings import GbotSettings
@@ -80,7 +81,7 @@ class Visit:
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
-        self._entries = Entries(driver_for(self.settings, crawler), crawler.stats)
+        self._entries = Entries(driver_for(self.settings, crawler).opens, crawler.stats)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._hops: list[tuple[int, str]] = []

@@ -1,95 +1,72 @@
-"""The storage as a crawl uses it: off the reactor, and never in the crawl's way.
+"""Entries: the storage as a crawl uses it, off the reactor and never in the crawl's way.
 
-What a driver does may take as long as a disk or a network: it is called in a thread, one call after another, and what
-belongs together is one call. When a driver fails, that is said once and the crawl goes on from memory. The driver is
-tried again now and then, by nobody who would have to wait for it; when it answers it is given what was learnt
-meanwhile, and used again.
+What is wanted: no call of a driver holds the reactor, whatever the disk or the network does; calls that come together
+cost one transaction or one round trip; a driver in trouble costs one warning and no page; what was learnt meanwhile is not
+lost when the driver is back.
 
-The leases that the crawl holds are remembered here: prolonged as long as the process lives, so that they can be short
+The plan: one thread makes all calls. Calls that wait for it are handed to it together (`BatchThread`), and the storage
+does them in few steps (`storage.batches`). Each call has a deadline. When a driver fails or is late, memory takes its
+place, and a timer tries the driver again, at the latest when the crawl closes; when it answers, it is handed what memory
+learnt. Memory itself needs no thread.
+
+The leases that this process holds are remembered here: prolonged as long as the process lives, so that they can be short
 and end soon when it dies, and given back at the latest when the crawl ends.
+
+Warning: what runs in the thread may end after nobody waits for it any more, because the caller was cancelled or the
+deadline is past. A lease that comes so late is in `_leases` all the same, or is given back at once.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-import time
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, OneThread, pause
+from ..concurrency import Background, BatchThread, pause, within
 from ..core.urls import shown
 from ..storage.base import StorageError
-from ..storage.memory import MAX_ENTRIES, MemoryStorage
+from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
+from ..storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
     from ..policy.entry import Entry
-    from ..settings import GbotSettings
     from ..storage.base import Storage
 
 _T = TypeVar("_T")
+_Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
 
 LEASE_SECS = 15.0  # after the death of its holder another process takes over
 TRY_AGAIN_SECS = 30.0
+CALL_SECS = 10.0  # for which a call is waited for
+CLOSE_SECS = 5.0  # for which a storage in trouble may hold up the end of a crawl
+MOST_TOGETHER = 32  # calls in a step: more would keep the first waiting for the last
 
 logger = logging.getLogger(__name__)
 
 
-def driver_for(settings: GbotSettings, crawler: Crawler | None = None) -> Callable[[], Storage]:
-    """Return what opens the storage that the settings name. Opening may wait for a disk or a network.
-
-    Raises:
-        ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names something else than a class.
-    """
-    if settings.storage == "memory" or (settings.storage == "sqlite" and settings.sqlite_path is None):
-        return partial(MemoryStorage, max_entries=max(settings.cache_size, MAX_ENTRIES))
-    if settings.storage == "sqlite":
-        from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
-
-        path = settings.sqlite_path
-        assert path is not None  # noqa: S101  for the type checker
-        return partial(SqliteStorage, path, max_body=settings.max_bytes, tell=logger.warning)
-    if settings.storage == "redis":
-        from ..storage.redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
-
-        return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-    try:
-        storage_cls: Any = load_object(settings.storage)
-    except (ImportError, NameError) as error:
-        raise ImportError(
-            f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {settings.storage!r}: {error}"
-        ) from error
-    if not isinstance(storage_cls, type):
-        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {settings.storage!r}, which is {storage_cls!r}")  # noqa: TRY004
-    return partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
-
-
-class Found(NamedTuple):
-    """What the storage has for an origin, and whether this process has now to fetch it: then `settle` or `give_up`."""
-
-    entry: Entry | None
-    leased: bool
-
-
 class Entries:
-    """Entries by origin, for coroutines of one reactor. Nothing here raises because a storage is in trouble."""
+    """Entries by origin, for coroutines of one reactor. Nothing here raises because a storage is in trouble.
+
+    Args:
+        opens: opens the storage; called in the thread, at the first call.
+        stats: what failed is counted there.
+    """
 
     def __init__(self, opens: Callable[[], Storage], stats: StatsCollector) -> None:
         self._opens = opens
         self._stats = stats
         self._driver: Storage | None = None
-        self._thread = OneThread()
+        self._thread: BatchThread[Any, Any] = BatchThread(
+            self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
+        )
         self._instead: MemoryStorage | None = None  # while the driver is in trouble
-        self._try_again_at = 0.0
         self._leases: dict[str, str] = {}  # origin -> token; the thread puts into it, too
         self._prolonging = False
         self._background = Background()
@@ -104,136 +81,194 @@ class Entries:
         await self._call(lambda driver: driver.put(origin, entry))
 
     async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
-        """The entry of `origin`; where it is not good, the right to fetch as well, unless another process has it.
+        """The entry of `origin`; where it is not good, its lease as well, unless another process has that.
 
-        `is_good` is called in the thread.
+        With a lease, this process has to fetch, and then to `settle` or `give_up`. `is_good` is called in the thread.
         """
-        found = await self._call(lambda driver: self._find(driver, origin, is_good))
+        found: Found = await self._ask(Wanted(origin, is_good))
         if found.leased and not self._prolonging:
             self._prolonging = True
             self._background.start(self._prolong())
         return found
 
     async def settle(self, origin: str, entry: Entry) -> None:
-        """Keep what was fetched with the right that `find` gave, and give that back."""
-
-        def act(driver: Storage) -> None:
-            driver.put(origin, entry)
-            driver.release(origin, self._leases.pop(origin, ""))
-
-        await self._call(act)
+        """Keep what was fetched with the lease that `find` gave, and give that back."""
+        await self._ask(Settled(origin, entry, self._leases.pop(origin, "")))
 
     async def give_up(self, origin: str) -> None:
-        """Give back the right that `find` gave."""
+        """Give back the lease that `find` gave."""
         token = self._leases.pop(origin, "")
         await self._call(lambda driver: driver.release(origin, token))
 
     async def close(self) -> None:
-        """Give back the rights that are left, and close the driver."""
+        """Hand over what a storage in trouble does not know, give back the leases that are left, and close the driver."""
         self._closed = True
         self._background.cancel()
         await self._background.ended()
-        await self._thread.run(self._close)
+        try:
+            if self._instead is not None:
+                await within(CLOSE_SECS, self._hand_over(self._instead))
+                self._answers_again()
+            if isinstance(self._driver, MemoryStorage):
+                self._driver.close()
+            elif self._driver is not None:
+                await within(CLOSE_SECS, self._thread.ask(_Trial(self._close)))
+        except CancelledError:
+            raise
+        except Exception as error:  # as in `_ask`
+            if self._instead is None:
+                logger.warning("Closing the robots.txt storage failed: %s", shown(str(error), limit=500))
+            self._interrupt()
         self._thread.end()
 
-    def _find(self, driver: Storage, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
-        entry = driver.get(origin)
-        if is_good(entry):
-            return Found(entry, leased=False)
-        token = driver.lease(origin, LEASE_SECS)
-        if token is None:
-            return Found(entry, leased=False)
-        latest = driver.get(origin)  # who had the lease just before may have put something better
-        self._leases[origin] = token
-        if is_good(latest) or self._closed:
-            driver.release(origin, self._leases.pop(origin))
-            return Found(latest, leased=False)
-        return Found(latest, leased=True)
-
-    async def _prolong(self) -> None:
-        def act(driver: Storage) -> None:
-            for origin, token in list(self._leases.items()):
-                driver.prolong(origin, token, LEASE_SECS)
-
-        try:
-            while self._leases:
-                await pause(LEASE_SECS / 3)
-                await self._call(act)
-        finally:
-            self._prolonging = False
-
     async def _call(self, act: Callable[[Storage], _T]) -> _T:
-        """Let `act` use the driver, or memory while that is in trouble."""
+        return cast("_T", await self._ask(act))
+
+    async def _ask(self, call: _Call) -> Any:
+        """Let the driver do `call`, or memory while that is in trouble."""
         if self._instead is not None:
-            if time.monotonic() >= self._try_again_at and not self._closed:
-                self._try_again_at = math.inf  # one try at a time
-                self._background.start(self._try_again(self._instead))
-            return act(self._instead)
+            return self._do(self._instead, [call])[0]
         try:
             if isinstance(self._driver, MemoryStorage):
-                return act(self._driver)
-            return await self._thread.run(lambda: self._use_driver(act))
+                return self._do(self._driver, [call])[0]
+            return await self._thread.ask(call)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # a driver of the user's may raise anything
-            return act(self._fall_back(error))
+            return self._do(self._fall_back(error), [call])[0]
 
-    def _use_driver(self, act: Callable[[Storage], _T]) -> _T:
-        """In the thread: let `act` use the driver, unless that failed for others while this call waited."""
-        if self._instead is not None:
+    def _work(self, calls: list[_Call]) -> list[Any]:
+        """In the thread: let the driver do `calls`, unless it failed for others while these waited."""
+        if self._instead is not None and not any(isinstance(call, _Trial) for call in calls):
             raise StorageError("it failed a moment ago")
-        return act(self._opened())
-
-    def _opened(self) -> Storage:
         if self._driver is None:
             self._driver = self._opens()
-        return self._driver
+        return self._do(self._driver, calls)
+
+    def _do(self, driver: Storage, calls: Sequence[_Call]) -> list[Any]:
+        """Let `driver` do calls of all kinds together; what each came to, in order."""
+        results: list[Any] = [None] * len(calls)
+        wanted = {place: call for place, call in enumerate(calls) if isinstance(call, Wanted)}
+        settled = [call for call in calls if isinstance(call, Settled)]
+        if settled:
+            settle(driver, settled)
+        if wanted:
+            for place, found in zip(wanted, self._find(driver, list(wanted.values())), strict=True):
+                results[place] = found
+        for place, call in enumerate(calls):
+            if not isinstance(call, (Settled, Wanted)):
+                results[place] = call(driver)
+        return results
+
+    def _find(self, driver: Storage, wanted: Sequence[Wanted]) -> list[Found]:
+        found = find(driver, wanted, LEASE_SECS)
+        leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
+        nobody_waits = self._closed or (self._instead is not None and driver is not self._instead)
+        if leases and nobody_waits:
+            release_all(driver, leases)
+            return [Found(one.entry) for one in found]
+        self._leases.update(leases)
+        return found
+
+    async def _prolong(self) -> None:
+        try:
+            while self._leases:
+                await pause(LEASE_SECS / 3)
+                await self._call(lambda driver: prolong_all(driver, dict(self._leases), LEASE_SECS))
+        finally:
+            self._prolonging = False
 
     def _fall_back(self, error: Exception) -> MemoryStorage:
         self._stats.inc_value("gbot_robots/storage/errors")
         if self._instead is None:
             self._instead = MemoryStorage()
-            self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
+            self._stats.set_value("gbot_robots/storage/fallback", 1)
+            self._background.start(self._try_again(self._instead))
             logger.warning(
                 "The robots.txt storage failed. Until it answers again this process keeps robots.txt files in memory, "
                 "for itself: %s",
                 shown(str(error), limit=500),
-                exc_info=None if isinstance(error, StorageError) else error,
+                exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
             )
         return self._instead
 
     async def _try_again(self, instead: MemoryStorage) -> None:
-        try:
-            await self._thread.run(lambda: self._hand_over(instead))
-        except Exception:  # as above; that it fails was said
-            self._stats.inc_value("gbot_robots/storage/errors")
-            self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
-        else:
-            self._instead = None
-            logger.info("The robots.txt storage answers again and is used again")
-
-    def _hand_over(self, instead: MemoryStorage) -> None:
-        """In the thread: give the driver what it does not know, or not as lately."""
-        driver = self._opened()
-        driver.release("", driver.lease("", LEASE_SECS) or "")  # whether it can be written to, with nothing to give too
-        for origin in instead.origins():
-            ours, theirs = instead.get(origin), driver.get(origin)
-            if ours is not None and _fetched_at(ours) >= _fetched_at(theirs):
-                driver.put(origin, ours)
-
-    def _close(self) -> None:
-        """In the thread: after all that was asked of it before."""
-        if self._driver is None:
-            return
-        try:
+        """Hand over what `instead` has, as often as it takes."""
+        while self._instead is not None:
+            await pause(TRY_AGAIN_SECS)
             try:
-                if self._instead is None:
-                    for origin, token in self._leases.items():
-                        self._driver.release(origin, token)
-            finally:
-                self._driver.close()
-        except Exception as error:  # as above
-            logger.warning("Closing the robots.txt storage failed: %s", shown(str(error), limit=500))
+                await self._hand_over(instead)
+            except CancelledError:
+                raise
+            except Exception:  # as in `_ask`; that it fails was said
+                self._stats.inc_value("gbot_robots/storage/errors")
+            else:
+                self._answers_again()
+
+    async def _hand_over(self, instead: MemoryStorage) -> None:
+        """Give the driver what it does not know, or not as lately; also what is learnt while this goes on."""
+        await self._thread.ask(_Trial(_write_and_forget))
+        handed: dict[str, Entry] = {}
+        while news := [
+            (origin, entry)
+            for origin in instead.origins()
+            if (entry := instead.get(origin)) is not None and handed.get(origin) is not entry
+        ]:
+            for start in range(0, len(news), MOST_TOGETHER):
+                some = dict(news[start : start + MOST_TOGETHER])
+                await self._thread.ask(_Trial(partial(_put_newer, some)))
+                handed |= some
+
+    def _answers_again(self) -> None:
+        self._instead = None
+        self._stats.set_value("gbot_robots/storage/fallback", 0)
+        logger.info("The robots.txt storage answers again and is used again")
+
+    def _interrupt(self) -> None:
+        """End what the thread is waiting for, if the driver can; it may also end by itself, later."""
+        interrupt = getattr(self._driver, "interrupt", None)
+        if interrupt is not None:
+            with suppress(StorageError):
+                interrupt()
+
+    def _close(self, driver: Storage) -> None:
+        """In the thread: after all that was asked of it before."""
+        try:
+            if self._instead is None and self._leases:
+                release_all(driver, self._leases)
+        finally:
+            driver.close()
+
+
+class _Trial:
+    """A call that is made of a driver also while that is in trouble."""
+
+    def __init__(self, act: Callable[[Storage], object]) -> None:
+        self._act = act
+
+    def __call__(self, driver: Storage) -> object:
+        return self._act(driver)
+
+
+def _write_and_forget(driver: Storage) -> None:
+    """See whether a storage can be written to."""
+    driver.release("", driver.lease("", LEASE_SECS) or "")
+
+
+def _put_newer(entries: Mapping[str, Entry], driver: Storage) -> None:
+    """Put those of `entries` that are as new as what is there, also where a lease is held: it may be one of ours, lost."""
+    wanted = [Wanted(origin, partial(_is_newer, entry)) for origin, entry in entries.items()]
+    found = find(driver, wanted, LEASE_SECS)
+    news = [
+        Settled(each.origin, entries[each.origin], one.token or "")
+        for each, one in zip(wanted, found, strict=True)
+        if not each.is_good(one.entry)
+    ]
+    settle(driver, news)
+
+
+def _is_newer(ours: Entry, theirs: Entry | None) -> bool:
+    return _fetched_at(theirs) > _fetched_at(ours)
 
 
 def _fetched_at(entry: Entry | None) -> float:

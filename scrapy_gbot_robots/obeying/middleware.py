@@ -33,7 +33,8 @@ from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_misspelt
 from ..signals import request_forbidden
 from .crawl_delay import CrawlDelays
-from .entries import Entries, driver_for
+from .drivers import driver_for
+from .entries import Entries
 from .lookup import Lookup
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .user_agent import of_project
@@ -66,7 +67,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
-        entries = Entries(driver_for(self._settings, crawler), crawler.stats)
+        entries = Entries(driver_for(self._settings, crawler).opens, crawler.stats)
         self._lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._hard_questions = OneThread()
         self._holds = Holds(crawler, self._lookup.abandon)

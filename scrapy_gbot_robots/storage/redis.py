@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .base import KEEP_SECS, MAX_BODY, StorageError
+from .batches import Found
 from .codec import decode, encode, longest
 
 try:
@@ -21,9 +22,10 @@ except ImportError as error:
     raise ImportError("storing in Redis needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..policy.entry import Entry
+    from .batches import Settled, Wanted
 
 _PREFIX = "gbot_robots:"
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
@@ -40,6 +42,33 @@ _TAKE = """
     if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
     return 0
 """
+# The entry, or else the lease. ARGV[3] says whether an entry that is there will do: only its reader can tell if it is good.
+_FIND = """
+    local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
+    if type(value) == "table" then
+        if string.sub(value.err, 1, 9) ~= "WRONGTYPE" then return value end
+        value = ""
+    end
+    if value ~= "" then redis.pcall("EXPIRE", KEYS[1], ARGV[5]) end -- a replica cannot, yet it can be read
+    if value ~= "" and ARGV[3] == "1" then return {value, 0} end
+    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1} end
+    local left = redis.call("PTTL", KEYS[2])
+    if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
+    return {value, 0}
+"""
+
+
+def place_of(url: str) -> str:
+    """Say which server and database a Redis URL names, without its password. "?" for one that cannot be read."""
+    try:
+        where = redis.ConnectionPool.from_url(url).connection_kwargs
+    except ValueError:
+        return "?"
+    return f"{_server(where)}, database {where.get('db', 0)}"
+
+
+def _server(where: dict[str, Any]) -> str:
+    return where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
 
 
 class RedisStorage:
@@ -60,13 +89,12 @@ class RedisStorage:
                 url,
                 socket_timeout=timeout,
                 socket_connect_timeout=timeout,
-                retry=Retry(NoBackoff(), 1),  # for a connection that the server has dropped since
+                retry=Retry(NoBackoff(), 0),  # a connection that the server has dropped is noticed before it is used
             )
         except ValueError as error:
             raise StorageError(f"not a Redis URL: {error}") from error
         pool.connection_kwargs["decode_responses"] = False  # whatever the URL says: entries are bytes
-        where = pool.connection_kwargs
-        self._server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+        self._server = _server(pool.connection_kwargs)
         self._redis: Any = redis.Redis(connection_pool=pool)
 
     def get(self, origin: str) -> Entry | None:
@@ -79,6 +107,64 @@ class RedisStorage:
             if isinstance(data, Exception) and not str(data).startswith("WRONGTYPE"):
                 raise data
         return decode(data, self._max_body) if isinstance(data, bytes) else None
+
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        """Return the entries of many origins, or else their leases.
+
+        One round trip if all that is there is good, or nothing is there; a second one for entries that are not good.
+        """
+        found = self._find(wanted, secs, entry_will_do=True)
+        lacking = [
+            place for place, each in enumerate(found) if not each.leased and not wanted[place].is_good(each.entry)
+        ]
+        if lacking:
+            again = self._find([wanted[place] for place in lacking], secs, entry_will_do=False)
+            for place, each in zip(lacking, again, strict=True):
+                found[place] = self._unless_good(wanted[place], each)
+        return found
+
+    def _find(self, wanted: Sequence[Wanted], secs: float, *, entry_will_do: bool) -> list[Found]:
+        tokens = [secrets.token_hex(8) for _ in wanted]
+        will_do, most = int(entry_will_do), longest(self._max_body)
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            for (origin, _), token in zip(wanted, tokens, strict=True):
+                keys = self._entries + origin, self._leases + origin
+                pipe.eval(_FIND, len(keys), *keys, token, _millisecs(secs), will_do, most, KEEP_SECS)
+            answers = [(value, leased) for value, leased in pipe.execute()]
+        return [
+            Found(decode(value, self._max_body), token if leased else None)
+            for (value, leased), token in zip(answers, tokens, strict=True)
+        ]
+
+    def _unless_good(self, wanted: Wanted, found: Found) -> Found:
+        """Give the lease back if the holder before has put something good between the two questions."""
+        if found.token is None or not wanted.is_good(found.entry):
+            return found
+        self.release(wanted.origin, found.token)
+        return Found(found.entry)
+
+    def settle(self, settled: Sequence[Settled]) -> None:
+        """Keep entries and end their leases, in one round trip."""
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            for origin, entry, token in settled:
+                pipe.set(self._entries + origin, encode(entry), ex=KEEP_SECS)
+                if token:
+                    pipe.eval(_RELEASE, 1, self._leases + origin, token)
+            pipe.execute()
+
+    def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
+        """Set leases a new end, in one round trip."""
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            for origin, token in leases.items():
+                pipe.eval(_PROLONG, 1, self._leases + origin, token, _millisecs(secs))
+            pipe.execute()
+
+    def release_all(self, leases: Mapping[str, str]) -> None:
+        """End leases, in one round trip."""
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            for origin, token in leases.items():
+                pipe.eval(_RELEASE, 1, self._leases + origin, token)
+            pipe.execute()
 
     def put(self, origin: str, entry: Entry) -> None:
         """Keep an entry; the server forgets it when it is not used."""
@@ -124,6 +210,11 @@ class RedisStorage:
         """Close the connections."""
         with self._asked():
             self._redis.connection_pool.disconnect()
+
+    def interrupt(self) -> None:
+        """End what other threads are waiting for, with a StorageError there: a server can trickle for ever."""
+        with self._asked():
+            self._redis.connection_pool.disconnect(inuse_connections=True)
 
     @contextmanager
     def _asked(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-Each call is one statement, and a transaction of its own; opening the file, and what to do about a broken one, is told
-by `sqlite_file`.
+A verb is one statement, and a transaction of its own; `find` and `settle` write what many origins need in one transaction.
+`sqlite_file` opens the file, and knows what to do about a broken one.
 """
 
 from __future__ import annotations
@@ -9,20 +9,24 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import sqlite_file
 from .base import KEEP_DAYS, MAX_BODY, StorageError
+from .batches import Found
 from .codec import decode, encode, longest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ..policy.entry import Entry
+    from .batches import Settled, Wanted
+
+_T = TypeVar("_T")
 
 _GET = "SELECT used, value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
 _TOUCH = "UPDATE entries SET used = ? WHERE origin = ?"
@@ -55,6 +59,7 @@ class _Done(NamedTuple):
 class SqliteStorage:
     """A `Storage` in the file `path`, whose directory is made; `max_body` bounds the bodies it hands out.
 
+    With `read_only` nothing is created, renamed or written to, and only the verbs that read may be used.
     `tell` is called with one sentence, in whatever thread, when a file was set aside; `clock` gives seconds since the
     epoch. Raises StorageError where the file cannot be opened for writing.
     """
@@ -64,11 +69,13 @@ class SqliteStorage:
         path: str | os.PathLike[str],
         *,
         max_body: int = MAX_BODY,
+        read_only: bool = False,
         tell: Callable[[str], object] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._path = Path(path).absolute()
         self._max_body = max_body
+        self._read_only = read_only
         self._tell = tell
         self._clock = clock
         self._lock = Lock()  # one connection serves all threads in turn
@@ -76,35 +83,88 @@ class SqliteStorage:
         self._file: tuple[int, int] | None = None  # that `_connection` has open
         self._closed = False
         self._next_sweep = clock() + _SWEEP_SECS_WHILE_MORE
-        self._run("SELECT 1")
+        self._execute("SELECT 1")
 
     def get(self, origin: str) -> Entry | None:
         """Return what is kept, and note once a day that it is in use."""
-        today = self._today()
-        found = self._run(_GET, origin, today - KEEP_DAYS, longest(self._max_body)).rows
-        if not found:
-            return None
-        used, value = found[0]
-        if used != today:
+        ((entry, touch),) = self._run(lambda connection: [self._read(connection, origin)])
+        if touch and not self._read_only:
             with suppress(StorageError):  # then it is noted next time
-                self._run(_TOUCH, today, origin)
-        return decode(value, self._max_body) if isinstance(value, bytes) else None
+                self._execute(_TOUCH, self._today(), origin)
+        return entry
 
     def put(self, origin: str, entry: Entry) -> None:
         """Keep an entry; now and then this sweeps out some that are unused."""
-        self._run(_PUT, origin, self._today(), encode(entry))
-        if self._clock() >= self._next_sweep:
-            with suppress(StorageError):
-                self.sweep()
+        self._execute(_PUT, origin, self._today(), encode(entry))
+        self._sweep_now_and_then()
+
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        """Return the entries of many origins, or else their leases; what has to be written is one transaction."""
+        return self._run(lambda connection: self._find(connection, wanted, secs))
+
+    def _find(self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        today = self._today()
+        read = [self._read(connection, each.origin) for each in wanted]
+        found = [Found(entry) for entry, _ in read]
+        touched = [(today, each.origin) for each, (_, touch) in zip(wanted, read, strict=True) if touch]
+        lacking = [place for place, each in enumerate(wanted) if not each.is_good(found[place].entry)]
+        if touched and not lacking:
+            with suppress(sqlite3.OperationalError), _transaction(connection):  # else it is noted next time
+                connection.executemany(_TOUCH, touched)
+        if lacking:
+            with _transaction(connection):
+                connection.executemany(_TOUCH, touched)
+                for place in lacking:
+                    found[place] = self._leased(connection, wanted[place], secs)
+        return found
+
+    def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
+        """Set leases a new end, in one transaction."""
+        now = self._clock()
+        self._write(_PROLONG, [(now, now + secs, origin, token) for origin, token in leases.items()])
+
+    def release_all(self, leases: Mapping[str, str]) -> None:
+        """End leases, in one transaction."""
+        self._write(_RELEASE, list(leases.items()))
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        def act(connection: sqlite3.Connection) -> None:
+            with _transaction(connection):
+                connection.executemany(statement, rows)
+
+        self._run(act)
+
+    def _leased(self, connection: sqlite3.Connection, wanted: Wanted, secs: float) -> Found:
+        """Inside a transaction: the lease, if nothing good was put between the look and the transaction."""
+        latest, _ = self._read(connection, wanted.origin)
+        if wanted.is_good(latest):
+            return Found(latest)
+        token, now = secrets.token_hex(8), self._clock()
+        taken = connection.execute(_LEASE, (wanted.origin, token, now, now + secs)).rowcount
+        return Found(latest, token) if taken else Found(latest)
+
+    def settle(self, settled: Sequence[Settled]) -> None:
+        """Keep entries and end their leases, in one transaction."""
+        today = self._today()
+        puts = [(each.origin, today, encode(each.entry)) for each in settled]
+        releases = [(each.origin, each.token) for each in settled if each.token]
+
+        def act(connection: sqlite3.Connection) -> None:
+            with _transaction(connection):
+                connection.executemany(_PUT, puts)
+                connection.executemany(_RELEASE, releases)
+
+        self._run(act)
+        self._sweep_now_and_then()
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; tell whether it was there."""
-        return self._run(_DELETE, origin).changed > 0
+        return self._execute(_DELETE, origin).changed > 0
 
     def origins(self, prefix: str = "") -> Iterator[str]:
         """Yield the origins in order, reading on as it goes: writers do not wait for it."""
         oldest, start = self._today() - KEEP_DAYS, prefix
-        while page := self._run(_ORIGINS, start, oldest, _PAGE).rows:
+        while page := self._execute(_ORIGINS, start, oldest, _PAGE).rows:
             for (origin,) in page:
                 if not origin.startswith(prefix):
                     return
@@ -114,16 +174,16 @@ class SqliteStorage:
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
         token, now = secrets.token_hex(8), self._clock()
-        return token if self._run(_LEASE, origin, token, now, now + secs).changed else None
+        return token if self._execute(_LEASE, origin, token, now, now + secs).changed else None
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
         """Set the lease a new end if it is the token's."""
         now = self._clock()
-        self._run(_PROLONG, now, now + secs, origin, token)
+        self._execute(_PROLONG, now, now + secs, origin, token)
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
-        self._run(_RELEASE, origin, token)
+        self._execute(_RELEASE, origin, token)
 
     def close(self) -> None:
         """Close the file; nothing can be asked afterwards."""
@@ -133,27 +193,47 @@ class SqliteStorage:
 
     def sweep(self) -> int:
         """Delete some entries that were not used for `KEEP_DAYS`, and leases that ran out; return how many entries."""
-        swept = self._run(_SWEEP, self._today() - KEEP_DAYS, _SWEEP_ROWS).changed
-        self._run(_SWEEP_LEASES, self._clock(), _SWEEP_ROWS)
+        swept = self._execute(_SWEEP, self._today() - KEEP_DAYS, _SWEEP_ROWS).changed
+        self._execute(_SWEEP_LEASES, self._clock(), _SWEEP_ROWS)
         self._next_sweep = self._clock() + (_SWEEP_SECS if swept < _SWEEP_ROWS else _SWEEP_SECS_WHILE_MORE)
         return swept
+
+    def _sweep_now_and_then(self) -> None:
+        if self._clock() >= self._next_sweep:
+            with suppress(StorageError):
+                self.sweep()
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
 
-    def _run(self, statement: str, *values: object) -> _Done:
-        """Run one statement, in a transaction of its own; where the file is found broken, once more on a new one."""
+    def _read(self, connection: sqlite3.Connection, origin: str) -> tuple[Entry | None, bool]:
+        """What is kept of `origin`, and whether it is still to be noted that it is in use today."""
+        today = self._today()
+        row = connection.execute(_GET, (origin, today - KEEP_DAYS, longest(self._max_body))).fetchone()
+        if row is None:
+            return None, False
+        used, value = row
+        return (decode(value, self._max_body) if isinstance(value, bytes) else None), used != today
+
+    def _execute(self, statement: str, *values: object) -> _Done:
+        """Run one statement, in a transaction of its own."""
+        return self._run(lambda connection: _execute(connection, statement, *values))
+
+    def _run(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Let `act` use the file; where that is found broken, once more on a new one."""
         with self._lock:
             try:
                 try:
-                    return _execute(self._current(), statement, *values)
+                    return act(self._current())
                 except sqlite3.OperationalError:  # locked, full, read-only: the file is sound
                     raise
                 except sqlite3.DatabaseError:
+                    if self._read_only:
+                        raise
                     self._disconnect()
                     if told := sqlite_file.set_aside_if_unfit(self._path, self._clock()):
                         self._tell(told)
-                    return _execute(self._current(), statement, *values)
+                    return act(self._current())
             except (sqlite3.Error, OSError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
 
@@ -163,6 +243,10 @@ class SqliteStorage:
             raise StorageError(f"{self._path} is closed")
         while self._connection is None or self._file != sqlite_file.identity(self._path):
             self._disconnect()
+            if self._read_only:
+                self._file = sqlite_file.identity(self._path)
+                self._connection = sqlite_file.connect_to_read(self._path)
+                break
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite_file.identity(self._path)
             self._connection = sqlite_file.connect(self._path)
@@ -177,3 +261,16 @@ class SqliteStorage:
 def _execute(connection: sqlite3.Connection, statement: str, *values: object) -> _Done:
     with closing(connection.execute(statement, values)) as cursor:
         return _Done(cursor.fetchall(), cursor.rowcount)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let all that is written inside be written at once, or not at all."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,7 +1,8 @@
 """The file behind the SQLite storage: begun, recognised, set aside.
 
-A kill at any time leaves it whole (WAL). What is in the way is never deleted: a file that is broken, or of another
-version of this module, is set aside under another name; one that belongs to another program is refused.
+A kill at any time leaves it whole (WAL). Nothing that is in the way is deleted or overwritten. A file that is broken, or of
+another version of this module, is set aside under another name, but only if its own bytes say that it is ours; any other
+file, a database or not, is refused and stays as it is. Reading alone creates and renames nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION_ID}",
     f"PRAGMA user_version = {_SCHEMA_VERSION}",
 )
+_MAGIC = b"SQLite format 3\0"  # how the file format begins (sqlite.org/fileformat.html, "The Database Header")
+_APPLICATION_ID_AT = 68  # where the header has it: 4 bytes, big-endian
 _BUSY_SECS = 5.0  # to wait for another process's write
 
 
@@ -36,6 +39,9 @@ class UnfitError(sqlite3.DatabaseError):
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file, or begin it. Raises UnfitError, StorageError for another program's, and sqlite3's own errors."""
+    head = _head(path)
+    if head and not head.startswith(_MAGIC):
+        raise StorageError(f"{path} is no SQLite database: it is left as it is, name another file")
     connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("BEGIN")  # a look at one moment: another process may be about to begin the file
@@ -47,11 +53,54 @@ def connect(path: Path) -> sqlite3.Connection:
         if not _is_begun(connection, path):
             for statement in _SCHEMA:
                 connection.execute(statement)
-        connection.execute("COMMIT")
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the file itself says whose it is
+        else:
+            connection.execute("COMMIT")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open the file for reading alone; where there is none, something empty. Raises what `connect` raises."""
+    head = _head(path)
+    if head and not head.startswith(_MAGIC):
+        raise StorageError(f"{path} is no SQLite database")
+    if not head and not _wal_of(path).exists():
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        return connection
+    # Where no other process has the file open, reading it in the ordinary way would create files beside it.
+    mode = "mode=ro" if _wal_of(path).exists() else "mode=ro&immutable=1"
+    where = f"{path.absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
+    try:
+        _is_begun(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _wal_of(path: Path) -> Path:
+    return Path(f"{path}-wal")
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file, up to those that say whose it is; empty if there is no file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_APPLICATION_ID_AT + 4)
+    except FileNotFoundError:
+        return b""
+
+
+def _says_it_is_ours(path: Path) -> bool:
+    head = _head(path)
+    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
 
 
 def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
@@ -86,9 +135,14 @@ def _tried_wal(connection: sqlite3.Connection, *, last: bool) -> bool:
 
 
 def set_aside_if_unfit(path: Path, now: float) -> str | None:
-    """Set an unfit file aside, and say so in a sentence; None where it is fit: another process may have been here."""
+    """Set an unfit file of ours aside, and say so in a sentence.
+
+    None where it is fit, for another process may have been here, and where it does not say that it is ours.
+    """
+    if not _says_it_is_ours(path):
+        return None
     with _alone(path):
-        if (reason := _unfit(path)) is None:
+        if not _says_it_is_ours(path) or (reason := _unfit(path)) is None:
             return None
         aside = _set_aside(path, f"{reason}-{now:.0f}")
     return f"{path} cannot be read ({reason.replace('-', ' ')}): set aside as {aside.name}, begun anew"

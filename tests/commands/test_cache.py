@@ -118,6 +118,7 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
         pytest.param(
             ["forget", "--all", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"
         ),
+        pytest.param(["list", "-s", "GBOT_ROBOTS_SQLITE_PATH=scrapy.cfg"], "is no SQLite database", id="not-ours"),
         pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="other-scheme"),
         pytest.param(["forget"], "forget needs an ORIGIN, or --all", id="no-origin"),
         pytest.param(["forget", "a.example", "--all"], "--all goes with forget", id="all-and-some"),
@@ -125,7 +126,21 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
     ],
 )
 def test_trouble_is_one_line_and_status_2(project: Path, arguments: list[str], said: str) -> None:
+    before = contents(project)
+    arguments = [each.replace("=scrapy.cfg", f"={project / 'scrapy.cfg'}") for each in arguments]
     ended = run_here("cache", *arguments, cwd=project)
     assert (ended.status, ended.out) == (2, "")
     assert said in ended.err
     assert ended.err.count("\n") == 1
+    assert contents(project) == before
+
+
+def contents(project: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in files(project)}
+
+
+def test_list_and_show_change_no_file(kept: Path) -> None:
+    before = contents(kept)
+    assert run_here("cache", "list", cwd=kept).status == 0
+    assert run_here("cache", "show", "a.example", cwd=kept).status == 0
+    assert contents(kept) == before

@@ -22,7 +22,8 @@ from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import entries as store_module
-from scrapy_gbot_robots.obeying.entries import Entries, Found, driver_for
+from scrapy_gbot_robots.obeying.drivers import driver_for
+from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
@@ -74,6 +75,12 @@ def is_there(entry: Entry | None) -> bool:
     return entry is not None
 
 
+async def look(entries: Entries, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
+    """What is found, and whether the lease came with it."""
+    found = await entries.find(origin, is_good)
+    return found.entry, found.leased
+
+
 async def until(is_so: Callable[[], bool], secs: float = 5) -> None:
     deadline = time.monotonic() + secs
     while not is_so():
@@ -87,13 +94,13 @@ async def test_who_finds_nothing_good_may_fetch_and_one_at_a_time(
 ) -> None:
     sqlite = partial(SqliteStorage, tmp_path / "robots.sqlite")
     async with opened(sqlite, caplog) as one, opened(sqlite, caplog) as other:
-        assert await one.find(ORIGIN, is_there) == Found(None, leased=True)
-        assert await other.find(ORIGIN, is_there) == Found(None, leased=False)
+        assert await look(one, ORIGIN, is_there) == (None, True)
+        assert await look(other, ORIGIN, is_there) == (None, False)
         await one.settle(ORIGIN, Entry(RULES))
-        assert await other.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
-        assert await other.find(ORIGIN, lambda _: False) == Found(Entry(RULES), leased=True)
+        assert await look(other, ORIGIN, is_there) == (Entry(RULES), False)
+        assert await look(other, ORIGIN, lambda _: False) == (Entry(RULES), True)
         await other.give_up(ORIGIN)
-        assert await one.find(ORIGIN, lambda _: False) == Found(Entry(RULES), leased=True)
+        assert await look(one, ORIGIN, lambda _: False) == (Entry(RULES), True)
 
 
 @as_scrapy_runs_it
@@ -107,7 +114,7 @@ async def test_what_the_last_holder_put_is_found_even_if_it_came_between_look_an
 
     storage = LateStorage()
     async with opened(lambda: storage, caplog) as store:
-        assert await store.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
+        assert await look(store, ORIGIN, is_there) == (Entry(RULES), False)
         assert storage.lease(ORIGIN, 60)  # it is free
 
 
@@ -205,7 +212,7 @@ async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
 
     async with opened(MemoryStorage, caplog) as store:
         with monkeypatch.context() as patch:
-            patch.setattr(store._thread, "run", cancel)
+            patch.setattr(store._thread, "ask", cancel)
             with pytest.raises(cancelled):
                 await store.get(ORIGIN)
         assert await store.get(ORIGIN) is None
@@ -222,7 +229,7 @@ async def test_storage_that_cannot_be_opened_leads_to_memory_and_one_warning(
     (tmp_path / "file").write_bytes(b"")
     async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as store:
         for _ in range(3):
-            assert await store.find(ORIGIN, is_there) == Found(None, leased=True)
+            assert await look(store, ORIGIN, is_there) == (None, True)
             await store.give_up(ORIGIN)
         await store.put(ORIGIN, Entry(RULES))
         assert await store.get(ORIGIN) == Entry(RULES)
@@ -264,11 +271,11 @@ async def test_redis_that_is_lost_in_mid_crawl_is_used_again_when_it_is_back(
     monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.2)
     with redis_server() as server:
         async with opened(partial(RedisStorage, server.url), caplog) as store:
-            assert await store.find(ORIGIN, is_there) == Found(None, leased=True)
+            assert await look(store, ORIGIN, is_there) == (None, True)
             server.kill()
             await store.settle(ORIGIN, Entry(RULES))
-            assert await store.find(ORIGIN, is_there) == Found(Entry(RULES), leased=False)
-            assert await store.find(OTHER, is_there) == Found(None, leased=True)
+            assert await look(store, ORIGIN, is_there) == (Entry(RULES), False)
+            assert await look(store, OTHER, is_there) == (None, True)
             server.start()
             while WORKS not in store.said:
                 await store.get(ORIGIN)
@@ -330,7 +337,7 @@ async def test_storage_is_tried_by_writing_also_where_there_is_nothing_to_hand_o
     async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
         await store.get(ORIGIN)
         opened_files[-1].execute("PRAGMA query_only = 1")
-        assert await store.find(ORIGIN, is_there) == Found(None, leased=True)  # and a fetch that takes long begins
+        assert await look(store, ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
         for _ in range(5):
             assert await store.get(OTHER) is None
             await pause(0.06)
@@ -416,7 +423,7 @@ async def test_trouble_with_closing_is_said_and_harms_nobody(caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records] == ["Closing the robots.txt storage failed: it sticks"]
 
 
-@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.entries.Nothing"])
+@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.drivers.Nothing"])
 def test_storage_class_that_is_not_there_is_named_with_its_setting(name: str) -> None:
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
     with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):

@@ -9,7 +9,8 @@ import socket
 import socketserver
 import sqlite3
 import threading
-from contextlib import closing, contextmanager, suppress
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +24,19 @@ from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..storage.test_redis import free_port
-from ..support.crawls import in_reactor
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.redis_server import RedisServer, redis_server
+from ..support.relay import slow_relay
 from ..support.web import Site
 from .test_entries import FAILED, WORKS
-from .test_lookup import Visitor, fetches, visit
+from .test_lookup import Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
     Fault = Callable[[], AbstractContextManager[None]]
 
@@ -244,3 +248,110 @@ async def test_sqlite_that_fails(
     await check(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@in_reactor
+async def test_path_of_another_file_is_said_and_the_crawl_goes_on_from_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(b'{"url": "https://example.com/"}\n')
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            assert not await visitor.may(site.url("/no"))
+
+        await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+    assert [each.name for each in tmp_path.iterdir()] == ["items.jsonl"]
+    assert path.read_bytes() == b'{"url": "https://example.com/"}\n'
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert f"{path} is no SQLite database" in warning
+
+
+# A Redis that is far away, or slow
+
+
+async def crawled_by(url: str, origins: int) -> Crawler:
+    """Crawl a page each of so many origins that nobody knows, with the Redis at `url`."""
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in range(origins)]
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": url, "CONCURRENT_REQUESTS": 100}
+        crawler = await crawl(Pages, settings, urls=[site.url("/") for site in sites])
+        assert len(pages(crawler).crawled) == origins
+        assert [fetches(site) for site in sites] == [1] * origins
+        return crawler
+
+
+@in_reactor
+async def test_many_new_origins_cost_few_round_trips(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips = 0
+    execute = redis.client.Pipeline.execute
+
+    def counted(pipeline: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal trips
+        trips += 1
+        return execute(pipeline, *args, **kwargs)
+
+    monkeypatch.setattr(redis.client.Pipeline, "execute", counted)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
+    with slow_relay(server, late_secs=0.05) as relay:
+        began = time.monotonic()
+        await crawled_by(relay.url, 40)
+        # One after another, two round trips of 0.1 s for each of 40 origins would be 80 of them and 8 s.
+        assert trips <= 30
+        assert time.monotonic() - began < 60
+
+
+@in_reactor
+async def test_redis_that_trickles_does_not_hold_the_crawl(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store_module, "CALL_SECS", 0.5)
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 60)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
+    with slow_relay(server) as relay:
+        relay.trickles = 1.5
+        began = time.monotonic()
+        crawler = await crawled_by(relay.url, 3)
+        assert time.monotonic() - began < 15  # a byte each 1.5 s would be far more
+        assert stats(crawler)["gbot_robots/storage/errors"] >= 1
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "no answer within 0.5 s" in warning
+
+
+@in_reactor
+async def test_redis_that_comes_back_is_noticed_and_given_all_though_no_new_origin_turns_up(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger=store_module.__name__)
+    relay = Relay(server)
+    with closing(relay), Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            with relay.saying(b"-LOADING Redis is loading the dataset in memory\r\n"):
+                assert await visitor.may(site.url("/"))
+            await until(lambda: any(record.getMessage()[:35] == WORKS for record in caplog.records))
+            with closing(RedisStorage(server.url)) as storage:
+                assert storage.get(site.url("")) is not None
+
+        await visit(script, GBOT_ROBOTS_STORAGE="redis", REDIS_URL=relay.url)
+
+
+@in_reactor
+async def test_what_was_learnt_while_redis_was_away_is_handed_over_when_the_crawl_ends(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 3600)
+    relay = Relay(server)
+    with closing(relay), Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            with relay.saying(b"-LOADING Redis is loading the dataset in memory\r\n"):
+                assert await visitor.may(site.url("/"))
+
+        crawler = await visit(script, GBOT_ROBOTS_STORAGE="redis", REDIS_URL=relay.url)
+        assert stats(crawler)["gbot_robots/storage/fallback"] == 0
+        with closing(RedisStorage(server.url)) as storage:
+            assert storage.get(site.url("")) is not None
+            assert storage.lease(site.url(""), 60)  # nothing is left behind

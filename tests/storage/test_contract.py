@@ -12,6 +12,7 @@ import pytest
 
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.base import Storage
+from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, prolong_all, release_all, settle
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -221,3 +222,47 @@ def test_of_many_threads_one_gets_the_lease(storage: Storage) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert len([token for token in threads.map(take, range(8)) if token]) == 1
+
+
+# Many origins at once
+
+
+def good(entry: Entry | None) -> bool:
+    return entry is not None and entry.outage is None
+
+
+def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Callable[[], Storage]) -> None:
+    with closing(opened()) as storage, closing(opened()) as other:
+        storage.put("https://known.example", Entry(RULES))
+        storage.put("https://down.example", Entry(RULES, DOWN))
+        storage.put("https://leased-and-down.example", Entry(RULES, DOWN))
+        for origin in ("https://leased.example", "https://leased-and-down.example"):
+            assert other.lease(origin, 60)
+        origins = ["known", "new", "leased", "down", "leased-and-down"]
+        wanted = [Wanted(f"https://{name}.example", good) for name in origins]
+        found = find(storage, wanted, 60)
+        assert [each.entry for each in found] == [Entry(RULES), None, None, Entry(RULES, DOWN), Entry(RULES, DOWN)]
+        assert [each.leased for each in found] == [False, True, False, True, False]
+        assert other.lease("https://new.example", 60) is None
+        assert other.lease("https://known.example", 60)
+        news = [Settled(each.origin, Entry(MISSING), one.token or "") for each, one in zip(wanted, found, strict=True)]
+        settle(storage, news)
+        assert [other.get(each.origin) for each in wanted] == [Entry(MISSING)] * 5
+        assert other.lease("https://new.example", 60)
+        assert other.lease("https://leased.example", 60) is None
+
+
+def test_leases_are_prolonged_and_released_together(storage: Storage) -> None:
+    leases = {origin: storage.lease(origin, 0.3) or "" for origin in ("a", "b", "c")}
+    prolong_all(storage, leases | {"c": "0123456789abcdef"}, 60)
+    time.sleep(0.35)
+    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [False, False, True]
+    release_all(storage, leases | {"b": "0123456789abcdef"})
+    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, False]
+
+
+def test_nothing_asked_is_nothing_found(storage: Storage) -> None:
+    assert find(storage, [], 60) == []
+    settle(storage, [])
+    prolong_all(storage, {}, 60)
+    release_all(storage, {})

@@ -57,6 +57,17 @@ def filled(path: Path, entries: int = 200) -> bytes:
     return path.read_bytes()
 
 
+def broken(path: Path, size: int = 6000) -> bytes:
+    """Put a file there that is ours and cut short; return its bytes."""
+    damaged = filled(path)[:size]
+    path.write_bytes(damaged)
+    return damaged
+
+
+def names(directory: Path) -> set[str]:
+    return {each.name for each in directory.iterdir()}
+
+
 # A file that is kept
 
 
@@ -175,15 +186,13 @@ def test_clock_set_back_does_not_hold_a_lease(path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(lambda _: b"not a database at all" * 1000, id="garbage"),
-        pytest.param(lambda whole: whole[:50], id="cut-in-the-header"),
+        pytest.param(lambda whole: whole[:72], id="cut-in-the-header"),
         pytest.param(lambda whole: whole[:5000], id="cut-in-the-second-page"),
         pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
-        pytest.param(lambda whole: whole[:16] + b"\xff" * 84 + whole[100:], id="header-overwritten"),
-        pytest.param(lambda whole: b"\0" * len(whole), id="zeros"),
+        pytest.param(lambda whole: whole[:100] + b"\xff" * (len(whole) - 100), id="all-but-the-header-overwritten"),
     ],
 )
-def test_broken_file_is_set_aside_and_a_new_one_begun(path: Path, damage: object) -> None:
+def test_broken_file_of_ours_is_set_aside_and_a_new_one_begun(path: Path, damage: object) -> None:
     assert callable(damage)
     damaged = damage(filled(path))
     path.write_bytes(damaged)
@@ -212,10 +221,11 @@ def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
 
 def test_a_second_broken_file_is_kept_too(path: Path) -> None:
     clock = Clock()
-    for damaged in (b"first " * 1000, b"second " * 1000):
-        path.write_bytes(damaged)
+    damaged = set()
+    for size in (5000, 6000):
+        damaged.add(broken(path, size))
         SqliteStorage(path, clock=clock).close()
-    assert {path.with_name(name).read_bytes() for name in aside(path)} == {b"first " * 1000, b"second " * 1000}
+    assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
 
 
 @pytest.mark.parametrize(
@@ -256,6 +266,67 @@ def test_another_programs_database_is_left_alone(path: Path, statement: str) -> 
     assert aside(path) == []
 
 
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param(b"BOT_NAME = 'example'\n", id="settings"),
+        pytest.param(b'{"url": "https://example.com/"}\n' * 1000, id="items"),
+        pytest.param(b"\n", id="one-byte"),
+        pytest.param(b"\0" * 8192, id="zeros"),
+        pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="database-that-is-broken-and-does-not-say-whose"),
+        pytest.param(b"SQLite format 3\0" + bytes(52) + b"THEM" + b"\xff" * 5000, id="broken-database-of-another"),
+    ],
+)
+@pytest.mark.parametrize("read_only", [False, True])
+def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: bytes, read_only: bool) -> None:
+    path.write_bytes(theirs)
+    with pytest.raises(StorageError, match=str(path)):
+        SqliteStorage(path, read_only=read_only)
+    assert names(path.parent) == {path.name}
+    assert path.read_bytes() == theirs
+
+
+def test_new_file_says_itself_whose_it_is_whatever_becomes_of_its_log(path: Path) -> None:
+    with closing(SqliteStorage(path)):
+        assert path.read_bytes()[68:72] == b"GBRT"
+
+
+# Reading alone
+
+
+def test_reading_alone_creates_nothing(tmp_path: Path) -> None:
+    with closing(SqliteStorage(tmp_path / "new" / "robots.sqlite", read_only=True)) as storage:
+        assert storage.get(ORIGIN) is None
+        assert list(storage.origins()) == []
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("in_use", [False, True])
+def test_reading_alone_changes_nothing(path: Path, in_use: bool) -> None:
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        if not in_use:
+            storage.close()
+        before = {each.name: each.read_bytes() for each in path.parent.iterdir() if not each.name.endswith("-shm")}
+        clock.now += DAY
+        with closing(SqliteStorage(path, read_only=True, clock=clock)) as reader:
+            assert reader.get(ORIGIN) == Entry(RULES)
+            assert list(reader.origins()) == [ORIGIN]
+            with pytest.raises(StorageError):
+                reader.put(ORIGIN, Entry(None, GONE))
+        after = {each.name: each.read_bytes() for each in path.parent.iterdir() if not each.name.endswith("-shm")}
+        assert after == before
+
+
+def test_reading_alone_sets_nothing_aside(path: Path) -> None:
+    damaged = broken(path, 5000)
+    with pytest.raises(StorageError), closing(SqliteStorage(path, read_only=True)) as storage:
+        list(storage.origins())
+    assert names(path.parent) == {path.name}
+    assert path.read_bytes() == damaged
+
+
 def test_deleted_file_is_begun_anew(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage, closing(SqliteStorage(path)) as other:
         storage.put(ORIGIN, Entry(RULES))
@@ -278,7 +349,7 @@ def test_file_set_aside_by_another_process_is_left(path: Path) -> None:
 
 
 def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
-    path.write_bytes(b"broken " * 1000)
+    broken(path)
     told: list[str] = []
     with ThreadPoolExecutor() as threads:
         with sqlite_file._alone(path):
@@ -416,11 +487,11 @@ def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
 
 
 def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = broken(path)
     monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
-    path.write_bytes(b"broken " * 1000)
     with sqlite_file._alone(path), pytest.raises(StorageError, match="database is locked"):
         SqliteStorage(path)
-    assert path.read_bytes() == b"broken " * 1000
+    assert path.read_bytes() == damaged
 
 
 def test_broken_file_that_another_process_is_writing_to_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,80 @@
+"""Which storage a crawl uses: what the settings name, where that is, and why."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from ..storage.memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+    from ..settings import GbotSettings
+    from ..storage.base import Storage
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The storage that settings choose.
+
+    Attributes:
+        name: "memory", "sqlite", "redis" or the path of a class.
+        opens: opens it, which may wait for a disk or a network.
+        where: its place, in words; "" if the name says all.
+        why: what else there is to say, such as why it is not the one named.
+    """
+
+    name: str
+    opens: Callable[[], Storage]
+    where: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        where = f" at {self.where}" if self.where else ""
+        return f"{self.name}{where}{f': {self.why}' if self.why else ''}"
+
+
+def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_only: bool = False) -> Driver:
+    """Return the storage that the settings name; nothing is opened. If `read_only`, it will create and rename nothing.
+
+    Raises:
+        ImportError: the storage's class or its driver is not installed.
+        ValueError: the setting names something else than a class.
+    """
+    if settings.storage == "memory":
+        return Driver("memory", MemoryStorage, why="kept until the crawl ends, for this process")
+    if settings.storage == "sqlite" and settings.sqlite_path is None:
+        why = "this is no Scrapy project and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run"
+        return Driver("memory", MemoryStorage, why=why)
+    if settings.storage == "sqlite":
+        from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
+
+        path = settings.sqlite_path
+        assert path is not None  # noqa: S101  for the type checker
+        kwargs: dict[str, Any] = {"max_body": settings.max_bytes, "tell": logger.warning, "read_only": read_only}
+        return Driver("sqlite", partial(SqliteStorage, path, **kwargs), where=str(path))
+    if settings.storage == "redis":
+        from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
+
+        opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
+        return Driver("redis", opens, where=place_of(settings.redis_url))
+    try:
+        storage_cls: Any = load_object(settings.storage)
+    except (ImportError, NameError) as error:
+        raise ImportError(
+            f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {settings.storage!r}: {error}"
+        ) from error
+    if not isinstance(storage_cls, type):
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {settings.storage!r}, which is {storage_cls!r}")  # noqa: TRY004
+    return Driver(
+        settings.storage, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
+    )

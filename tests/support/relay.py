@@ -1,0 +1,81 @@
+"""A TCP port in front of a real Redis: it passes everything on, late if it is told to, or a byte at a time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .redis_server import RedisServer
+
+
+class SlowRelay:
+    """Passes on what comes after `late_secs`, each way; with `trickles`, a byte of an answer each so many seconds."""
+
+    def __init__(self, behind: RedisServer, *, late_secs: float = 0.0) -> None:
+        self.late_secs = late_secs
+        self.trickles: float | None = None
+        self._behind = behind.url.removeprefix("unix://").partition("?")[0]
+        self._sockets: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._listening.getsockname()[1]}/0"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                here, _ = self._listening.accept()
+                here.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                there = socket.socket(socket.AF_UNIX)
+                self._sockets += [here, there]
+                there.connect(self._behind)
+                for source, target in ((here, there), (there, here)):
+                    threading.Thread(target=self._pass_on, args=(source, target, source is there), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
+        """Read at once, send each piece when it is due: pieces do not wait for each other."""
+        with suppress(OSError):
+            while data := source.recv(65536):
+                due = time.monotonic() + self.late_secs
+                if is_answer and self.trickles is not None:
+                    for byte in data:
+                        time.sleep(self.trickles)
+                        target.sendall(bytes([byte]))
+                elif self.late_secs:
+                    threading.Thread(target=_send_at, args=(target, data, due), daemon=True).start()
+                else:
+                    target.sendall(data)
+        for each in (source, target):
+            _end(each)
+
+    def close(self) -> None:
+        for each in (self._listening, *self._sockets):
+            _end(each)
+            each.close()
+
+
+def _end(connection: socket.socket) -> None:
+    """Wake whatever thread waits for it."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _send_at(target: socket.socket, data: bytes, due: float) -> None:
+    time.sleep(max(0.0, due - time.monotonic()))
+    with suppress(OSError):
+        target.sendall(data)
+
+
+@contextmanager
+def slow_relay(behind: RedisServer, *, late_secs: float = 0.0) -> Iterator[SlowRelay]:
+    """Run a relay for a while."""
+    relay = SlowRelay(behind, late_secs=late_secs)
+    try:
+        yield relay
+    finally:
+        relay.close()
