@@ -54,17 +54,23 @@ class Verdict(NamedTuple):
     """Whether a URL may be fetched, and why.
 
     `rule` is the deciding rule, or the empty one where nothing else matched, or None; `reason` is a short English
-    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none.
+    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none. `crawler` is the
+    name of the crawler that is refused if several were asked for. `override` is the key of the user's override that
+    decided, None if the robots.txt itself did.
     """
 
     allowed: bool
     rule: Rule | None = None
     reason: str = NO_MATCH
     group: str | None = None
+    crawler: str | None = None
+    override: str | None = None
 
     def __str__(self) -> str:
         """Return one line for a log: printable and of bounded length, whatever the robots.txt holds."""
         answer = "allowed" if self.allowed else "disallowed"
+        if self.crawler is not None:
+            answer += f" for {shown(self.crawler)}"
         group = f'group "{shown(self.group)}"' if self.group is not None else ""
         if self.rule is None:
             return f"{answer}: {shown(self.reason)}" + (f" ({group})" if group else "")
