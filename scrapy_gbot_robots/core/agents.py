@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from .grammar import GLOBAL
 
@@ -158,6 +158,9 @@ class AllOf(tuple[Crawler, ...]):
     def name(self) -> str:
         """The names of all."""
         return _names(self)
+
+
+RobotsAgent: TypeAlias = Crawler | AllOf
 
 
 @lru_cache(maxsize=1_000, typed=True)

@@ -32,6 +32,10 @@ class RulesOfAll(Rules):
         """Return whether all of the crawlers may fetch `url`."""
         return all(rules.allowed(url) for _, rules in self._by_crawler)
 
+    def takes_long(self, url: str | bytes) -> bool:
+        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`."""
+        return any(rules.takes_long(url) for _, rules in self._by_crawler)
+
     def verdict(self, url: str | bytes) -> Verdict:
         """Return the verdict on the first crawler that may not fetch `url`, by name; if all may, that on the first."""
         for name, rules in self._by_crawler:

@@ -74,6 +74,14 @@ def test_all_of_is_a_value_that_can_be_a_key() -> None:
     assert ROBOTS.rules_for(AllOf(["mybot", "googlebot"])).weight > ROBOTS.rules_for("mybot").weight
 
 
+def test_rules_of_all_take_long_if_those_of_one_do() -> None:
+    hard = RobotsTxt.parse(
+        b"user-agent: mybot\n" + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000 + b"user-agent: *\ndisallow: /"
+    )
+    url = "/" + "a" * 100
+    assert [hard.rules_for(AllOf(names)).takes_long(url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
+
+
 def test_no_name_and_one_name_are_refused() -> None:
     for empty in (AllOf, Crawler.of):
         with pytest.raises(ValueError, match="no crawler is named"):
