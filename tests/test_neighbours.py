@@ -19,7 +19,7 @@ from scrapy import Request
 
 from scrapy_gbot_robots.policy.rendered import as_served
 
-from .support.command import project, run
+from .support.command import only_one, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.web import Reply, Site
 
@@ -287,6 +287,8 @@ def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
 
 
 def test_scrapy_bench_runs(crawling: Path) -> None:
-    ended = run("bench", "-s", "CLOSESPIDER_TIMEOUT=1", cwd=crawling, command=SCRAPY)
-    assert "(closespider_timeout)" in ended.err
+    settings = ("-s", "CLOSESPIDER_PAGECOUNT=5", "-s", "CLOSESPIDER_TIMEOUT=0")  # as long as that takes
+    with only_one("scrapy-bench"):  # its server has a port of its own choice, the same each time
+        ended = run("bench", *settings, cwd=crawling, command=SCRAPY)
+    assert "(closespider_pagecount)" in ended.err
     assert "robots.txt: 1 origin (1 rules), 0 requests blocked" in ended.err
