@@ -41,6 +41,10 @@ class RobotsTxt:
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
         self.truncated = truncated
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the bytes, and not what was read of them: it can be read again."""
+        return RobotsTxt, (self._body, self._strict, self.truncated)
+
     @classmethod
     def parse(
         cls,

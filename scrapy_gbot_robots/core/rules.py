@@ -127,11 +127,22 @@ class Rules:
         self.group = group
         self.crawl_delay = crawl_delay
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rules and not what was built of them: it can be built again."""
+        return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, self._unmatched)
+
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight
         return weight and weight + _BYTES_EACH
+
+    def patterns(self) -> tuple[list[str], list[str]]:
+        """Return the allow patterns and the disallow patterns; an empty one is of a rule without a path.
+
+        What rules for index pages also stand for, their directories, is among the first.
+        """
+        return self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
@@ -237,3 +248,9 @@ class Rules:
         if prefix and prefix != self._memo[0]:
             self._memo = (prefix, len(prefix) - 1)
         return path
+
+
+def _rules(
+    allows: Patterns, disallows: Patterns, group: str | None, crawl_delay: float | None, strict: bool, unmatched: str
+) -> Rules:
+    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched)
