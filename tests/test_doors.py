@@ -12,6 +12,7 @@ import pytest
 import scrapy_gbot_robots
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
+TESTS = Path(__file__).parent
 FOREIGN = {"scrapy", "twisted", "redis"}
 
 # From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
@@ -155,3 +156,10 @@ def test_every_public_name_can_be_had() -> None:
 def test_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         _ = scrapy_gbot_robots.Nonsense
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
+def test_no_test_module_is_imported(path: Path) -> None:
+    """What several of them need is in tests/support."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in nodes if node.module and node.module.split(".")[-1].startswith("test_")] == []
