@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,17 +19,14 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
-from .core.agents import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy.crawler import Crawler as ScrapyCrawler
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-    from .core.agents import RobotsAgent
 
 _T = TypeVar("_T")
 
@@ -38,7 +34,15 @@ PREFIX = "GBOT_ROBOTS_"
 _LOOKS_OURS = "GBOT_ROBOT"  # what misspelt names begin with, too
 STORAGES = ("memory", "sqlite", "redis")
 
-_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
+_REDIS_SCHEMES = (
+    "redis://",
+    "rediss://",
+    "unix://",
+    "redis+sentinel://",
+    "rediss+sentinel://",
+    "redis+cluster://",
+    "rediss+cluster://",
+)
 _SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 logger = logging.getLogger(__name__)
@@ -143,12 +147,8 @@ def _storage(value: object) -> str:
     return name if name in STORAGES or "." in name else _refuse()
 
 
-def path_of(value: object) -> Path:
-    """Expand `~`; a relative path counts from the project's directory, outside a project from the working directory.
-
-    Raises:
-        TypeError, ValueError: it is no path, or there is no such home directory.
-    """
+def _path(value: object) -> Path:
+    """Expand `~`; a relative path counts from the project's directory, outside a project from the working directory."""
     if not isinstance(value, (str, Path)) or not str(value):
         raise TypeError
     try:
@@ -156,21 +156,6 @@ def path_of(value: object) -> Path:
     except RuntimeError:
         raise ValueError("no home directory") from None
     return Path(closest_scrapy_cfg()).parent / path
-
-
-def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
-        found = json.loads(value)
-        return found if isinstance(found, dict) else _refuse()
-    path = path_of(value)
-    return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
-
-
-def _crawler_names(value: object) -> tuple[str, ...]:
-    names = _words(value)
-    return names if all(Crawler.of(name).name for name in names) else _refuse()
 
 
 def _count(least: int) -> Kind[int]:
@@ -205,7 +190,7 @@ def _beginning_with(schemes: Sequence[str]) -> Kind[str]:
 
 
 _FLAG = Kind("True or False", _flag)
-_FILE = Kind("the path of a file", path_of)
+_FILE = Kind("the path of a file", _path)
 _STORAGE = Kind('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
 
 
@@ -314,22 +299,6 @@ class GbotSettings:
         'where a sitemap may live: `"any"`, `"same-site"`, `"same-host"`',
     )
     sitemaps_max: int = _setting(50, _count(0), "sitemap files fed per origin")
-    overrides: Mapping[str, Any] | Path = _setting(  # noqa: RUF009
-        {},
-        Kind("a dict, or the path of a .toml or .json file", _mapping_or_file),
-        "what is agreed with a site beside its robots.txt; see [exceptions](exceptions.md)",
-    )
-    agents: tuple[str, ...] = _setting(
-        [],
-        Kind("a list of product tokens or User-Agent headers, each of which names a crawler", _crawler_names),
-        "whose rules count, if it is more than one crawler; see [exceptions](exceptions.md#several-crawlers)",
-    )
-    agents_mode: str = _setting(
-        "first",
-        _one_of("first", "all"),
-        'of `GBOT_ROBOTS_AGENTS` the rules of the `"first"` that a group names, else of `*`; or of `"all"`: a URL is '
-        "refused if it is refused to any",
-    )
     report: Path | None = _setting(  # noqa: RUF009
         None,
         _FILE,
@@ -359,7 +328,7 @@ class GbotSettings:
         return cls(**{row.name: row.value(settings) for row in TABLE})
 
     @classmethod
-    def of_crawl(cls, crawler: ScrapyCrawler) -> GbotSettings:
+    def of_crawl(cls, crawler: Crawler) -> GbotSettings:
         """Read and check the settings of `crawler`; where a person waits for one page, nothing else waits by default.
 
         Raises:
@@ -368,13 +337,6 @@ class GbotSettings:
         own = cls.of(crawler.settings)
         is_set = crawler.settings.getpriority(f"{PREFIX}UNREACHABLE_WAIT_SECS") is not None
         return replace(own, unreachable_wait_secs=0) if is_for_one_page(crawler) and not is_set else own
-
-    @property
-    def asked_as(self) -> RobotsAgent | None:
-        """The crawlers of `GBOT_ROBOTS_AGENTS`; None if it is not set, and each request's user agent counts."""
-        if not self.agents:
-            return None
-        return AllOf(self.agents) if self.agents_mode == "all" else Crawler.of(self.agents)
 
     @property
     def policy(self) -> Policy:

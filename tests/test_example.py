@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from .support.example import scrapy
+PROJECT = Path(__file__).parent.parent / "example_project"
 
-if TYPE_CHECKING:
-    import subprocess
+
+def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.fixture(scope="module")

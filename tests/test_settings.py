@@ -39,9 +39,6 @@ def test_defaults_are_the_documented_ones() -> None:
         "sitemaps": "feed",
         "sitemaps_hosts": "any",
         "sitemaps_max": 50,
-        "overrides": {},
-        "agents": (),
-        "agents_mode": "first",
         "report": None,
         "tags": False,
         "tags_links": False,
@@ -89,8 +86,16 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("META_KEYS", "[1]", "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
-        ("REDIS_URL", "", "a URL that begins with redis:// or rediss:// or unix://"),
-        ("REDIS_URL", "localhost:6379", "a URL that begins with redis:// or rediss:// or unix://"),
+        (
+            "REDIS_URL",
+            "",
+            "a URL that begins with redis:// or rediss:// or unix:// or redis+sentinel:// or rediss+sentinel:// or redis+cluster:// or rediss+cluster://",
+        ),
+        (
+            "REDIS_URL",
+            "localhost:6379",
+            "a URL that begins with redis:// or rediss:// or unix:// or redis+sentinel:// or rediss+sentinel:// or redis+cluster:// or rediss+cluster://",
+        ),
     ],
 )
 def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:

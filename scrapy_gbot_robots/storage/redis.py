@@ -1,5 +1,8 @@
 """Entries in a Redis (6 or newer) that a fleet of machines shares. Needs redis-py: the extra `redis`.
 
+The Redis may be one server, a master that sentinels know, or a cluster. In a cluster the braces in a key name what it is
+placed by: all that belongs to an origin lies on one node, where one script can reach it.
+
 Others may write to that Redis too, so what comes back is read by the codec only, and never more of it than an entry can
 have. Nothing is asked of the server before the first use: it may be away, and come back.
 """
@@ -8,16 +11,14 @@ from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .base import KEEP_SECS, MAX_BODY, StorageError
 from .batches import Found
 from .codec import decode, encode, longest
 
 try:
-    import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
+    from .redis_clients import client_for
 except ImportError as error:
     raise ImportError("storing in Redis needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from error
 
@@ -61,18 +62,13 @@ _FIND = """
 def place_of(url: str) -> str:
     """Say which server and database a Redis URL names, without its password. "?" for one that cannot be read."""
     try:
-        where = redis.ConnectionPool.from_url(url).connection_kwargs
+        return client_for(url, timeout=_TIMEOUT_SECS).server
     except ValueError:
         return "?"
-    return f"{_server(where)}, database {where.get('db', 0)}"
-
-
-def _server(where: dict[str, Any]) -> str:
-    return where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
 
 
 class RedisStorage:
-    """A `Storage` in the Redis at `url` (redis://, rediss:// or unix://), under keys that start with `prefix`.
+    """A `Storage` in the Redis at `url`, whose schemes are `redis_clients.SCHEMES`, under keys that start with `prefix`.
 
     `timeout` bounds, in seconds, each wait for the server, `max_body` the bodies it hands out. Raises StorageError
     where `url` is no Redis URL.
@@ -85,21 +81,15 @@ class RedisStorage:
         self._leases = f"{prefix}lease:"
         self._max_body = max_body
         try:
-            pool = redis.ConnectionPool.from_url(
-                url,
-                socket_timeout=timeout,
-                socket_connect_timeout=timeout,
-                retry=Retry(NoBackoff(), 0),  # a connection that the server has dropped is noticed before it is used
-            )
+            self._client = client_for(url, timeout=timeout)
         except ValueError as error:
             raise StorageError(f"not a Redis URL: {error}") from error
-        pool.connection_kwargs["decode_responses"] = False  # whatever the URL says: entries are bytes
-        self._server = _server(pool.connection_kwargs)
-        self._redis: Any = redis.Redis(connection_pool=pool)
+        self._redis = self._client.redis
+        self._before, self._after = ("{", "}") if self._client.is_cluster else ("", "")
 
     def get(self, origin: str) -> Entry | None:
         """Return what is kept, which thereby is kept for as long again."""
-        key = self._entries + origin
+        key = self._entry_key(origin)
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             pipe.getrange(key, 0, longest(self._max_body))
             pipe.expire(key, KEEP_SECS)
@@ -128,8 +118,8 @@ class RedisStorage:
         will_do, most = int(entry_will_do), longest(self._max_body)
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
-                keys = self._entries + origin, self._leases + origin
-                pipe.eval(_FIND, len(keys), *keys, token, _millisecs(secs), will_do, most, KEEP_SECS)
+                keys = self._entry_key(origin), self._lease_key(origin)
+                pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, _millisecs(secs), will_do, most, KEEP_SECS)
             answers = [(value, leased) for value, leased in pipe.execute()]
         return [
             Found(decode(value, self._max_body), token if leased else None)
@@ -147,44 +137,45 @@ class RedisStorage:
         """Keep entries and end their leases, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for origin, entry, token in settled:
-                pipe.set(self._entries + origin, encode(entry), ex=KEEP_SECS)
+                pipe.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
                 if token:
-                    pipe.eval(_RELEASE, 1, self._leases + origin, token)
+                    pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)
             pipe.execute()
 
     def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
         """Set leases a new end, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for origin, token in leases.items():
-                pipe.eval(_PROLONG, 1, self._leases + origin, token, _millisecs(secs))
+                pipe.execute_command("EVAL", _PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
             pipe.execute()
 
     def release_all(self, leases: Mapping[str, str]) -> None:
         """End leases, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for origin, token in leases.items():
-                pipe.eval(_RELEASE, 1, self._leases + origin, token)
+                pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)
             pipe.execute()
 
     def put(self, origin: str, entry: Entry) -> None:
         """Keep an entry; the server forgets it when it is not used."""
         with self._asked():
-            self._redis.set(self._entries + origin, encode(entry), ex=KEEP_SECS)
+            self._redis.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; tell whether it was there."""
         with self._asked():
-            return bool(self._redis.delete(self._entries + origin))
+            return bool(self._redis.delete(self._entry_key(origin)))
 
     def origins(self, prefix: str = "") -> Iterator[str]:
         """Yield the origins as the server comes across them; it goes on serving others meanwhile."""
-        pattern = f"{self._entries}{prefix}".translate(_GLOB) + "*"
+        before = f"{self._entries}{self._before}"
+        pattern = f"{before}{prefix}".translate(_GLOB) + "*"
         seen: set[bytes] = set()  # a scan may meet a key twice
         with self._asked():
             for key in self._redis.scan_iter(match=pattern, count=_SCAN_KEYS):
                 if key not in seen:
                     seen.add(key)
-                    yield key.decode(errors="replace").removeprefix(self._entries)
+                    yield key.decode(errors="replace").removeprefix(before).removesuffix(self._after)
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if there is none; the server ends it in time.
@@ -193,28 +184,36 @@ class RedisStorage:
         """
         token = secrets.token_hex(8)
         with self._asked():
-            taken = self._redis.eval(_TAKE, 1, self._leases + origin, token, _millisecs(secs))
+            taken = self._redis.eval(_TAKE, 1, self._lease_key(origin), token, _millisecs(secs))
         return token if taken else None
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
         """Set the lease a new end if it is the token's."""
         with self._asked():
-            self._redis.eval(_PROLONG, 1, self._leases + origin, token, _millisecs(secs))
+            self._redis.eval(_PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
         with self._asked():
-            self._redis.eval(_RELEASE, 1, self._leases + origin, token)
+            self._redis.eval(_RELEASE, 1, self._lease_key(origin), token)
 
     def close(self) -> None:
         """Close the connections."""
         with self._asked():
-            self._redis.connection_pool.disconnect()
+            for pool in self._client.pools():
+                pool.disconnect()
 
     def interrupt(self) -> None:
         """End what other threads are waiting for, with a StorageError there: a server can trickle for ever."""
         with self._asked():
-            self._redis.connection_pool.disconnect(inuse_connections=True)
+            for pool in self._client.pools():
+                pool.disconnect(inuse_connections=True)
+
+    def _entry_key(self, origin: str) -> str:
+        return f"{self._entries}{self._before}{origin}{self._after}"
+
+    def _lease_key(self, origin: str) -> str:
+        return f"{self._leases}{self._before}{origin}{self._after}"
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -222,7 +221,7 @@ class RedisStorage:
         try:
             yield
         except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
-            raise StorageError(f"cannot use Redis at {self._server}: {error}") from error
+            raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error
 
 
 def _millisecs(secs: float) -> int:

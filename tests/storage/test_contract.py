@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=["memory", "sqlite", "redis", "sentinel", "cluster"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Storage]:
     """Opens the same storage as often as it is called; memory is one object."""
     if request.param == "memory":
@@ -33,7 +33,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Stora
         return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    url = request.getfixturevalue("redis_url")
+    url = request.getfixturevalue(f"{request.param}_url")
     return lambda: RedisStorage(url)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import socketserver
 import sys
 import time
@@ -19,7 +20,6 @@ from scrapy_gbot_robots.storage.codec import encode
 from tests.support.redis_server import redis_server
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
-from ..support.redis_server import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
@@ -128,6 +128,12 @@ def test_url_that_is_none_is_refused(url: str) -> None:
         RedisStorage(url)
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def every_verb(storage: RedisStorage) -> list[str]:
     """Names of the verbs that raise StorageError over an error of redis-py's."""
     verbs: dict[str, Callable[[], object]] = {
@@ -165,7 +171,7 @@ def test_server_that_is_away_is_a_storage_error_and_may_come_later() -> None:
         began = time.monotonic()
         assert every_verb(storage) == ALL
         assert time.monotonic() - began < 30
-        with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{port}: ") as caught:
+        with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{port}, database 0: ") as caught:
             storage.get(ORIGIN)
         assert "secret" not in str(caught.value)
     with closing(RedisStorage(f"redis://127.0.0.1:{port}/0")) as storage:
@@ -251,7 +257,8 @@ def test_read_that_is_refused_is_a_storage_error() -> None:
 
 def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
-    monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
+    for module in ("redis", "redis_clients"):
+        monkeypatch.delitem(sys.modules, f"scrapy_gbot_robots.storage.{module}")
     with pytest.raises(ImportError, match=r"needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"):
         __import__("scrapy_gbot_robots.storage.redis")
 

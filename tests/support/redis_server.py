@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -29,25 +28,27 @@ def executable() -> str:
 class RedisServer:
     """One redis-server on a unix socket, or on a loopback `port`; it keeps nothing on disk."""
 
-    def __init__(self, *options: str, port: int = 0) -> None:
+    def __init__(self, *options: str, port: int = 0, config: Path | None = None) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="redis-")  # short: a socket's path is limited
-        self._port = port
+        self.port = port
+        self._config = config  # of a sentinel, which keeps what it learns there
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self._port}/0" if self._port else f"unix://{self._directory.name}/redis.sock?db=0"
+        return f"redis://127.0.0.1:{self.port}/0" if self.port else f"unix://{self._directory.name}/redis.sock?db=0"
 
     def start(self) -> None:
         """Start, and wait until it answers; raise where it does not."""
         import redis
 
-        where = ["--port", str(self._port)]
-        where += ["--bind", "127.0.0.1"] if self._port else ["--unixsocket", f"{self._directory.name}/redis.sock"]
+        where = ["--port", str(self.port)]
+        where += ["--bind", "127.0.0.1"] if self.port else ["--unixsocket", f"{self._directory.name}/redis.sock"]
+        kind = [str(self._config), "--sentinel"] if self._config else ["--save", "", "--appendonly", "no"]
         self._process = subprocess.Popen(
-            [executable(), *where, "--save", "", "--appendonly", "no", "--dir", self._directory.name, *self._options],
+            [executable(), *kind, *where, "--dir", self._directory.name, *self._options],
             stdout=subprocess.DEVNULL,
         )
         with redis.Redis.from_url(self.url) as client:
@@ -57,6 +58,13 @@ class RedisServer:
                     return
                 time.sleep(0.01)
         raise TimeoutError("redis-server does not answer")
+
+    def flush(self) -> None:
+        """Forget everything."""
+        import redis
+
+        with redis.Redis.from_url(self.url) as client:
+            client.flushall()
 
     def pause(self) -> None:
         """Stop answering, with connections open."""
@@ -86,9 +94,3 @@ def redis_server(*options: str, port: int = 0) -> Iterator[RedisServer]:
         yield server
     finally:
         server.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,0 +1,133 @@
+"""Sentinels with a master and a replica, and a cluster of three masters: real redis-server processes on loopback."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from .redis_server import RedisServer, executable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MASTER = "robots"
+_SLOTS = 16384
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports of loopback that nobody listens on, nor on the port 10,000 above, which a cluster's nodes use."""
+    with ExitStack() as stack:
+        ports: list[int] = []
+        while len(ports) < number:
+            probe, bus = (stack.enter_context(socket.socket()) for _ in range(2))
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+            with suppress(OSError, OverflowError):
+                bus.bind(("127.0.0.1", port + 10_000))
+                ports.append(port)
+        return ports
+
+
+def until(done: Callable[[], object], secs: float = 30) -> None:
+    """Wait until `done` is true and raises nothing."""
+    import redis
+
+    ends = time.monotonic() + secs
+    while time.monotonic() < ends:
+        with suppress(redis.exceptions.RedisError, IndexError):
+            if done():
+                return
+        time.sleep(0.05)
+    raise TimeoutError("the servers do not come to an agreement")
+
+
+class Sentinels:
+    """Three sentinels that watch a master with one replica."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        import redis
+
+        directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
+        master, replica, *watchers = free_ports(5)
+        self.master = _started(stack, RedisServer(port=master))
+        self.replica = _started(stack, RedisServer("--replicaof", "127.0.0.1", str(master), port=replica))
+        self.ports = watchers
+        for port in watchers:
+            config = directory / f"{port}.conf"
+            config.write_text(
+                f"sentinel monitor {MASTER} 127.0.0.1 {master} 2\nsentinel down-after-milliseconds {MASTER} 500\n"
+                f"sentinel failover-timeout {MASTER} 3000\n"
+            )
+            _started(stack, RedisServer(port=port, config=config))
+        clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
+        until(lambda: all(self._is_ready(client.sentinel_master(MASTER)) for client in clients))
+        self._clients = clients
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{MASTER}/0"
+
+    @staticmethod
+    def _is_ready(known: dict[str, object]) -> bool:
+        return (known["num-slaves"], known["num-other-sentinels"]) == (1, 2)
+
+    def fail_over(self) -> None:
+        """Kill the master, and wait until the sentinels agree on the replica."""
+        self.master.kill()
+        self.until_replica_is_master()
+
+    def until_replica_is_master(self) -> None:
+        port = self.replica.port
+        until(lambda: all(client.sentinel_get_master_addr_by_name(MASTER)[1] == port for client in self._clients))
+
+
+class Cluster:
+    """Three masters that share the slots; none has a replica."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        import redis
+
+        ports = free_ports(3)
+        options = (
+            "--cluster-enabled",
+            "yes",
+            "--cluster-node-timeout",
+            "1000",
+            "--cluster-require-full-coverage",
+            "no",
+        )
+        self.masters = [_started(stack, RedisServer(*options, port=port)) for port in ports]
+        clients = [stack.enter_context(redis.Redis(port=port)) for port in ports]
+        for number, client in enumerate(clients):
+            first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
+            client.execute_command("CLUSTER ADDSLOTS", *range(first, last))
+            client.execute_command("CLUSTER MEET", "127.0.0.1", ports[0])
+        until(lambda: all(client.execute_command("CLUSTER INFO")["cluster_known_nodes"] == "3" for client in clients))
+        until(lambda: all(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for client in clients))
+
+    @property
+    def url(self) -> str:
+        return f"redis+cluster://{','.join(f'127.0.0.1:{master.port}' for master in self.masters)}"
+
+
+def _started(stack: ExitStack, server: RedisServer) -> RedisServer:
+    stack.callback(server.close)
+    return server
+
+
+@contextmanager
+def sentinels() -> Iterator[Sentinels]:
+    executable()
+    with ExitStack() as stack:
+        yield Sentinels(stack)
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    executable()
+    with ExitStack() as stack:
+        yield Cluster(stack)
