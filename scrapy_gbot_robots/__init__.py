@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Addon": "addon",
+    "AllOf": "core.agents",
     "Answer": "obeying.answer",
     "Crawler": "core.agents",
     "Fetcher": "fetching.fetcher",
@@ -38,6 +39,7 @@ __all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
+    from .core.agents import AllOf as AllOf
     from .core.agents import Crawler as Crawler
     from .core.origin import Origin as Origin
     from .core.robots import RobotsTxt as RobotsTxt

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,14 +20,17 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
+from .core.agents import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy.crawler import Crawler
+    from scrapy.crawler import Crawler as ScrapyCrawler
     from scrapy.settings import BaseSettings
+
+    from .core.agents import RobotsAgent
 
 _T = TypeVar("_T")
 
@@ -147,8 +151,12 @@ def _storage(value: object) -> str:
     return name if name in STORAGES or "." in name else _refuse()
 
 
-def _path(value: object) -> Path:
-    """Expand `~`; a relative path counts from the project's directory, outside a project from the working directory."""
+def path_of(value: object) -> Path:
+    """Expand `~`; a relative path counts from the project's directory, outside a project from the working directory.
+
+    Raises:
+        TypeError, ValueError: it is no path, or there is no such home directory.
+    """
     if not isinstance(value, (str, Path)) or not str(value):
         raise TypeError
     try:
@@ -156,6 +164,21 @@ def _path(value: object) -> Path:
     except RuntimeError:
         raise ValueError("no home directory") from None
     return Path(closest_scrapy_cfg()).parent / path
+
+
+def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
+        found = json.loads(value)
+        return found if isinstance(found, dict) else _refuse()
+    path = path_of(value)
+    return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
+
+
+def _crawler_names(value: object) -> tuple[str, ...]:
+    names = _words(value)
+    return names if all(Crawler.of(name).name for name in names) else _refuse()
 
 
 def _count(least: int) -> Kind[int]:
@@ -190,7 +213,7 @@ def _beginning_with(schemes: Sequence[str]) -> Kind[str]:
 
 
 _FLAG = Kind("True or False", _flag)
-_FILE = Kind("the path of a file", _path)
+_FILE = Kind("the path of a file", path_of)
 _STORAGE = Kind('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
 
 
@@ -299,6 +322,22 @@ class GbotSettings:
         'where a sitemap may live: `"any"`, `"same-site"`, `"same-host"`',
     )
     sitemaps_max: int = _setting(50, _count(0), "sitemap files fed per origin")
+    overrides: Mapping[str, Any] | Path = _setting(  # noqa: RUF009
+        {},
+        Kind("a dict, or the path of a .toml or .json file", _mapping_or_file),
+        "what is agreed with a site beside its robots.txt; see [exceptions](exceptions.md)",
+    )
+    agents: tuple[str, ...] = _setting(
+        [],
+        Kind("a list of product tokens or User-Agent headers, each of which names a crawler", _crawler_names),
+        "whose rules count, if it is more than one crawler; see [exceptions](exceptions.md#several-crawlers)",
+    )
+    agents_mode: str = _setting(
+        "first",
+        _one_of("first", "all"),
+        'of `GBOT_ROBOTS_AGENTS` the rules of the `"first"` that a group names, else of `*`; or of `"all"`: a URL is '
+        "refused if it is refused to any",
+    )
     report: Path | None = _setting(  # noqa: RUF009
         None,
         _FILE,
@@ -328,7 +367,7 @@ class GbotSettings:
         return cls(**{row.name: row.value(settings) for row in TABLE})
 
     @classmethod
-    def of_crawl(cls, crawler: Crawler) -> GbotSettings:
+    def of_crawl(cls, crawler: ScrapyCrawler) -> GbotSettings:
         """Read and check the settings of `crawler`; where a person waits for one page, nothing else waits by default.
 
         Raises:
@@ -337,6 +376,13 @@ class GbotSettings:
         own = cls.of(crawler.settings)
         is_set = crawler.settings.getpriority(f"{PREFIX}UNREACHABLE_WAIT_SECS") is not None
         return replace(own, unreachable_wait_secs=0) if is_for_one_page(crawler) and not is_set else own
+
+    @property
+    def asked_as(self) -> RobotsAgent | None:
+        """The crawlers of `GBOT_ROBOTS_AGENTS`; None if it is not set, and each request's user agent counts."""
+        if not self.agents:
+            return None
+        return AllOf(self.agents) if self.agents_mode == "all" else Crawler.of(self.agents)
 
     @property
     def policy(self) -> Policy:

@@ -11,6 +11,10 @@ for it; once until it can be had again.
 `request_forbidden(request, error)` is sent when a request is kept back: `error` is the `ForbiddenByRobotsTxt` that its
 errback gets, with the verdict.
 
+`override_used(override, origin, refusal, against_robotstxt)` is sent when an override of `GBOT_ROBOTS_OVERRIDES` decides
+about a request: `override` has its `key`, `reason` and `until`, `refusal` is the verdict if the request is kept back, None
+if it goes on, and `against_robotstxt` says whether it does though the site's own robots.txt refuses it.
+
 `sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt lists, before it is fed to the
 spider. `sitemap` is a `FoundSitemap` (its URL, the URL of the robots.txt, the line), `request` is the Request about to
 be scheduled, or None if sitemaps are only collected. A handler that returns a Request has that one scheduled instead;
@@ -18,6 +22,7 @@ one that returns False or raises IgnoreRequest vetoes it. Handlers may be corout
 `sitemap_found(sitemap, request)` is asked in the same way.
 """
 
+override_used = object()
 request_forbidden = object()
 robotstxt_known = object()
 robotstxt_unreachable = object()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
+from .support.reactors import ALWAYS_HAS_A_REACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -18,7 +19,10 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("long", settings.get_profile("patient"), max_examples=2_000)
 settings.load_profile("patient")
 
-MAY_BE_SKIPPED_IN_CI = ("GBOT_ROBOTS_REFERENCE",)  # data that is not the project's to carry
+MAY_BE_SKIPPED_IN_CI = (
+    "GBOT_ROBOTS_REFERENCE",  # data that is not the project's to carry
+    ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -33,7 +33,7 @@ from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documented_shell import run_block
 from .support.redis_server import redis_server
 from .support.web import Reply, Site
-from .test_neighbours import zyte_api
+from .support.zyte_api import zyte_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,6 +12,7 @@ import pytest
 import scrapy_gbot_robots
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
+TESTS = Path(__file__).parent
 FOREIGN = {"scrapy", "twisted", "redis"}
 
 # From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
@@ -21,7 +22,7 @@ _WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
 _BELOW_FETCHING = _POLICY | _WORDS | {"storage", "sitemap_files"}
 _BELOW_SPIDER = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
-_ALL = _BELOW_SPIDER | {"tags", "spider", "report", "addon", "commands"}
+_ALL = _BELOW_SPIDER | {"tags", "spider", "report", "addon", "bulk", "commands"}
 DOORS = {
     "core": set(),
     "concurrency": set(),
@@ -40,12 +41,18 @@ DOORS = {
     "spider": _BELOW_SPIDER,
     "report": _BELOW_SPIDER,
     "addon": _BELOW_SPIDER | {"tags", "spider", "report"},
+    "bulk": {"core", "policy"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},
 }
 
 # What a pure room may import from outside, besides the standard library.
-PURE = {"core": {"idna"}, "policy": {"brotli"}, "storage": {"redis"}}
+PURE = {
+    "core": {"idna"},
+    "policy": {"brotli"},
+    "storage": {"redis"},
+    "bulk": {"duckdb", "fastwarc", "pyarrow"},  # the extra
+}
 
 
 def _modules(room: str) -> list[Path]:
@@ -98,9 +105,9 @@ def test_every_room_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=lambda path: str(path.parent.name))
-def test_the_init_of_a_room_is_its_law_and_no_code(path: Path) -> None:
+def test_the_init_of_a_room_is_its_law_and_no_code_beyond_names(path: Path) -> None:
     law, *code = ast.parse(path.read_text(encoding="utf-8")).body
-    assert not code
+    assert all(isinstance(each, ast.ImportFrom) for each in code)  # names that are public
     assert isinstance(law, ast.Expr)
     assert "Source:" in str(ast.literal_eval(law.value))
 
@@ -117,6 +124,17 @@ def test_pure_part_loads_neither_scrapy_nor_twisted_nor_redis() -> None:
     loaded = set(run.stdout.split())
     assert "scrapy_gbot_robots" in loaded
     assert not loaded & FOREIGN
+
+
+def test_judging_columns_loads_nothing_of_the_extra_bulk() -> None:
+    script = (
+        "import sys, scrapy_gbot_robots.bulk as bulk\n"
+        "robots = {'https://a.example': b'user-agent: *\\ndisallow: /x'}\n"
+        "assert bulk.judge(['https://a.example/x'], robots, 'a') == {'a': [0]}\n"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()) & (FOREIGN | {"duckdb", "fastwarc", "pyarrow"})
 
 
 def test_what_settings_name_installs_no_reactor() -> None:
@@ -138,3 +156,10 @@ def test_every_public_name_can_be_had() -> None:
 def test_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         _ = scrapy_gbot_robots.Nonsense
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
+def test_no_test_module_is_imported(path: Path) -> None:
+    """What several of them need is in tests/support."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in nodes if node.module and node.module.split(".")[-1].startswith("test_")] == []

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-PROJECT = Path(__file__).parent.parent / "example_project"
+from .support.example import scrapy
 
-
-def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", *arguments]
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60)
+if TYPE_CHECKING:
+    import subprocess
 
 
 @pytest.fixture(scope="module")

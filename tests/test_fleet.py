@@ -10,12 +10,12 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.settings import default_settings
 
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from .support.fleet import workers
+from .support.reactors import ways_to_run
 from .support.redis_server import RedisServer, redis_server
 from .support.web import Reply, Site
 
@@ -118,19 +118,12 @@ def test_when_a_process_is_killed_while_it_fetches_another_takes_over(start: Sta
         assert fetches(site) == [2]
 
 
-MODES: dict[str, dict[str, Any]] = {
-    "asyncio": {},
-    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
-    "reactorless": {"TWISTED_REACTOR_ENABLED": False},
-}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_process_that_is_asked_to_stop_gives_back_what_it_holds(start: Start, mode: str, tmp_path: Path) -> None:
-    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
-        return  # this Scrapy always has a reactor: there is nothing to run
+@pytest.mark.parametrize("way", ways_to_run())
+def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
+    start: Start, way: dict[str, Any], tmp_path: Path
+) -> None:
     path, secs = tmp_path / "robots.sqlite", 23.5 * 3600
-    settings = {**sqlite(tmp_path), **MODES[mode], "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 8}
+    settings = {**sqlite(tmp_path), **way, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 8}
     silent = Reply(200, RULES, after_secs=30)
     with sites(2, silent) as asked, sites(1, silent) as (refreshed,), sites(1, Reply(503)) as (held,):
         with closing(SqliteStorage(path)) as storage:

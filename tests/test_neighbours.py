@@ -5,13 +5,8 @@ scrapy-redis has a file of its own. Where a plugin needs a service that is elsew
 
 from __future__ import annotations
 
-import base64
-import json
 import shutil
 import sys
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,9 +14,10 @@ from scrapy import Request
 
 from scrapy_gbot_robots.policy.rendered import as_served
 
-from .support.command import project, run
+from .support.command import only_one, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.web import Reply, Site
+from .support.zyte_api import RULES, zyte_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["project"]
 
 ADDON = {"scrapy_gbot_robots.Addon": 500}
-RULES = "user-agent: *\ndisallow: /no\n"
 SCRAPY = [sys.executable, "-m", "scrapy"]
 
 
@@ -108,45 +103,6 @@ def test_text_file_that_a_browser_shows_is_read_as_served(body: bytes, flags: li
 
 
 # scrapy-zyte-api: in transparent mode every request goes through an API
-
-
-@contextmanager
-def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A stand-in for the API: its URL, and what it is asked. Hosts that begin with "ill" have no robots.txt to give."""
-    asked: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append(wanted)
-            is_robots_txt = wanted["url"].endswith("/robots.txt")
-            answer = {
-                "url": wanted["url"],
-                "statusCode": 404 if "://none" in wanted["url"] and is_robots_txt else 200,
-                "httpResponseBody": base64.b64encode(RULES.encode() if is_robots_txt else b"page").decode(),
-                "httpResponseHeaders": [
-                    {"name": "content-type", "value": "text/plain"},
-                    {"name": "content-encoding", "value": "gzip"},  # which the API has decoded
-                ],
-            }
-            ill = "://ill" in wanted["url"]
-            body = json.dumps({"type": "/download/internal-error", "status": 500} if ill else answer).encode()
-            self.send_response(500 if ill else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing to standard error."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/", asked
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.usefixtures("needs_asyncio")
@@ -287,6 +243,8 @@ def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
 
 
 def test_scrapy_bench_runs(crawling: Path) -> None:
-    ended = run("bench", "-s", "CLOSESPIDER_TIMEOUT=1", cwd=crawling, command=SCRAPY)
-    assert "(closespider_timeout)" in ended.err
+    settings = ("-s", "CLOSESPIDER_PAGECOUNT=5", "-s", "CLOSESPIDER_TIMEOUT=0")  # as long as that takes
+    with only_one("scrapy-bench"):  # its server has a port of its own choice, the same each time
+        ended = run("bench", *settings, cwd=crawling, command=SCRAPY)
+    assert "(closespider_pagecount)" in ended.err
     assert "robots.txt: 1 origin (1 rules), 0 requests blocked" in ended.err

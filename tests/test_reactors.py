@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.settings import default_settings
 
 from .fetching.scenarios import RULES
+from .support.reactors import as_arguments, ways_to_run
 from .support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
@@ -39,20 +39,11 @@ class Everything(Spider):
         print("CRAWLED", response.url, flush=True)
 """
 
-MODES = {
-    "asyncio": {"TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"},
-    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
-    "reactorless": {"TWISTED_REACTOR_ENABLED": "False"},
-}
-
 
 @pytest.mark.crawl
-@pytest.mark.parametrize("mode", MODES)
-def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
-    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
-        return  # this Scrapy always has a reactor: there is nothing to run
+@pytest.mark.parametrize("way", ways_to_run())
+def test_crawl_is_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
     (tmp_path / "everything.py").write_text(SPIDER)
-    settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
     with (
         Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
         Site({"/robots.txt": redirect("/r"), "/r": RULES + b"crawl-delay: 0.01", "*": b"ok"}) as moved,
@@ -61,7 +52,7 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(mode: str, tmp_pa
         Site({"/robots.txt": redirect("http://no-such-name.invalid/"), "*": b"ok"}) as lost,
     ):
         sites = (slow, moved, absent, ill)
-        command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *settings]
+        command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *as_arguments(way)]
         command += ["-a", "sites=" + ",".join(site.url("") for site in (*sites, lost))]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
         expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}

@@ -6,7 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
-from .test_example import scrapy
+from .support.example import scrapy
 
 README = Path(__file__).parent.parent / "README.md"
 TEXT = README.read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from ..core.urls import shown
 from ..report.tally import Tally
+from . import archive_audit
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .formats import FORMATS, Row
@@ -44,10 +45,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("--urls", metavar="FILE", required=True, help='one URL a line, "-" for standard input')
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--robots", metavar="FILE", help="ask this robots.txt; without it, that of each URL's host")
+    source.add_argument(
+        "--robots",
+        metavar="FILE",
+        help="ask this robots.txt, or this archive of many; without it, that of each URL's host",
+    )
     source.add_argument("--diff", metavar=("OLD", "NEW"), nargs=2, help="say which URLs two robots.txt differ on")
     agents.add_argument(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
+    archive_audit.add_arguments(parser)
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"rules in the summary (default: {_TOP})")
 
 
@@ -157,6 +163,12 @@ class Audit:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status: FOUND if any is disallowed, or changes."""
+    if archive_audit.is_archive(options.robots):
+        return archive_audit.run(options, settings, err)
+    if options.output:
+        raise CommandError(
+            "--output goes with an archive as --robots; what is judged otherwise goes to standard output"
+        )
     whos = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, whos)

@@ -8,14 +8,15 @@ crawlers and user-triggered fetchers, as of September 2026.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from .grammar import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # (name, robots.txt tokens in fall-back order, whether it heeds "*"). A row is found by its name and by its first token.
 # No token and no "*": the crawler does not heed robots.txt at all.
@@ -90,12 +91,17 @@ class Crawler(NamedTuple):
     heeds_global: bool = True
 
     @classmethod
-    def of(cls, user_agent: str | bytes) -> Crawler:
+    def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> Crawler:
         """Return the crawler that a product token or a whole User-Agent header names.
 
         Google's crawlers are as Google lists them; any other heeds its one token and "*". If there is no token in
-        `user_agent`, there is "*" alone.
+        `user_agent`, there is "*" alone. Of several names, the crawler follows the first that has a group, else "*".
+
+        Raises:
+            ValueError: there is no name in a list of names.
         """
+        if not isinstance(user_agent, (str, bytes)) and isinstance(user_agent, Iterable):
+            return _first_of([cls.of(each) for each in user_agent])
         header = _as_text(user_agent)
         token = product_token(header)
         row = _BY_NAME.get(token.lower())
@@ -109,6 +115,52 @@ class Crawler(NamedTuple):
     def ignores_robots(self) -> bool:
         """Whether it heeds no group at all, so that everything is allowed."""
         return not self.tokens and not self.heeds_global
+
+
+def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
+    if not crawlers:
+        raise ValueError("no crawler is named")
+    tokens: dict[str, str] = {}
+    for token in (token for crawler in crawlers for token in crawler.tokens):
+        tokens.setdefault(token.lower(), token)
+    heeds_global = any(crawler.heeds_global for crawler in crawlers)
+    return Crawler(_names(crawlers), tuple(tokens.values()), heeds_global)
+
+
+def _names(crawlers: Iterable[Crawler]) -> str:
+    return ", ".join(dict.fromkeys(crawler.name for crawler in crawlers if crawler.name))
+
+
+class AllOf(tuple[Crawler, ...]):
+    """Several crawlers at once: a URL is refused if it is refused to any of them.
+
+    Made of product tokens, User-Agent headers and `Crawler`s; it may be asked for wherever a `Crawler` may. Of several
+    crawl-delays the largest counts.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, user_agents: Iterable[str | bytes | Crawler]) -> AllOf:
+        """Take the crawlers in the order in which they are to be asked; each counts once.
+
+        Raises:
+            ValueError: no crawler is named.
+            TypeError: `user_agents` is one name, or holds something else than names and crawlers.
+        """
+        if isinstance(user_agents, (str, bytes, Crawler)):
+            raise TypeError("AllOf takes a list of crawlers, not one")
+        crawlers = dict.fromkeys(each if isinstance(each, Crawler) else Crawler.of(each) for each in user_agents)
+        if not crawlers:
+            raise ValueError("no crawler is named")
+        return super().__new__(cls, crawlers)
+
+    @property
+    def name(self) -> str:
+        """The names of all."""
+        return _names(self)
+
+
+RobotsAgent: TypeAlias = Crawler | AllOf
 
 
 @lru_cache(maxsize=1_000, typed=True)

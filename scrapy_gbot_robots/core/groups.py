@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Group(NamedTuple):
     """User agents (product tokens in lower case, "*") and the rules they share, in file order.
 
-    `agents` has the line that first names each; `delays` the crawl delay in seconds of those that have one.
+    `agents` has the line that first names each; `delays` has the first crawl delay, in seconds, that follows the line.
     """
 
     agents: dict[bytes, int]
@@ -34,19 +34,23 @@ def read_groups(lines: Iterable[Line]) -> list[Group]:
     """Return the groups in file order; rules before the first user-agent line are in none (RFC 9309 2.2.2)."""
     groups: list[Group] = []
     group: Group | None = None
+    undelayed: list[bytes] = []  # agents of the group that no crawl delay is given for yet
     for line in lines:
         if line.kind == grammar.USER_AGENT:
             if group is None or group.rules:
-                group = Group({}, [], {})
+                group, undelayed = Group({}, [], {}), []
                 groups.append(group)
-            group.agents.setdefault(grammar.agent_of(line.value), line.number)
+            agent = grammar.agent_of(line.value)
+            if agent not in group.agents:
+                group.agents[agent] = line.number
+                undelayed.append(agent)
         elif group is None:
             continue
         elif line.kind in {grammar.ALLOW, grammar.DISALLOW}:
             group.rules.append(Rule(line.kind == grammar.ALLOW, line.value.decode("ascii"), line.number))
-        else:
+        elif undelayed:
             delay = delay_of(line)
             if delay is not None:
-                for agent in group.agents:
-                    group.delays.setdefault(agent, delay)
+                group.delays.update(dict.fromkeys(undelayed, delay))
+                undelayed = []
     return groups

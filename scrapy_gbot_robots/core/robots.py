@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from . import grammar
-from .agents import agents_heeded
+from .agents import AllOf, agents_heeded
 from .lines import read_lines
 from .scan import scan
 
@@ -38,8 +38,12 @@ class RobotsTxt:
     def __init__(self, body: bytes, strict: bool, truncated: bool) -> None:
         self._body = body
         self._strict = strict
-        self._rules: dict[str | bytes | Crawler, Rules] = {}
+        self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
         self.truncated = truncated
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the bytes, and not what was read of them: it can be read again."""
+        return RobotsTxt, (self._body, self._strict, self.truncated)
 
     @classmethod
     def parse(
@@ -64,7 +68,7 @@ class RobotsTxt:
             return cls(raw, strict, cut)
         return cls(raw[:max_bytes], strict, True)
 
-    def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
+    def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> bool:
         """Return whether the crawler may fetch `url`; the answer of `verdict`, without the reasons."""
         try:
             rules = self._rules[user_agent]
@@ -72,24 +76,32 @@ class RobotsTxt:
             rules = self.rules_for(user_agent)
         return rules.allowed(url)
 
-    def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
+    def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
         A product token, or the one in a whole User-Agent header, is looked for in the groups, then "*" (RFC 9309
-        2.2.1); a `Crawler` falls back from token to token first. Only the path of `url` counts.
+        2.2.1); a `Crawler` falls back from token to token first; `AllOf` refuses what is refused to any of its crawlers.
+        Only the path of `url` counts.
         """
         return self.rules_for(user_agent).verdict(url)
 
-    def rules_for(self, user_agent: str | bytes | Crawler) -> Rules:
+    def rules_for(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
         """Return the merged rules of the group that the crawler follows; they do not keep this object alive."""
         rules = self._rules.get(user_agent)
         if rules is None:
             if len(self._rules) >= _MOST_AGENTS:
                 self._rules.clear()
-            rules = self._rules[user_agent] = scan(self._body, agents_heeded(user_agent), self._strict)
+            rules = self._rules[user_agent] = self._read(user_agent)
         return rules
 
-    def crawl_delay(self, user_agent: str | bytes | Crawler) -> float | None:
+    def _read(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
+        if isinstance(user_agent, AllOf):
+            from .all_of import RulesOfAll  # noqa: PLC0415 - for who asks as one crawler
+
+            return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in user_agent])
+        return scan(self._body, agents_heeded(user_agent), self._strict)
+
+    def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
         """Return the crawl delay in seconds in the crawler's group, None if it has none; Google ignores that field."""
         return self.rules_for(user_agent).crawl_delay
 

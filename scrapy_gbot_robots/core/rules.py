@@ -54,17 +54,23 @@ class Verdict(NamedTuple):
     """Whether a URL may be fetched, and why.
 
     `rule` is the deciding rule, or the empty one where nothing else matched, or None; `reason` is a short English
-    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none.
+    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none. `crawler` is the
+    name of the crawler that is refused if several were asked for. `override` is the key of the user's override that
+    decided, None if the robots.txt itself did.
     """
 
     allowed: bool
     rule: Rule | None = None
     reason: str = NO_MATCH
     group: str | None = None
+    crawler: str | None = None
+    override: str | None = None
 
     def __str__(self) -> str:
         """Return one line for a log: printable and of bounded length, whatever the robots.txt holds."""
         answer = "allowed" if self.allowed else "disallowed"
+        if self.crawler is not None:
+            answer += f" for {shown(self.crawler)}"
         group = f'group "{shown(self.group)}"' if self.group is not None else ""
         if self.rule is None:
             return f"{answer}: {shown(self.reason)}" + (f" ({group})" if group else "")
@@ -121,11 +127,22 @@ class Rules:
         self.group = group
         self.crawl_delay = crawl_delay
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rules and not what was built of them: it can be built again."""
+        return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, self._unmatched)
+
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight
         return weight and weight + _BYTES_EACH
+
+    def patterns(self) -> tuple[list[str], list[str]]:
+        """Return the allow patterns and the disallow patterns; an empty one is of a rule without a path.
+
+        What rules for index pages also stand for, their directories, is among the first.
+        """
+        return self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
@@ -231,3 +248,9 @@ class Rules:
         if prefix and prefix != self._memo[0]:
             self._memo = (prefix, len(prefix) - 1)
         return path
+
+
+def _rules(
+    allows: Patterns, disallows: Patterns, group: str | None, crawl_delay: float | None, strict: bool, unmatched: str
+) -> Rules:
+    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..core.agents import Crawler as Agent
+    from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
     from ..core.robots import RobotsTxt
     from ..core.rules import Rules
@@ -102,6 +102,16 @@ class Answer:
         return self.temporary and self.state is State.FULL_DISALLOW
 
     @property
+    def overridden(self) -> bool:
+        """Whether an override of the user's decides in place of the robots.txt."""
+        return False
+
+    @property
+    def set_delay(self) -> float | None:
+        """The crawl-delay in seconds that the user has set for the origin, None if there is none."""
+        return None
+
+    @property
     def agents(self) -> Collection[Agent]:
         """Those whose rules it knows."""
         return self._rules.keys()
@@ -130,6 +140,9 @@ class Answer:
         rules = self._rules[agent]
         return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
 
+    def judged(self, url: str, refusal: Verdict | None) -> None:
+        """Take note that a request for `url` goes on, or is refused by `refusal`."""
+
     def takes_long(self, url: str, agent: Agent) -> bool:
         """Whether `allowed` or `verdict` may take milliseconds, as hostile rules can make them: ask in a thread then."""
         return self.state is State.RULES and self._rules[agent].takes_long(url)
@@ -141,11 +154,12 @@ class Answer:
     def verdict(self, url: str, agent: Agent) -> Verdict:
         """Whether `agent` may fetch `url`, and why; the reason names the form that is disallowed, if it is another one."""
         if self.state is State.RULES:
-            return _verdict_on_forms(self._rules[agent], url)
+            return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
 
 
-def _verdict_on_forms(rules: Rules, url: str) -> Verdict:
+def verdict_on_all_forms(rules: Rules, url: str) -> Verdict:
+    """The verdict on `url` in every form in which a download handler may send it: the first that refuses it decides."""
     verdict = rules.verdict(url)
     if verdict.allowed:
         for form in other_forms(url):

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
-    from ..core.agents import Crawler as Agent
+    from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
+    from ..settings import GbotSettings
+    from .answer import Answer
 
 _SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours for what Scrapy put there by itself
 _OWN_SLOT = "gbot_robots_slot"
@@ -66,25 +68,30 @@ class _Pace:
 
 
 class CrawlDelays:
-    """Keeps the crawl-delays of one crawl; `longest` caps each, in seconds."""
+    """Keeps the crawl-delays of one crawl: those that the user has set, and those of robots.txt files if that is on.
 
-    def __init__(self, crawler: Crawler, longest: float) -> None:
+    `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps the latter.
+    """
+
+    def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._longest = longest
+        self._heeds_robots_txt = settings.crawl_delay
+        self._longest = settings.crawl_delay_max_secs
         self._wishes: WeakKeyDictionary[Request, _Wish] = WeakKeyDictionary()
         self._paces: dict[str, _Pace] = {}
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
-    def attend(self, request: Request, origin: Origin, agent: Agent, asked: float | None) -> None:
-        """Let `request`, on its way to the downloader, start there no sooner than `asked` seconds after the one before.
+    def attend(self, request: Request, agent: Agent, answer: Answer) -> None:
+        """Let `request`, on its way to the downloader, start there no sooner after the one before than `answer` says.
 
         It goes through the slot of its host, unless who made it chose another. Of itself it might not: Scrapy leaves a
         redirected request in the slot of the host that it comes from, and by CONCURRENT_REQUESTS_PER_IP a host changes
         its slot when its address becomes known.
         """
-        wanted = asked or 0.0
-        secs = min(wanted, self._longest)
-        self._wishes[request] = _Wish(origin, agent, secs, capped=secs < wanted)
+        origin = answer.origin
+        asked = (answer.crawl_delay(agent) if self._heeds_robots_txt else None) or 0.0
+        secs = min(asked, self._longest) if answer.set_delay is None else answer.set_delay
+        self._wishes[request] = _Wish(origin, agent, secs, capped=answer.set_delay is None and secs < asked)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
@@ -138,4 +145,4 @@ class CrawlDelays:
                 wish.secs,
             )
         else:
-            logger.debug("%s asks for a crawl-delay of %g s, which is kept", wish.origin.robots_url, wish.secs)
+            logger.debug("A crawl-delay of %g s is kept for %s", wish.secs, wish.origin)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from ..core.agents import Crawler as Agent
+    from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..policy.entry import Copy, Entry
@@ -78,7 +78,13 @@ class _Flight:
 
 
 class Lookup:
-    """Answers by origin, for one crawl."""
+    """Answers by origin, for one crawl.
+
+    Attributes:
+        sets_delays: whether an answer may have a crawl-delay that the user has set.
+    """
+
+    sets_delays = False
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, entries: Entries, fetcher: Fetcher) -> None:
         self._settings = settings
@@ -130,6 +136,13 @@ class Lookup:
                 raise Closing
             if flight.answer.knows(agent):
                 return flight.answer
+
+    def latest(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
+        """The last answer for `origin`, good or not, if it knows the rules of `agent`; a look-up for a better one begins."""
+        if not self._closing:
+            self._join(origin, agent, request)
+        answer = self._cache.get(origin)
+        return answer if answer is not None and answer.knows(agent) else None
 
     async def copy(self, origin: Origin) -> Copy | None:
         """The last definite answer of `origin` as the storage has it; None if it is not, or no longer, there."""

@@ -21,7 +21,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
-from ..core.agents import Crawler as Agent
+from ..core.agents import Crawler as RobotsCrawler
 from ..core.origin import Origin
 from ..core.rules import Verdict
 from ..core.wire import as_sent
@@ -36,6 +36,7 @@ from .crawl_delay import CrawlDelays
 from .drivers import driver_for
 from .entries import Entries
 from .lookup import Lookup
+from .overriding import overridden
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .user_agent import of_project
 from .waiting import Holds
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
+    from ..core.agents import RobotsAgent as Agent
     from .answer import Answer
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
@@ -68,13 +70,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         entries = Entries(driver_for(self._settings, crawler).opens, crawler.stats)
-        self._lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
+        lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
+        self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()
         self._holds = Holds(crawler, self._lookup.abandon)
         self._crawl_delays = (
-            CrawlDelays(crawler, self._settings.crawl_delay_max_secs) if self._settings.crawl_delay else None
+            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
         self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
+        self._asked_as = self._settings.asked_as
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -96,7 +100,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
         if asks_for_robots_txt and request.method != "GET":
             return None
-        agent = _agent(self._user_agent(request))
+        agent = self._agent(request)
         try:
             answer = await self._answer(origin, agent, request)
         except Closing:
@@ -109,10 +113,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             refusal = None if verdict.allowed else verdict
         elif not answer.allowed(request.url, agent):
             refusal = answer.verdict(request.url, agent)
+        answer.judged(request.url, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._crawl_delays is not None:
-            self._crawl_delays.attend(request, origin, agent, answer.crawl_delay(agent))
+            self._crawl_delays.attend(request, agent, answer)
         return None
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
@@ -135,10 +140,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return None
         origin = self._origin(request)
         try:
-            answer = await self._answer(origin, _agent(self._user_agent(request)), request)
+            answer = await self._answer(origin, self._agent(request), request)
         except Closing:
             raise _forbidden_by_closing(origin) from None
-        copy = await self._lookup.copy(origin) if answer.state is State.RULES else None
+        copy = await self._lookup.copy(origin) if answer.state is State.RULES and not answer.overridden else None
         return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
 
     def _origin(self, request: Request) -> Origin:
@@ -196,6 +201,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         flags = [ANSWERED, answer.state.value]
         return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
+    def _agent(self, request: Request) -> Agent:
+        """Whose rules count: the crawlers of `GBOT_ROBOTS_AGENTS`, else the one that the user agent names."""
+        return self._asked_as or _agent_named(self._user_agent(request))
+
     def _user_agent(self, request: Request) -> str:
         """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""
         if self._robotstxt_useragent:
@@ -236,7 +245,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def _spider_opened(self, spider: Spider) -> None:
         hint = of_project(self.crawler.settings, spider).hint
-        if hint is not None:
+        if hint is not None and self._asked_as is None:
             logger.warning("%s", hint, extra={"spider": spider})
 
     async def _spider_closed(self) -> None:
@@ -261,8 +270,8 @@ def _is_own_trouble(response: Response) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _agent(user_agent: str) -> Agent:
-    return Agent.of(user_agent)
+def _agent_named(user_agent: str) -> Agent:
+    return RobotsCrawler.of(user_agent)
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

@@ -11,11 +11,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.settings import default_settings
 
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.reactors import as_arguments, ways_to_run
 from ..support.web import Reply, Site, redirect
-from ..test_reactors import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,13 +163,10 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
-def test_answers_are_the_same_under_every_reactor_and_without_one(mode: str, tmp_path: Path) -> None:
-    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
-        return  # this Scrapy always has a reactor: there is nothing to run
-    settings = [word for name, value in MODES[mode].items() for word in ("-s", f"{name}={value}")]
+@pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
+def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
-        ended = run("check", start.url("/cart"), *settings, "--nolog", cwd=tmp_path)
+        ended = run("check", start.url("/cart"), *as_arguments(way), "--nolog", cwd=tmp_path)
         assert (ended.status, ended.err) == (1, "")
         assert f"then 200 {end.url('/robots.txt')}" in ended.out
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..support.archives import response, warc
 from ..support.command import project, run, run_here
 from ..support.web import Reply, Site
 
@@ -32,6 +33,7 @@ def proxy(project: Path) -> Iterator[str]:
     """A proxy that has the hosts of the examples behind it; the files of the examples are in the project."""
     for name, text in zip(("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False):
         (project / name).write_text(text)
+    warc(project / "archive.warc.gz", [response("http://shop.example/robots.txt", TEXTS[0].encode())])
     hosts = {
         "http://shop.example/robots.txt": TEXTS[0],
         "http://shop.example/new.xml": b"<urlset/>",

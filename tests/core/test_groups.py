@@ -6,123 +6,25 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
 
-E5 = """\
-# This robots.txt file controls crawling of URLs under https://example.com.
-# All crawlers are disallowed to crawl files in the "includes" directory, such
-# as .css, .js, but Google needs them for rendering, so Googlebot is allowed
-# to crawl them.
-User-agent: *
-Disallow: /includes/
-
-User-agent: Googlebot
-Allow: /includes/
-
-Sitemap: https://example.com/sitemap.xml
-"""
-E6_1 = """\
-user-agent: a
-disallow: /c
-
-user-agent: b
-disallow: /d
-
-user-agent: e
-user-agent: f
-disallow: /g
-
-user-agent: h
-"""
-E6_2 = """\
-user-agent: googlebot-news
-disallow: /fish
-
-user-agent: *
-disallow: /carrots
-
-user-agent: googlebot-news
-disallow: /shrimp
-"""
-E6_3 = """\
-user-agent: a
-sitemap: https://example.com/sitemap.xml
-
-user-agent: b
-disallow: /
-"""
-E6_4 = """\
-# Rule 1
-User-agent: Googlebot
-Disallow: /nogooglebot/
-
-# Rule 2
-User-agent: *
-Allow: /
-
-Sitemap: http://www.example.com/sitemap.xml
-"""
-E6_5 = """\
-# Block googlebot from example.com/directory1/... and example.com/directory2/...
-# but allow access to directory2/subdirectory1/...
-# All other directories on the site are allowed by default.
-User-agent: googlebot
-Disallow: /directory1/
-Disallow: /directory2/
-Allow: /directory2/subdirectory1/
-
-# Block the entire site from anothercrawler.
-User-agent: anothercrawler
-Disallow: /
-"""
-E6_6 = """\
-allow: /foo/bar/
-
-user-agent: FooBot
-disallow: /
-allow: /x/
-user-agent: BarBot
-disallow: /
-allow: /y/
-
-
-allow: /w/
-user-agent: BazBot
-
-user-agent: FooBot
-allow: /z/
-disallow: /
-"""
-E6_7 = """\
-User-Agent: *
-Disallow: *.gif$
-Disallow: /example/
-Allow: /publications/
-
-User-Agent: foobot
-Disallow:/
-Allow:/example/page.html
-Allow:/example/allowed.gif
-
-User-Agent: barbot
-User-Agent: bazbot
-Disallow: /example/page.html
-
-User-Agent: quxbot
-"""
-E10 = """\
-user-agent: otherbot
-disallow: /kale
-
-sitemap: https://example.com/sitemap.xml
-sitemap: https://cdn.example.org/other-sitemap.xml
-sitemap: https://ja.example.org/テスト-サイトマップ.xml
-"""
-E12_1 = "User-agent: Googlebot\nDisallow: /\n"
-E12_2 = "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n"
-E12_3 = "User-agent: * \nDisallow: /\n"
-E12_09 = "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n"
-E12_02 = "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n"
-E12_15 = "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n"
-E12_16 = "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n"
+from ..support.examples import (
+    E5,
+    E6_1,
+    E6_2,
+    E6_3,
+    E6_4,
+    E6_5,
+    E6_6,
+    E6_7,
+    E7,
+    E10,
+    E12_02,
+    E12_09,
+    E12_1,
+    E12_2,
+    E12_3,
+    E12_15,
+    E12_16,
+)
 
 # (example, body, crawler, allowed paths, disallowed paths)
 EXAMPLES: list[tuple[str, str, str, list[str], list[str]]] = [
@@ -195,18 +97,6 @@ def test_example_file(body: str, crawler: str, allowed: list[str], disallowed: l
     urls = [f"https://example.com{path}" for path in allowed + disallowed]
     assert [url for url in urls if robots.allowed(url, who)] == urls[: len(allowed)]
     assert [url for url in urls if robots.verdict(url, who).allowed] == urls[: len(allowed)]
-
-
-E7 = b"""\
-user-agent: googlebot-news
-disallow: /1
-
-user-agent: *
-disallow: /2
-
-user-agent: googlebot
-disallow: /3
-"""
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ from scrapy_gbot_robots.core.grammar import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
+
+    from _typeshed import TraceFunction
 
 HANG_SECS = 60  # what is asked here takes a second at most; if it were not bounded, hours
 
@@ -58,6 +61,48 @@ def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
         assert robots.sitemaps == ()
 
     assert seconds_of(ask) < HANG_SECS
+
+
+def instructions(action: Callable[[], object]) -> int:
+    """How many bytecode instructions an action takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> TraceFunction:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def agents_and_delays(many: int) -> bytes:
+    agents = [b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26) for n in range(many)]
+    return b"".join([*agents, b"crawl-delay: 1\n" * many])
+
+
+@pytest.mark.parametrize("told", ["groups", "remarks", "sitemap_lines"])
+@pytest.mark.parametrize(
+    "body_of",
+    [
+        pytest.param(agents_and_delays, id="agents-then-delays"),
+        pytest.param(lambda many: b"user-agent: a\nallow: /\n" * many, id="group-starts"),
+        pytest.param(lambda many: b"sitemap: http://e.com/\nsitemap: x\n" * many, id="sitemaps"),
+    ],
+)
+def test_twice_as_many_lines_take_twice_as_much_work(told: str, body_of: Callable[[int], bytes]) -> None:
+    def work(many: int) -> int:
+        robots = RobotsTxt.parse(body_of(many))
+        return instructions(lambda: getattr(robots, told))
+
+    work(1)
+    assert work(200) < 2.5 * work(100)
 
 
 @pytest.mark.parametrize(

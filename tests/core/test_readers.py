@@ -17,7 +17,7 @@ from scrapy_gbot_robots.core.scan import scan
 
 from ..fuzz.oracle import does_match
 from ..fuzz.strategies import BODIES, PATHS, PATTERNS
-from .test_reference import FILES, body_of, read
+from ..support.reference import FILES, body_of, read
 
 if TYPE_CHECKING:
     from pathlib import Path

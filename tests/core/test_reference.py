@@ -6,16 +6,10 @@ is read from the directory that the environment variable GBOT_ROBOTS_REFERENCE n
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import re
-import tarfile
 from base64 import b64decode, b64encode
 from collections import Counter
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,36 +18,14 @@ from scrapy_gbot_robots.core.agents import product_token
 from scrapy_gbot_robots.core.grammar import HAS_DIRECTIVE
 from scrapy_gbot_robots.core.urls import escape, path_of
 
+from ..support.reference import DATA, FILES, body_of, read
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from scrapy_gbot_robots.core.lines import Line
 
-DATA = Path(__file__).parents[1] / "data"
-REFERENCE = Path(os.environ.get("GBOT_ROBOTS_REFERENCE", "no-reference-data"))
 PURE_TOKEN = re.compile("[A-Za-z_-]+")
-
-needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason="GBOT_ROBOTS_REFERENCE names no directory")
-FILES = [
-    pytest.param(DATA / "synthetic-cases.jsonl.gz", id="synthetic"),
-    pytest.param(REFERENCE / "published-cases.jsonl.gz", id="published", marks=needs_reference),
-    pytest.param(REFERENCE / "real-verdicts.jsonl.gz", id="real", marks=needs_reference),
-]
-
-
-def read(file: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
-@cache
-def real_bodies() -> dict[str, bytes]:
-    with tarfile.open(REFERENCE / "robots-bodies.tar.gz") as archive:
-        return {Path(name.name).name: taken.read() for name in archive if (taken := archive.extractfile(name))}
-
-
-def body_of(case: dict[str, Any]) -> bytes:
-    return b64decode(case["body_b64"]) if "body_b64" in case else real_bodies()[case["body_ref"]]
 
 
 def text(raw: bytes) -> str:

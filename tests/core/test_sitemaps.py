@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 
-from .test_groups import E5, E6_3, E6_4, E10
+from ..support.examples import E5, E6_3, E6_4, E10
 
 E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml\n"
 

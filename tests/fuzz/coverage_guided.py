@@ -26,8 +26,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.core.test_reference import DATA, body_of, read
 from tests.support.entries import DOWN, GONE, MISSING, RULES, payload_of, sealed
+from tests.support.reference import DATA, body_of, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,8 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor
+from ..support.visits import CLOSED, Visitor, fetches, until, visit
 from ..support.web import Reply, Site
-from .test_lookup import CLOSED, Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,8 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.clock import HOUR, Clock
 from ..support.crawls import in_reactor, stats
 from ..support.redis_server import redis_server
+from ..support.visits import Gate, Visitor, fetches, until, visit
 from ..support.web import Reply, Site
-from .test_lookup import Gate, Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -30,10 +30,9 @@ from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..storage.test_redis import free_port
 from ..support.crawls import as_scrapy_runs_it
-from ..support.entries import DOWN, MISSING, ORIGIN, RULES, rules
-from ..support.redis_server import redis_server
+from ..support.entries import DOWN, FAILED, MISSING, ORIGIN, RULES, WORKS, rules
+from ..support.redis_server import free_port, redis_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -56,9 +55,6 @@ class Opened(Entries):
     def said(self) -> list[str]:
         """What was logged: the first words of each warning, and that it works again."""
         return [record.getMessage()[:35] for record in self.caplog.records if record.levelno >= logging.INFO]
-
-
-FAILED, WORKS = "The robots.txt storage failed. Unti", "The robots.txt storage answers agai"
 
 
 @asynccontextmanager

@@ -10,8 +10,7 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest
+from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
@@ -25,86 +24,21 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
+from ..support.visits import CLOSED, Gate, Visitor, fetches, until, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
-    from socket import socket
 
     from scrapy.crawler import Crawler
 
     from scrapy_gbot_robots.policy.outcome import Outcome
 
-CLOSED = "user-agent: *\ndisallow: /"
-
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock.of(monkeypatch)
-
-
-class Visitor(Spider):
-    """Does what it is told, step by step."""
-
-    name = "visitor"
-
-    def __init__(self, script: Callable[[Visitor], Awaitable[None]], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.script = script
-        self.error: BaseException | None = None
-
-    async def start(self) -> AsyncIterator[Request]:
-        try:
-            await self.script(self)
-        except BaseException as error:  # which Scrapy would log, and go on
-            self.error = error
-        return
-        yield  # which makes it a generator
-
-    async def may(self, url: str, user_agent: str = "testbot") -> bool:
-        """Whether a page can be had: crawls it."""
-        assert self.crawler.engine
-        try:
-            await self.crawler.engine.download_async(Request(url, headers={"User-Agent": user_agent}))
-        except IgnoreRequest:
-            return False
-        return True
-
-
-async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
-    """Run a crawl that does nothing but `script`; raises what that raises."""
-    crawler = await crawl(Visitor, settings, script=script)
-    assert isinstance(crawler.spider, Visitor)
-    if crawler.spider.error is not None:
-        raise crawler.spider.error
-    return crawler
-
-
-class Gate:
-    """A robots.txt that comes when the gate is opened."""
-
-    def __init__(self, robotstxt: str) -> None:
-        self._reply = Reply(200, robotstxt.encode())
-        self._opened = threading.Event()
-
-    def open(self) -> None:
-        self._opened.set()
-
-    def __call__(self, connection: socket) -> None:
-        self._opened.wait(20)
-        self._reply(connection)
-
-
-def fetches(site: Site) -> int:
-    return site.paths().count("/robots.txt")
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline
-        await pause(0.01)
 
 
 # For how long an answer is good

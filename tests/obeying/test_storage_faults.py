@@ -23,13 +23,12 @@ from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..storage.test_redis import free_port
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.redis_server import RedisServer, redis_server
+from ..support.entries import FAILED, WORKS
+from ..support.redis_server import RedisServer, free_port, redis_server
 from ..support.relay import slow_relay
+from ..support.visits import Visitor, fetches, until, visit
 from ..support.web import Site
-from .test_entries import FAILED, WORKS
-from .test_lookup import Visitor, fetches, until, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,13 +12,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
 from scrapy.crawler import CrawlerRunner
-from scrapy.settings import default_settings
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import RobotsSitemapSpider
@@ -27,15 +25,16 @@ from scrapy_gbot_robots.sitemap_files import reader
 
 from ..fetching.scenarios import tls_context
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
+from ..support.example import PROJECT
+from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import Remembers, Web, found, index, parsed, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
     from scrapy.crawler import Crawler
-
-PROJECT = Path(__file__).parents[2] / "example_project"
 
 
 class Hosts(Remembers, RobotsSitemapSpider):
@@ -487,20 +486,12 @@ def test_room_for_large_sitemaps_is_made_unless_the_user_says_otherwise() -> Non
     assert runner.create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 1
 
 
-MODES = {
-    "select": "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor",
-    "reactorless": "TWISTED_REACTOR_ENABLED=False",
-}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_hosts_are_crawled_under_another_reactor_and_without_one(mode: str, site: Site) -> None:
-    if mode == "reactorless" and not hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):
-        return  # this Scrapy always has a reactor: there is nothing to run
+@pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
+def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, Any], site: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
-    settings = (MODES[mode], "GBOT_ROBOTS_STORAGE=memory", "DOWNLOAD_DELAY=0")
+    settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
     command = [sys.executable, "-m", "scrapy", "crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"]
-    command += [word for setting in settings for word in ("-s", setting)]
+    command += as_arguments(settings)
     run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=30)
     assert sorted(site.paths()) == sorted(["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))])
     assert "Traceback" not in run.stderr
@@ -540,7 +531,7 @@ def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, asked: 
         settings = {"JOBDIR": str(tmp_path / "job"), "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
         settings["CONCURRENT_REQUESTS_PER_DOMAIN"] = "4"
         command = [sys.executable, "-m", "scrapy", *own, "-o", str(tmp_path / "items.jl")]
-        command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+        command += as_arguments(settings)
         pipes: Any = {"cwd": PROJECT, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(command, **pipes) as process:
             deadline = time.monotonic() + 30

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import socketserver
 import sys
 import time
@@ -20,6 +19,7 @@ from scrapy_gbot_robots.storage.codec import encode
 from tests.support.redis_server import redis_server
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
+from ..support.redis_server import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
@@ -126,12 +126,6 @@ def test_options_in_the_url_do_no_harm(redis_url: str, option: str) -> None:
 def test_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(StorageError, match="not a Redis URL: "):
         RedisStorage(url)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def every_verb(storage: RedisStorage) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import pty
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +20,7 @@ import scrapy_gbot_robots
 from scrapy_gbot_robots.commands.command import main
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 HOME = Path(scrapy_gbot_robots.__file__).parent.parent
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
@@ -103,6 +105,14 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
         process.wait(timeout=60)
     os.close(ours)
     return Run(process.returncode, written.decode().replace("\r\n", "\n"), "")
+
+
+@contextlib.contextmanager
+def only_one(name: str) -> Iterator[None]:
+    """Wait until no other test run on this machine is in a part of the same `name`."""
+    with (Path(tempfile.gettempdir()) / f"gbot-robots-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def without_colour(text: str) -> str:

@@ -45,3 +45,7 @@ def payload_of(entry: Entry) -> bytes:
     """What `encode` writes of an entry, unpacked."""
     data = encode(entry)
     return zlib.decompress(data[13:]) if data[4] else data[13:]
+
+
+# How the log lines begin that say that the storage failed, and that it works again.
+FAILED, WORKS = "The robots.txt storage failed. Unti", "The robots.txt storage answers agai"

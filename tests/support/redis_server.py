@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -94,3 +95,9 @@ def redis_server(*options: str, port: int = 0) -> Iterator[RedisServer]:
         yield server
     finally:
         server.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,10 @@
+"""Verdicts by the million: columns of URLs judged by columns of robots.txt files, and archives of these.
+
+It knows `core` and `policy`, so that an answer here is the answer in a crawl. `judge` is pure; all else needs what the
+extra `bulk` brings (pyarrow, DuckDB, FastWARC), loaded when it is used.
+Source: as `core` and `policy`; for archives the WARC format 1.1 (ISO 28500:2017).
+"""
+
+from .arrow import judge_batch as judge_batch
+from .judging import Served as Served
+from .judging import judge as judge

@@ -1,0 +1,7 @@
+"""What goes wrong with archives and lists of URLs, as one line for the user."""
+
+from __future__ import annotations
+
+
+class BulkError(ValueError):
+    """An archive, a list of URLs or a batch cannot be used; the message says which, and why."""

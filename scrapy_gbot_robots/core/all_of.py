@@ -1,0 +1,45 @@
+"""The rules of several crawlers at once: what one of them may not fetch, none does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .rules import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .rules import Verdict
+
+
+class RulesOfAll(Rules):
+    """What each of several crawlers follows. `group` is that of the first, `crawl_delay` the largest, in seconds."""
+
+    __slots__ = ("_by_crawler",)
+
+    def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
+        """Take the rules with the name of the crawler that follows them, in the order in which they are asked."""
+        delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
+        super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
+        self._by_crawler = tuple(by_crawler)
+
+    @property
+    def weight(self) -> int:
+        """Roughly how many bytes of memory these rules take."""
+        return sum(rules.weight for _, rules in self._by_crawler)
+
+    def allowed(self, url: str | bytes) -> bool:
+        """Return whether all of the crawlers may fetch `url`."""
+        return all(rules.allowed(url) for _, rules in self._by_crawler)
+
+    def takes_long(self, url: str | bytes) -> bool:
+        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`."""
+        return any(rules.takes_long(url) for _, rules in self._by_crawler)
+
+    def verdict(self, url: str | bytes) -> Verdict:
+        """Return the verdict on the first crawler that may not fetch `url`, by name; if all may, that on the first."""
+        for name, rules in self._by_crawler:
+            verdict = rules.verdict(url)
+            if not verdict.allowed:
+                return verdict._replace(crawler=name or "*")
+        return self._by_crawler[0][1].verdict(url)

@@ -1,0 +1,328 @@
+"""What is read out of archives, whole and broken, and what follows for the URLs that are judged by them."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, Origin
+from scrapy_gbot_robots.bulk.archives import Capture, Reading
+from scrapy_gbot_robots.bulk.audit import Terms, audit
+from scrapy_gbot_robots.bulk.errors import BulkError
+from scrapy_gbot_robots.bulk.store import Store
+from scrapy_gbot_robots.policy.ladder import Policy
+
+from ..support.archives import record, response, warc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+pytest.importorskip("duckdb", reason="duckdb is not installed")
+pytest.importorskip("fastwarc", reason="fastwarc is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+
+MAX_BYTES = 512_000
+SECONDS = 1767323045.0  # of support.archives.DATE
+A, B, C = (f"https://{name}.example/robots.txt" for name in "abc")
+
+
+def read(path: Path, max_bytes: int = MAX_BYTES) -> tuple[list[Capture], Reading]:
+    reading = Reading(str(path), max_bytes)
+    return list(reading.captures()), reading
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+# WARC
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
+def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
+    path = warc(
+        tmp_path / name,
+        [
+            record(b"software: x\r\n", {"WARC-Type": "warcinfo", "WARC-Date": "2026-01-01T00:00:00Z"}),
+            response(A, b"disallow: /", kind="request"),
+            response(A, b"user-agent: *"),
+            response(B, b"", 301, headers={"Location": "/x"}),
+            response("https://c.example/robots.txt", b"gone", 404, date="2026-01-02T03:04:05.5Z"),
+        ],
+    )
+    captures, reading = read(path)
+    assert captures == [
+        Capture(A, SECONDS, 200, b"user-agent: *"),
+        Capture(B, SECONDS, 301, b"", location="/x"),
+        Capture("https://c.example/robots.txt", SECONDS + 0.5, 404, b"gone"),
+    ]
+    assert (reading.broken, reading.done) == (0, reading.size)
+
+
+@pytest.mark.parametrize(
+    ("headers", "served", "body"),
+    [
+        ({"Content-Encoding": "gzip"}, gzip.compress(b"hello"), b"hello"),
+        ({"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n", b"hello world"),
+        ({"Transfer-Encoding": "chunked"}, b"user-agent: *", b"user-agent: *"),
+        ({"Transfer-Encoding": "chunked", "Content-Encoding": "gzip"}, b"", b""),
+        ({"X-Crawl-Content-Encoding": "gzip"}, b"hello", b"hello"),
+    ],
+    ids=["gzip", "chunked", "said to be chunked", "empty", "decoded by the crawler"],
+)
+def test_codings_are_undone(tmp_path: Path, headers: dict[str, str], served: bytes, body: bytes) -> None:
+    captures, _ = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]))
+    assert [capture.body for capture in captures] == [body]
+
+
+def test_body_that_cannot_be_decoded_is_no_answer_unless_the_status_says_all(tmp_path: Path) -> None:
+    broken = {"headers": {"Content-Encoding": "gzip"}}
+    path = warc(tmp_path / "a.warc", [response(A, b"no gzip", **broken), response(B, b"no gzip", 404, **broken)])  # type: ignore[arg-type]
+    first, second = read(path)[0]
+    assert first.status is None
+    assert "gzip" in first.why
+    assert (second.status, second.body) == (404, b"")
+
+
+def test_body_that_the_crawler_lost_is_no_short_file(tmp_path: Path) -> None:
+    path = warc(
+        tmp_path / "a.warc",
+        [
+            response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "disconnect"}),
+            response(B, b"user-agent: *", warc_headers={"WARC-Truncated": "length"}),
+        ],
+    )
+    lost, cut = read(path)[0]
+    assert (lost.status, lost.why) == (None, "the body ended early (disconnect)")
+    assert (cut.status, cut.cut) == (200, True)
+
+
+def test_no_more_of_a_body_is_read_than_is_asked_for(tmp_path: Path) -> None:
+    path = warc(tmp_path / "a.warc.gz", [response(A, b"#" * 100_000_000), response(B, b"user-agent: *")])
+    captures, reading = read(path)
+    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True), (13, False)]
+    assert not reading.broken
+
+
+def test_bomb_is_decoded_no_further_than_the_limit(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"#" * 50_000_000, 1)
+    (capture,) = read(warc(tmp_path / "a.warc", [response(A, bomb, headers={"Content-Encoding": "gzip"})]))[0]
+    assert (len(capture.body), capture.cut) == (MAX_BYTES, True)
+
+
+THREE = [response(A, b"a" * 2_000), response(B, b"b" * 2_000), response(C, b"c" * 2_000)]
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
+def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> None:
+    path = warc(tmp_path / name, THREE)
+    path.write_bytes(path.read_bytes()[: -30 if name.endswith("z") else -500])
+    captures, reading = read(path)
+    assert [capture.url for capture in captures] == [A, B]
+    assert reading.broken == 1
+    assert "byte" in reading.example
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(THREE[1].replace(b"WARC/1.0", b"XXXX/1.0"), id="no record"),
+        pytest.param(THREE[1].replace(b"Content-Length: ", b"Content-Length: 99999999"), id="a length past the end"),
+        pytest.param(THREE[1].replace(b"Content-Length: ", b"Content-Length: 9"), id="a length into the next record"),
+        pytest.param(THREE[1].replace(b"HTTP/1.1 200", b"SPDY"), id="no HTTP answer"),
+        pytest.param(THREE[1].replace(b"WARC-Date: 2", b"WARC-Date: x"), id="no date"),
+        pytest.param(THREE[1].replace(b"WARC-Target-URI", b"WARC-Target-URL"), id="no URL"),
+        pytest.param(b"\xff" * 5_000, id="bytes"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
+def test_record_that_is_broken_costs_no_other(tmp_path: Path, name: str, broken: bytes) -> None:
+    captures, reading = read(warc(tmp_path / name, [THREE[0], broken, THREE[2], THREE[0]]))
+    urls = [capture.url for capture in captures]
+    assert urls[0] == A
+    assert urls[-1] == A
+    assert reading.broken >= 1 or B in urls  # a wrong length may still leave a whole body
+
+
+def test_gzip_member_that_is_damaged_costs_no_other(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    members = [gzip.compress(response(url, chance.randbytes(2_000))) for url in (A, B, C)]
+    members[1] = members[1][:1_000] + bytes(50) + members[1][1_050:]
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(b"".join(members))
+    captures, reading = read(path)
+    assert [capture.url for capture in captures] in ([A, C], [A, B, C])
+    assert [capture.url for capture in captures][-1] == C
+    assert reading.broken >= 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"User-agent: *\nDisallow: /\n", b"\x1f\x8b\x08", gzip.compress(b"hello"), b"\0" * 3_000_000]
+)
+def test_file_that_is_no_warc_is_refused_in_a_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(content)
+    with pytest.raises(BulkError, match="this is no WARC"):
+        read(path)
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BulkError, match=r"none\.warc: No such file"):
+        read(tmp_path / "none.warc")
+
+
+# Parquet
+
+
+def test_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
+    time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+    path = parquet(
+        tmp_path / "a.parquet",
+        url=[A, B, C, None],
+        status=[200, 301, None, 200],
+        body=[b"user-agent: *", None, None, b""],
+        fetched_at=[time, time, None, time],
+        location=[None, "/x", None, None],
+        other=[1, 2, 3, 4],
+    )
+    captures, reading = read(path)
+    assert captures == [
+        Capture(A, SECONDS, 200, b"user-agent: *", why="no answer"),
+        Capture(B, SECONDS, 301, b"", location="/x", why="no answer"),
+        Capture(C, 0.0, None, b"", why="no answer"),
+    ]
+    assert (reading.broken, reading.example) == (1, "a row without a URL")
+
+
+def test_times_may_be_numbers_and_bodies_text(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=[5])
+    (capture,) = read(path, 8)[0]
+    assert (capture.at, capture.body, capture.cut) == (5.0, "üüüü".encode(), True)
+
+
+def test_parquet_without_the_columns_names_what_is_missing_and_what_is_there(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", url=[A], content=[b""])
+    with pytest.raises(BulkError, match=r"has no column 'status' and 'body'; its columns are 'url', 'content'"):
+        read(path)
+
+
+def test_parquet_that_is_none_is_refused_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1 or not")
+    with pytest.raises(BulkError, match=r"a\.parquet: "):
+        read(path)
+
+
+# What follows for URLs
+
+
+def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str], workers: int = 1) -> dict[str, int]:
+    """The answers for each URL to one crawler; 3 stands for no URL."""
+    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    answers: dict[str, int] = {}
+    with Store(tmp_path, "200MB") as store:
+        store.take(captures)
+        store.settle()
+        for each in audit(store, [pa.array(urls, pa.string())], terms, workers):
+            answers.update(zip(each.urls, each.answers[0], strict=True))
+    assert answers.keys() == set(urls)
+    return answers
+
+
+NOTHING = b"user-agent: *\ndisallow: /"
+
+
+@pytest.mark.parametrize("late_first", [True, False])
+def test_latest_capture_of_an_origin_counts(tmp_path: Path, late_first: bool) -> None:
+    captures = [Capture(A, 2.0, 200, b""), Capture("https://A.example:443/robots.txt", 1.0, 200, NOTHING)]
+    url = "https://a.example/x"
+    assert judged(tmp_path, captures if late_first else captures[::-1], [url]) == {url: 1}
+
+
+def test_of_captures_at_the_same_time_the_last_counts(tmp_path: Path) -> None:
+    url = "https://a.example/x"
+    assert judged(tmp_path, [Capture(A, 1.0, 200, b"x"), Capture(A, 1.0, 200, NOTHING)], [url]) == {url: 0}
+
+
+def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
+    def redirect(url: str, location: str | None, status: int = 301) -> Capture:
+        return Capture(url, 1.0, status, b"", location=location)
+
+    trails: dict[str, tuple[list[Any], int]] = {
+        "one": (["https://b.example/robots.txt"], 0),
+        "relative": (["/other.txt", "https://b.example/robots.txt"], 0),
+        "five": ([*(f"/{n}" for n in range(4)), "https://b.example/robots.txt"], 0),
+        "six": ([*(f"/{n}" for n in range(5)), "https://b.example/robots.txt"], 1),
+        "loop": (["/1", "/robots.txt"], 1),
+        "away": (["https://nowhere.example/robots.txt"], 2),
+        "nothing": ([None], 1),
+        "missing": (["https://c.example/robots.txt"], 1),
+        "broken": (["https://d.example/robots.txt"], 2),
+    }
+    captures = [Capture(B, 1.0, 200, NOTHING), Capture(C, 1.0, 404), Capture("https://d.example/robots.txt", 1.0, 503)]
+    for name, (hops, _) in trails.items():
+        here = f"https://{name}.example/robots.txt"
+        for hop in hops:
+            captures.append(redirect(here, hop))
+            here = f"https://{name}.example{hop}" if hop and hop.startswith("/") else hop or ""
+    expected = {f"https://{name}.example/x": answer for name, (_, answer) in trails.items()}
+    assert judged(tmp_path, captures, list(expected)) == expected
+
+
+def test_statuses_go_by_the_ladder_and_unknown_origins_are_unreachable(tmp_path: Path) -> None:
+    captures = [
+        Capture("https://404.example/robots.txt", 1.0, 404, NOTHING),
+        Capture("https://500.example/robots.txt", 1.0, 500),
+        Capture("https://none.example/robots.txt", 1.0, None, why="no answer"),
+        Capture("https://soft.example/robots.txt", 1.0, 500, b"<h1>Not found</h1>"),
+        Capture("https://page.example/", 1.0, 200, b""),
+        Capture("dns:dns.example", 1.0, 200, b""),
+    ]
+    answers = {"404": 1, "500": 2, "none": 2, "soft": 1, "page": 2, "unknown": 2}
+    expected = {f"https://{name}.example/x": answer for name, answer in answers.items()}
+    assert judged(tmp_path, captures, [*expected, "dns:dns.example", ""]) == {**expected, "dns:dns.example": 3, "": 3}
+
+
+def test_workers_give_the_same_answers(tmp_path: Path) -> None:
+    captures = [
+        Capture(f"https://{n}.example/robots.txt", 1.0, 200, f"user-agent: *\ndisallow: /{n}".encode())
+        for n in range(300)
+    ]
+    urls = [f"https://{n % 300}.example/{n % 7}" for n in range(5_000)]
+    alone = judged(tmp_path, captures, urls)
+    assert sum(alone.values()) < len(alone)
+    again = tmp_path / "again"
+    again.mkdir()
+    assert judged(again, captures, urls, workers=2) == alone
+
+
+def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:
+    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    with Store(tmp_path, "200MB") as store:
+        store.take([Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")])
+        store.settle()
+        urls = (pa.array([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(30))
+        pieces = [(len(each.urls), each.answers[0].count(0)) for each in audit(store, urls, terms)]
+    assert sum(size for size, _ in pieces) == 300_000
+    assert sum(no for _, no in pieces) == 30 * 1_111
+    assert max(size for size, _ in pieces) <= 50_000
+
+
+def test_very_many_origins_with_one_url_each_come_in_pieces_of_bounded_size(tmp_path: Path) -> None:
+    body = b"user-agent: *\ndisallow: /\n" + b"#" * 100_000
+    origins = [Origin("https", f"{n}.example", 443) for n in range(1_000)]
+    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    with Store(tmp_path, "200MB") as store:
+        store.take(Capture(origin.robots_url, 1.0, 200, body) for origin in origins)
+        store.settle()
+        urls = pa.array([f"{origin}/x" for origin in origins])
+        pieces = [(len(each.urls), each.answers[0].count(0)) for each in audit(store, [urls], terms)]
+    assert sum(no for _, no in pieces) == 1_000
+    assert max(size for size, _ in pieces) < 100  # of 8 MiB

@@ -1,0 +1,56 @@
+"""Record batches: what engines hand over, and what they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scrapy_gbot_robots.bulk import judge_batch
+from scrapy_gbot_robots.bulk.errors import BulkError
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+ROBOTS = b"user-agent: *\ndisallow: /no\n"
+
+
+def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies() -> None:
+    batch = pa.record_batch(
+        {
+            "id": [1, 2, 3, 4, 5],
+            "url": ["https://b.example/no", "https://a.example/no", None, "nothing", "https://a.example/yes"],
+            "status": [503, 200, 200, 404, 200],
+            "body": [b"", ROBOTS, ROBOTS, None, ROBOTS],
+        }
+    )
+    judged = judge_batch(batch, ["a", "Googlebot"])
+    assert judged.to_pydict() == {
+        "id": [1, 2, 3, 4, 5],
+        "url": batch["url"].to_pylist(),
+        "status": [503, 200, 200, 404, 200],
+        "a": [2, 0, None, None, 1],
+        "Googlebot": [2, 0, None, None, 1],
+    }
+    assert judged.schema.field("a").type == pa.int8()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()])
+def test_body_may_be_text_or_bytes(kind: Any) -> None:
+    bodies = pa.array([ROBOTS.decode(), None], pa.string()).cast(kind)
+    batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": bodies})
+    assert judge_batch(batch, "a")["a"].to_pylist() == [0, 2]
+
+
+def test_without_a_status_a_body_was_served_and_null_is_no_answer() -> None:
+    batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": [ROBOTS, None]})
+    assert judge_batch(batch, "a")["a"].to_pylist() == [0, 2]
+
+
+def test_empty_batch_is_judged() -> None:
+    batch = pa.record_batch({"url": pa.array([], pa.string()), "body": pa.array([], pa.binary())})
+    assert judge_batch(batch, "a").to_pydict() == {"url": [], "a": []}
+
+
+def test_missing_column_is_named_with_those_there_are() -> None:
+    with pytest.raises(BulkError, match=r"the batch has no column 'body'; its columns are 'url', 'robots'"):
+        judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")

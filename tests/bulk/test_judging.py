@@ -1,0 +1,136 @@
+"""Columns of URLs and robots.txt files in, columns of answers out."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots.bulk import Served, judge
+from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import outcome_of
+
+ROBOTS = b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"
+
+
+def test_answers_come_in_the_order_of_the_urls() -> None:
+    urls = ["https://b.example/no", "https://a.example/yes", "https://b.example/yes", "https://a.example/no"]
+    robots = {"https://a.example": ROBOTS, "https://b.example": ROBOTS}
+    assert judge(urls, robots, "examplebot") == {"examplebot": [0, 1, 1, 0]}
+
+
+def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> None:
+    answers = judge(
+        ["https://a.example/no", "https://a.example/google"],
+        {"https://a.example/": ROBOTS},
+        ["Googlebot-Image/1.0", "otherbot/2.0 (+https://other.example)", Crawler.of("AdsBot-Google")],
+    )
+    assert answers == {"Googlebot-Image": [1, 0], "otherbot": [0, 1], "AdsBot-Google": [1, 1]}
+
+
+@pytest.mark.parametrize("ladder", LADDERS)
+@pytest.mark.parametrize("status", [200, 204, 301, 304, 404, 410, 429, 451, 500, 503, 600])
+def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
+    policy = Policy(unreachable=ladder)
+    outcome = outcome_of(status, "", b"")
+    decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
+    expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
+    urls = ["https://a.example/x"]
+    assert judge(urls, {"https://a.example": (status, b"")}, "a", policy=policy) == {"a": [expected]}
+
+
+def test_error_page_that_says_not_found_is_a_404() -> None:
+    robots = {"https://a.example": (500, b"<title>Page not found</title>")}
+    assert judge(["https://a.example/"], robots, "a") == {"a": [1]}
+    assert judge(["https://a.example/"], robots, "a", policy=Policy(soft_404=False)) == {"a": [2]}
+
+
+@pytest.mark.parametrize("robots", [{}, {"https://a.example": None}, {"https://a.example": Served(None)}])
+def test_without_an_answer_nothing_may_be_fetched_but_the_robots_txt(robots: Any) -> None:
+    urls = ["https://a.example/", "https://a.example/robots.txt", "https://a.example/robots.txt.gz"]
+    assert judge(urls, robots, "a") == {"a": [2, 1, 2]}
+
+
+def test_robots_txt_itself_is_never_disallowed() -> None:
+    urls = ["https://a.example/robots.txt", "https://a.example/robots.txt#x", "https://a.example/robots.txt?x"]
+    assert judge(urls, {"https://a.example": b"user-agent: *\ndisallow: /"}, "a") == {"a": [1, 1, 0]}
+
+
+def test_origin_is_one_in_every_spelling() -> None:
+    urls = [
+        "https://a.example/no",
+        "HTTPS://A.Example/no",
+        "https://a.example:443/no",
+        "https://user:pass@a.example/no",
+        "https://a.example",
+        "https://a.example?no",
+        "http://a.example/no",
+        "https://a.example.:443/no",
+    ]
+    assert judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a") == {"a": [0, 0, 0, 0, 1, 1, 2, 2]}
+
+
+def test_what_is_no_url_gets_no_answer_and_spoils_none() -> None:
+    urls = ["mailto:a@a.example", "https://a.example/no", None, "", "/no", "https://", b"https://a.example/no\xff", "ü"]
+    assert judge(urls, {"https://a.example": ROBOTS}, "a") == {"a": [None, 0, None, None, None, None, 0, None]}
+
+
+def test_robots_txt_may_stand_beside_each_url() -> None:
+    urls = ["https://a.example/no", "https://b.example/no", "https://a.example/yes", "https://c.example/"]
+    robots: Any = [ROBOTS, (404, b""), ROBOTS, (503, b"")]
+    assert judge(urls, robots, "a") == {"a": [0, 1, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("robots", "error"),
+    [
+        ([ROBOTS], "2 URLs, and what was served for 1"),
+        ({"nothing": ROBOTS}, "no absolute URL"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(robots: Any, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        judge(["https://a.example/", "https://b.example/"], robots, "a")
+
+
+def test_what_was_served_must_be_told_in_a_known_way() -> None:
+    with pytest.raises(TypeError, match="not int"):
+        judge(["https://a.example/"], {"https://a.example": 200}, "a")  # type: ignore[arg-type]
+
+
+def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
+    robots = {"https://a.example": b"user-agent: *\ndisalow: /typo\n" + b"#" * 600_000 + b"\ndisallow: /late"}
+    urls = ["https://a.example/typo", "https://a.example/late"]
+    assert judge(urls, robots, "a") == {"a": [0, 1]}
+    assert judge(urls, robots, "a", max_bytes=None) == {"a": [0, 0]}
+    assert judge(urls, robots, "a", strict=True) == {"a": [1, 1]}
+
+
+def test_each_body_is_read_once_however_many_origins_serve_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    parse = RobotsTxt.parse
+
+    def counted(body: bytes, **kwargs: Any) -> RobotsTxt:
+        read.append(body)
+        return parse(body, **kwargs)
+
+    monkeypatch.setattr(RobotsTxt, "parse", counted)
+    urls = [f"https://{number}.example/{path}" for number in range(50) for path in ("no", "yes")]
+    robots = {f"https://{number}.example": ROBOTS for number in range(50)}
+    assert judge(urls, robots, "a") == {"a": [0, 1] * 50}
+    assert len(read) == 1
+
+
+def test_many_urls_get_the_answers_they_get_one_by_one() -> None:
+    chance = random.Random(1)
+    words = ["no", "but", "google", "a", "ü", "%c3", "x?y", "z#z"]
+    hosts = [f"https://{name}.example" for name in "abc"] + ["http://a.example:8080", "https://a.example.example"]
+    bodies = {
+        host: f"user-agent: *\ndisallow: /{chance.choice(words)}\nallow: /*{word}".encode()
+        for host, word in zip(hosts, words, strict=False)
+    }
+    urls = [f"{chance.choice(hosts)}/{'/'.join(chance.choices(words, k=3))}" for _ in range(2_000)]
+    expected = [RobotsTxt.parse(bodies[str(Origin.of(url))]).allowed(url, "a") for url in urls]
+    assert judge(urls, bodies, "a") == {"a": expected}

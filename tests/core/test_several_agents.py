@@ -1,0 +1,94 @@
+"""Several crawlers at once: the first that a group names, or all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
+
+ROBOTS = RobotsTxt.parse(
+    b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"
+    b"user-agent: mybot\ndisallow: /mine\ncrawl-delay: 5\n\n"
+    b"user-agent: *\ndisallow: /all\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "group"),
+    [
+        pytest.param(["mybot", "googlebot"], "mybot", id="first-named"),
+        pytest.param(["nobot", "googlebot"], "googlebot", id="second-named"),
+        pytest.param(["nobot", "otherbot"], "*", id="none-named"),
+        pytest.param(["nobot", "Googlebot-Image"], "googlebot", id="google's-fall-back"),
+        pytest.param([b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"),
+        pytest.param(["AdsBot-Google", "nobot"], "*", id="one-of-them-heeds-star"),
+        pytest.param(["AdsBot-Google"], None, id="none-heeds-star"),
+    ],
+)
+def test_first_of_several_names_that_has_a_group_is_followed(names: list[str | bytes], group: str | None) -> None:
+    assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
+
+
+def test_crawler_of_one_name_in_a_list_is_that_of_the_name() -> None:
+    assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
+    assert Crawler.of(("a", "b", "A")) == Crawler("a, b, A", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed", "crawler", "line"),
+    [
+        pytest.param("/x", True, None, None, id="refused-to-none"),
+        pytest.param("/google", False, "Googlebot", 2, id="refused-to-one"),
+        pytest.param("/mine", False, "mybot", 6, id="refused-to-the-other"),
+        pytest.param("/all", False, "nobot", 10, id="refused-by-star"),
+    ],
+)
+def test_url_is_refused_to_all_if_it_is_refused_to_any(
+    path: str, allowed: bool, crawler: str | None, line: int | None
+) -> None:
+    agents = AllOf(["mybot", Crawler.of("googlebot"), "nobot"])
+    verdict = ROBOTS.verdict(path, agents)
+    assert (verdict.allowed, verdict.crawler) == (allowed, crawler)
+    assert (verdict.rule.line if verdict.rule else None) == line
+    assert ROBOTS.allowed(path, agents) is allowed
+    for _ in range(1_000):  # also once rules are indexed
+        assert ROBOTS.rules_for(agents).allowed(path) is allowed
+
+
+def test_verdict_says_for_which_crawler() -> None:
+    assert str(ROBOTS.verdict("/google", AllOf(["mybot", "googlebot"]))) == (
+        'disallowed for Googlebot by "Disallow: /google" (line 2, group "googlebot")'
+    )
+    assert str(RobotsTxt.parse(b"user-agent: *\ndisallow: /").verdict("/", AllOf(["1"]))).startswith("disallowed for *")
+
+
+def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
+    assert ROBOTS.crawl_delay(Crawler.of(["nobot", "googlebot", "mybot"])) == 2
+    assert ROBOTS.crawl_delay(AllOf(["nobot", "googlebot", "mybot"])) == 5
+    assert ROBOTS.crawl_delay(AllOf(["nobot"])) is None
+
+
+def test_all_of_is_a_value_that_can_be_a_key() -> None:
+    assert {AllOf(["a", "b", "a"]): 1}[AllOf([b"a", Crawler.of("b")])] == 1
+    assert AllOf(["a", "b"]).name == "a, b"
+    assert ROBOTS.rules_for(AllOf(["mybot", "googlebot"])).weight > ROBOTS.rules_for("mybot").weight
+
+
+def test_rules_of_all_take_long_if_those_of_one_do() -> None:
+    hard = RobotsTxt.parse(
+        b"user-agent: mybot\n" + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000 + b"user-agent: *\ndisallow: /"
+    )
+    url = "/" + "a" * 100
+    assert [hard.rules_for(AllOf(names)).takes_long(url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
+
+
+def test_no_name_and_one_name_are_refused() -> None:
+    for empty in (AllOf, Crawler.of):
+        with pytest.raises(ValueError, match="no crawler is named"):
+            empty([])
+    with pytest.raises(TypeError, match="AllOf takes a list of crawlers, not one"):
+        AllOf("mybot")
+    with pytest.raises(TypeError, match="not int"):
+        Crawler.of(7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not int"):
+        AllOf([7])  # type: ignore[list-item]

@@ -1,0 +1,88 @@
+"""Many URLs at a time get the answers that they get one by one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core.sweep import Sweep
+
+SITE = "https://www.example.com"
+
+
+def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
+    """The answers to URLs with these paths, all at a time and one by one; other URLs stand around them."""
+    crawler = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
+    urls = sorted(SITE + path for path in paths)
+    around = ["http://www.example.com/a", *urls, "https://www.example.com.example/a"]
+    answers = Sweep(crawler).allowed(around, 1, len(around) - 1, SITE)
+    one_by_one = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
+    return list(answers), [one_by_one.allowed(url) for url in urls]
+
+
+PATHS = """
+/ /a /a/ /a/b /a/b/c /ab /a.php /a.php?x=1 /a/b.php /A /b?sort=x /b/?sort=x&y=1 /b;x /%C3%BC /%c3%bc /ü /ü/a /a#b /#a
+/a%2Fb /a%2fb /index.htm /index.html /d/ /d/index.html /a* /a$ /a*$ /robots.txt /x/y/z /x/y/z.php /x//y /b /b/ /b/c
+""".split()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param("", id="no rule"),
+        pytest.param("disallow:", id="a rule without a path"),
+        pytest.param("allow: /a", id="allow alone"),
+        pytest.param("disallow: /", id="everything"),
+        pytest.param("disallow: /a\nallow: /a/b", id="the longer one decides"),
+        pytest.param("disallow: /a\nallow: /a", id="allow wins a tie"),
+        pytest.param("disallow: /a\ndisallow: /a*\nallow: /a", id="a star at the end counts"),
+        pytest.param("disallow: /*.php\nallow: /a.php$", id="wildcards"),
+        pytest.param("disallow: /*.php$\nallow: /x", id="an end"),
+        pytest.param("disallow: /*/*/z\ndisallow: *sort=", id="several stars, and no slash"),
+        pytest.param("disallow: /x*\nallow: /*y", id="a wildcard that allows"),
+        pytest.param("disallow: /ü\nallow: /ü/a", id="past ASCII"),
+        pytest.param("disallow: /a%2fb\nallow: /", id="escapes"),
+        pytest.param("disallow: /\nallow: /index.html\nallow: /d/index.html", id="index pages"),
+        pytest.param("disallow: example", id="text of the site is no path"),
+        pytest.param("disallow: /*www\ndisallow: /*example", id="segments that the site has"),
+        pytest.param("disallow: /$", id="the end alone"),
+        pytest.param("disallow: /none*.php\ndisallow: /a*none", id="beginnings or segments that no URL has"),
+        pytest.param("\n".join(f"disallow: /x/{n}" for n in range(50)) + "\ndisallow: /x/y", id="more rules than URLs"),
+    ],
+)
+def test_answers_are_those_of_asking_one_by_one(rules: str) -> None:
+    for paths in (PATHS, [path for path in PATHS if path.isascii() and "%" not in path and "#" not in path]):
+        at_a_time, one_by_one = swept(rules, paths)
+        assert at_a_time == one_by_one
+
+
+def test_each_way_of_looking_gives_the_same_answers() -> None:
+    few_rules = "disallow: /a\nallow: /a/b\ndisallow: /x"
+    many = "\n".join(f"disallow: /filler/{n}" for n in range(1_000))
+    for paths in (PATHS[:2], PATHS, PATHS * 50):  # one by one; by rule; by URL
+        for rules in (few_rules, f"{many}\n{few_rules}"):
+            at_a_time, one_by_one = swept(rules, paths)
+            assert at_a_time == one_by_one
+
+
+def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
+    rules = "\n".join(f"disallow: /*{word}*{n}" for n in range(300) for word in ("a", "php"))
+    at_a_time, one_by_one = swept(rules, [f"/{n}a{n}.php?{n}" for n in range(1_500)])
+    assert at_a_time == one_by_one
+
+
+_PIECE = st.sampled_from(["/", "a", "b", "*", "$", "%2f", "%2F", ".php", "?x=", "ü", "index.html", "#", "//"])
+_TEXT = st.lists(_PIECE, max_size=6).map("".join)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["allow", "disallow"]), _TEXT), max_size=8),
+    st.lists(_TEXT.map(lambda text: "/" + text), min_size=1, max_size=12),
+)
+def test_any_rules_and_urls_get_the_answers_of_asking_one_by_one(
+    rules: list[tuple[str, str]], paths: list[str]
+) -> None:
+    at_a_time, one_by_one = swept("\n".join(f"{kind}: {path}" for kind, path in rules), paths)
+    assert at_a_time == one_by_one

@@ -1,0 +1,356 @@
+"""Overrides in real crawls: one word each, what is asked for, what is counted, and wrong ones at the start."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextlib import ExitStack
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_gbot_robots import AllOf
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.obeying.overriding import overrides_of
+from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.signals import override_used
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from socket import socket
+
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no\ncrawl-delay: 3\n"
+PATHS = ("/yes", "/no", "/other", "/own")
+
+
+class Watched(Pages):
+    """Remembers the uses of overrides."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.uses = []  # type: ignore[attr-defined]
+        crawler.signals.connect(spider._used, override_used)
+        return spider
+
+    def _used(self, **use: Any) -> None:
+        self.uses.append(use)  # type: ignore[attr-defined]
+
+
+def paths_of(crawler: Crawler, site: Site) -> set[str]:
+    return {url.removeprefix(site.url("")) for url in pages(crawler).crawled if url.startswith(site.url(""))}
+
+
+@in_reactor
+async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.txt").write_text("user-agent: *\ndisallow: /own")
+    with ExitStack() as stack:
+        hosts = [f"127.0.0.{number}" for number in (1, 2, 3, 4, 5, 9)]
+        ignored, never, text, file, other, below = sites = [
+            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}, host=host)) for host in hosts
+        ]
+        below.pages["/robots.txt"] = Reply(503)
+        overrides = {
+            ignored.url(""): {"rules": "ignore", "reason": "contract", "until": "2999-12-31"},
+            "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
+            text.url("/"): {"rules": "User-agent: *\nDisallow: /own", "reason": "served too late"},
+            "127.0.0.4": {"rules": "file:shop.txt", "reason": "agreed by mail"},
+            "127.0.0.5": {"as": "otherbot", "crawl_delay": 0.05, "reason": "their wish"},
+            "*.0.0.9": {"rules": "ignore", "reason": "partner"},
+            "127.0.0.7": {"rules": "ignore", "reason": "nobody is there"},
+        }
+        settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+        crawler = await crawl(Watched, settings, urls=[site.url(path) for site in sites for path in PATHS])
+        assert [paths_of(crawler, site) for site in sites] == [
+            {"/yes", "/no", "/other", "/own"},
+            set(),
+            {"/yes", "/no", "/other"},
+            {"/yes", "/no", "/other"},
+            {"/yes", "/no", "/own"},
+            {"/yes", "/no", "/other", "/own"},
+        ]
+        assert never.paths() == []  # not its robots.txt either
+        assert all("/robots.txt" in site.paths() for site in sites if site is not never)
+        assert stats(crawler, "gbot_robots/override/") == {
+            "gbot_robots/override/ignored": 8,
+            "gbot_robots/override/disallowed": 4,
+            "gbot_robots/override/rules": 8,
+            "gbot_robots/override/kept": 4,
+            "gbot_robots/override/against_robotstxt": 3,  # /no of three hosts
+        }
+        assert "gbot_robots/held" not in stats(crawler)
+        assert stats(crawler)["gbot_robots/crawl_delay"] == 1
+        said = {url: str(error.verdict) for url, error in refusals(crawler).items()}
+        assert said[never.url("/yes")] == "disallowed: override for 127.0.0.2 (asked us to stop)"
+        assert said[file.url("/own")] == (
+            'disallowed by "Disallow: /own" (line 2, group "*"): override for 127.0.0.4 (agreed by mail)'
+        )
+        assert said[other.url("/other")] == (
+            'disallowed by "Disallow: /other" (line 2, group "otherbot"): override for 127.0.0.5 (their wish)'
+        )
+        uses = crawler.spider.uses  # type: ignore[union-attr]
+        assert len(uses) == 24
+        assert {use["override"].key for use in uses if use["against_robotstxt"]} == {
+            ignored.url(""), text.url("/"), "127.0.0.4"
+        }  # fmt: skip
+
+
+def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
+    return {url: error for url, error in pages(crawler).refused.items() if isinstance(error, ForbiddenByRobotsTxt)}
+
+
+@in_reactor
+async def test_what_a_robots_txt_of_many_rules_would_refuse_is_counted_too() -> None:
+    many = RULES + b"".join(b"disallow: /%d*x\n" % number for number in range(3_000))
+    overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
+    with Site({"/robots.txt": many, "*": b"ok"}) as site:
+        urls = [site.url(path) for path in PATHS]
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
+        assert paths_of(crawler, site) == set(PATHS)
+        assert stats(crawler)["gbot_robots/override/ignored"] == 4
+        assert stats(crawler)["gbot_robots/override/against_robotstxt"] == 1
+
+
+@pytest.mark.parametrize("rules", ["ignore", "user-agent: *\ndisallow: /own"])
+@in_reactor
+async def test_unreachable_robots_txt_holds_no_request_of_an_overridden_host(rules: str) -> None:
+    settings = {
+        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": rules, "reason": "contract"}},
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,
+    }
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
+        assert paths_of(crawler, site) == {"/yes", "/no"}
+        assert "gbot_robots/override/against_robotstxt" not in stats(crawler)
+
+
+@in_reactor
+async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.obeying.overriding.PATIENCE_SECS", 0.1)
+    came, in_time = Event(), []
+
+    def page(connection: socket) -> None:
+        came.set()
+        Reply(200, b"ok")(connection)
+
+    def robots_txt(connection: socket) -> None:
+        in_time.append(came.wait(20))
+
+    overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
+    with Site({"/robots.txt": robots_txt, "*": page}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/yes"), site.url("/no")])
+        assert paths_of(crawler, site) == {"/yes", "/no"}
+    assert in_time[0]
+
+
+@in_reactor
+async def test_override_without_rules_waits_for_the_robots_txt_as_ever() -> None:
+    overrides = {"127.0.0.1": {"as": "otherbot", "reason": "their wish"}}
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/yes")])
+        assert not pages(crawler).crawled
+        (error,) = refusals(crawler).values()
+        assert error.verdict.reason == ("override for 127.0.0.1 (their wish): robots.txt unreachable: HTTP 503")
+
+
+@in_reactor
+async def test_spider_s_own_request_for_a_robots_txt_gets_the_site_s_own() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as never:
+        overrides = {
+            "127.0.0.1": {"rules": "user-agent: *\ndisallow: /own", "reason": "late"},
+            "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
+        }
+        urls = [site.url("/robots.txt"), never.url("/robots.txt")]
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
+        assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
+        assert never.paths() == []
+        assert "override for 127.0.0.2" in str(pages(crawler).refused[never.url("/robots.txt")])
+
+
+@in_reactor
+async def test_crawl_delay_of_an_ignored_robots_txt_is_kept_if_that_is_on() -> None:
+    overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
+    settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, **settings}, urls=[site.url("/no")])
+        assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
+
+
+@in_reactor
+async def test_crawl_delay_of_an_override_has_no_cap_and_leaves_other_hosts_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    overrides = {"127.0.0.1": {"crawl_delay": 0.05, "reason": "their wish"}}
+    settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01}
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as slow,
+        Site({"/robots.txt": RULES, "*": b"ok"}, host="127.0.0.2") as other,
+        caplog.at_level(logging.DEBUG),
+    ):
+        crawler = await crawl(Pages, settings, urls=[slow.url("/yes"), other.url("/yes")])
+    assert stats(crawler, "gbot_robots/crawl_delay") == {"gbot_robots/crawl_delay": 1}
+    assert f"A crawl-delay of 0.05 s is kept for {slow.url('')}" in caplog.text
+
+
+@in_reactor
+async def test_what_has_run_out_is_not_applied_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2020-02-29"}}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no"), site.url("/no/2")])
+    assert len(refusals(crawler)) == 2
+    assert own_warnings(caplog) == [
+        "GBOT_ROBOTS_OVERRIDES['127.0.0.1'] has run out and is not applied: its last day is 2020-02-29 (contract 17)"
+    ]
+
+
+def test_many_that_have_run_out_are_added_up(caplog: pytest.LogCaptureFixture) -> None:
+    from scrapy_gbot_robots.obeying.overriding import _tell_of_ends
+
+    past = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
+    _tell_of_ends(overrides_of(settings_of(OVERRIDES={f"h{n}.example": past for n in range(1_000)})), 2e9)
+    assert len(own_warnings(caplog)) == 21
+    assert own_warnings(caplog)[-1] == "GBOT_ROBOTS_OVERRIDES: 980 more run out"
+
+
+def settings_of(**settings: Any) -> GbotSettings:
+    return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("o.json", '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}', id="json"),
+        pytest.param(
+            "o.toml",
+            '["a.example"]\nrules = "ignore"\nreason = "x"\nuntil = 2999-01-01\n',
+            id="toml",
+            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no tomllib"),
+        ),
+    ],
+)
+def test_overrides_may_stand_in_a_file(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name)))
+    assert (override.key, override.what, str(override.until)) == ("a.example", "ignore", "2999-01-01")
+
+
+def test_overrides_may_be_json_on_the_command_line() -> None:
+    (override,) = overrides_of(settings_of(OVERRIDES='{"a.example": {"rules": "ignore", "reason": "x"}}'))
+    assert override.key == "a.example"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        pytest.param("gone.json", None, "No such file or directory", id="missing"),
+        pytest.param("dir.json", "dir", "Is a directory", id="directory"),
+        pytest.param("o.json", b"{", "Expecting property name", id="no-json"),
+        pytest.param("o.json", b"\xff", "can't decode byte", id="no-utf-8"),
+        pytest.param("o.toml", b"a = = b", "", id="no-toml"),
+    ],
+)
+def test_file_that_cannot_be_read_stops_the_crawl(name: str, content: Any, said: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content == "dir":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must name a file that can be read, got ") as error:
+        overrides_of(settings_of(OVERRIDES=str(path)))
+    assert str(path) in str(error.value)
+    assert said in str(error.value)
+
+
+def test_toml_without_a_reader_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomllib", None)
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    (tmp_path / "o.toml").write_text("")
+    with pytest.raises(ValueError, match="reads TOML only with `pip install tomli`; JSON needs nothing"):
+        overrides_of(settings_of(OVERRIDES=str(tmp_path / "o.toml")))
+
+
+@pytest.mark.parametrize("value", ["o.yaml", 7, "[1]", '{"a": 1} x'])
+def test_what_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, or the path of a .toml or .json file"):
+        settings_of(OVERRIDES=value)
+
+
+@in_reactor
+async def test_wrong_override_stops_the_crawl_at_its_start() -> None:
+    with Site({"*": b"ok"}) as site:
+        with pytest.raises(ValueError, match=r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"):
+            await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": "ignore"}}}, urls=[site.url("/yes")])
+        assert site.paths() == []
+
+
+@in_reactor
+async def test_file_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "overrides.json"
+    path.write_text(json.dumps({"127.0.0.1": {"rules": "disallow", "reason": "x"}}))
+
+    def changing(connection: socket) -> None:
+        path.write_text("{")
+        Reply(200, b"")(connection)
+
+    with Site({"/robots.txt": changing, "*": b"ok"}, host="127.0.0.2") as other, Site({"*": b"ok"}) as site:
+        urls = [other.url("/yes"), site.url("/yes")]
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": str(path), "CONCURRENT_REQUESTS": 1}, urls=urls)
+        assert set(pages(crawler).crawled) == {other.url("/yes")}
+        assert path.read_text() == "{"
+
+
+# Several crawlers
+
+TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "crawled"),
+    [pytest.param("first", {"/yes", "/other"}, id="first"), pytest.param("all", {"/yes"}, id="all")],
+)
+@in_reactor
+async def test_two_crawlers_are_asked_for(mode: str, crawled: set[str], caplog: pytest.LogCaptureFixture) -> None:
+    settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"][mode == "all" :], "GBOT_ROBOTS_AGENTS_MODE": mode}
+    with Site({"/robots.txt": TWO, "*": b"ok"}) as site:
+        urls = [site.url(path) for path in ("/yes", "/mine", "/other")]
+        crawler = await crawl(Pages, {**settings, "USER_AGENT": "Mozilla/5.0"}, urls=urls)
+        assert paths_of(crawler, site) == crawled
+        refused = {url.rpartition("/")[2]: error.verdict.crawler for url, error in refusals(crawler).items()}
+        assert refused == ({"mine": "mybot", "other": "otherbot"} if mode == "all" else {"mine": None})
+    assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
+
+
+@in_reactor
+async def test_override_names_a_crawler_in_place_of_several() -> None:
+    settings = {
+        "GBOT_ROBOTS_AGENTS": "mybot,otherbot",
+        "GBOT_ROBOTS_AGENTS_MODE": "all",
+        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"as": "otherbot", "reason": "their wish"}},
+    }
+    with Site({"/robots.txt": TWO, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url(path) for path in ("/yes", "/mine", "/other")])
+        assert paths_of(crawler, site) == {"/yes", "/mine"}
+
+
+def test_crawlers_are_settings() -> None:
+    assert settings_of().asked_as is None
+    assert settings_of(AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
+    assert settings_of(AGENTS="a,b", AGENTS_MODE="all").asked_as == AllOf(["a", "b"])
+    with pytest.raises(
+        ValueError, match="^GBOT_ROBOTS_AGENTS must be a list of product tokens or User-Agent headers, "
+    ):
+        settings_of(AGENTS=["a", "123"])
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_AGENTS_MODE must be one of 'first', 'all', got 'any'"):
+        settings_of(AGENTS_MODE="any")

@@ -1,0 +1,234 @@
+"""Overrides by host: which one counts, what it says, when it ends, and wrong ones named at the start."""
+
+from __future__ import annotations
+
+import time
+from datetime import date, datetime, timezone
+from typing import Any
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, Standing
+
+NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
+IGNORE = {"rules": "ignore", "reason": "contract"}
+
+
+def no_file(path: str) -> bytes:
+    raise FileNotFoundError(2, "No such file or directory", path)
+
+
+def read(value: Any) -> Overrides:
+    return Overrides.read(value, no_file)
+
+
+def one(**fields: Any) -> Override:
+    (override,) = read({"a.example": {"reason": "contract", **fields}})
+    return override
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        pytest.param("https://a.example/x", "https://a.example", id="origin"),
+        pytest.param("https://a.example:443/", "https://a.example", id="default-port"),
+        pytest.param("http://a.example/", "A.Example", id="host-in-any-case"),
+        pytest.param("ftp://a.example:2121/", "A.Example", id="host-whatever-scheme-and-port"),
+        pytest.param("http://b.a.example/", "*.a.example", id="subdomain"),
+        pytest.param("http://deep.below.b.a.example/", "*.b.a.example", id="nearest-domain"),
+        pytest.param("http://b.a.example:81/", "*.a.example", id="domain-itself-is-not-below-itself"),
+        pytest.param("http://xn--bcher-kva.example/", "bücher.example", id="idn"),
+        pytest.param("http://x.BÜCHER.example/", "*.xn--bcher-kva.example", id="idn-domain"),
+        pytest.param("http://[::1]:80/", "[0:0::1]", id="ipv6"),
+        pytest.param("http://[::2]/", "http://[::2]:80/", id="ipv6-origin"),
+        pytest.param("http://ba.example/", None, id="another-host"),
+        pytest.param("http://example/", None, id="above"),
+    ],
+)
+def test_most_specific_override_counts(url: str, key: str | None) -> None:
+    keys = ["https://a.example", "A.Example", "*.a.example", "*.b.a.example", "bücher.example"]
+    keys += ["*.xn--bcher-kva.example", "[0:0::1]", "http://[::2]:80/"]
+    found = read(dict.fromkeys(keys, IGNORE)).of(Origin.of(url), NOW)
+    assert (found.key if found else None) == key
+
+
+def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
+    past = {**IGNORE, "until": "2027-03-09"}
+    overrides = read({"https://a.example": past, "a.example": IGNORE, "*.example": past})
+    found = overrides.of(Origin.of("https://a.example"), NOW)
+    assert found is not None
+    assert found.key == "a.example"
+    assert overrides.of(Origin.of("https://b.example"), NOW) is None
+    assert len(overrides) == len(list(overrides)) == 3
+
+
+@pytest.mark.parametrize(
+    ("until", "standing"),
+    [
+        pytest.param(None, Standing.IN_FORCE, id="no-end"),
+        pytest.param("2027-03-31", Standing.IN_FORCE, id="far"),
+        pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-toml-has-it"),
+        pytest.param("2027-03-16", Standing.RUNS_OUT_SOON, id="seven-days"),
+        pytest.param("2027-03-10", Standing.RUNS_OUT_SOON, id="last-day"),
+        pytest.param("2027-03-09", Standing.RUN_OUT, id="yesterday"),
+    ],
+)
+def test_last_day_counts_in_utc(until: Any, standing: Standing) -> None:
+    assert one(rules="ignore", until=until).standing(NOW) is standing
+
+
+def test_last_second_of_the_last_day_counts() -> None:
+    override = one(rules="ignore", until="2027-03-10")
+    end = datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
+    assert override.standing(end - 1) is Standing.RUNS_OUT_SOON
+    assert override.standing(end) is Standing.RUN_OUT
+
+
+@pytest.mark.parametrize(
+    ("fields", "action", "what"),
+    [
+        pytest.param({"rules": "ignore"}, Action.IGNORE, "ignore", id="ignore"),
+        pytest.param({"rules": "disallow"}, Action.DISALLOW, "disallow", id="disallow"),
+        pytest.param({"rules": "user-agent: *\ndisallow: /x"}, Action.REPLACE, "own rules", id="text"),
+        pytest.param({"as": "otherbot"}, Action.KEEP, "as otherbot", id="as"),
+        pytest.param({"crawl_delay": 10}, Action.KEEP, "crawl-delay 10 s", id="delay"),
+        pytest.param(
+            {"rules": "ignore", "as": "b", "crawl_delay": 0.5},
+            Action.IGNORE,
+            "ignore, as b, crawl-delay 0.5 s",
+            id="all",
+        ),
+    ],
+)
+def test_what_an_override_does_is_said_in_few_words(fields: dict[str, Any], action: Action, what: str) -> None:
+    override = one(**fields)
+    assert (override.action, override.what) == (action, what)
+
+
+def test_rules_may_come_from_a_file() -> None:
+    asked = []
+
+    def file(path: str) -> bytes:
+        asked.append(path)
+        return b"user-agent: *\ndisallow: /x"
+
+    (override,) = Overrides.read({"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}, file)
+    assert asked == ["robots/shop.txt"]
+    assert override.what == "file:robots/shop.txt"
+    assert override.robotstxt is not None
+    assert not override.robotstxt.allowed("/x", "mybot")
+
+
+def test_reading_of_rules_is_the_caller_s() -> None:
+    value = {"a.example": {"rules": "user-agent: *\ndisalow: /x", "reason": "mail"}}
+    (override,) = Overrides.read(value, no_file, lambda body: RobotsTxt.parse(body, strict=True))
+    assert override.robotstxt is not None
+    assert override.robotstxt.allowed("/x", "mybot")
+
+
+def test_verdicts_name_the_override() -> None:
+    override = one(rules="user-agent: *\ndisallow: /x\nallow:")
+    assert override.robotstxt is not None
+    rules = override.robotstxt.rules_for(Crawler.of("mybot"))
+    refused, free = override.named(rules.verdict("/x")), override.named(rules.verdict("/y"))
+    assert str(refused) == ('disallowed by "Disallow: /x" (line 2, group "*"): override for a.example (contract)')
+    assert free.reason == "override for a.example (contract): only a rule without a path matches"
+    assert refused.override == free.override == "a.example"
+    assert str(override.verdict(allowed=False)) == "disallowed: override for a.example (contract)"
+    assert override.verdict(allowed=True).override == "a.example"
+
+
+WRONG_KEYS = (
+    " * *. *.*.example a.example:8443 a.example/x https://a.example/x https://a.example?x https://u@a.example "
+    "gopher://a.example https:// http://a.example:99999 a\\b ::1 *.a.example:80"
+)
+
+
+@pytest.mark.parametrize("key", ["", "a b.example", "é" * 2_000, *WRONG_KEYS.split()])
+def test_wrong_key_is_named_with_the_rule(key: str) -> None:
+    with pytest.raises(ValueError, match=r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host") as error:
+        read({key: IGNORE})
+    assert str(error.value).endswith(f"got {key!r}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        pytest.param({"rules": "ignore"}, "['reason'] must be a text that says why, got None", id="no-reason"),
+        pytest.param({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '", id="empty-reason"),
+        pytest.param({**IGNORE, "reason": 17}, "['reason'] must be a text that says why, got 17", id="reason-no-text"),
+        pytest.param({"reason": "x"}, " must have rules, as or crawl_delay, got {'reason': 'x'}", id="nothing"),
+        pytest.param(
+            {**IGNORE, "untill": 1},
+            " must have no keys but rules, as, crawl_delay, reason, until, got 'untill'; did you mean 'until'?",
+            id="unknown-field",
+        ),
+        pytest.param({**IGNORE, "x": 1}, "reason, until, got 'x'", id="unknown-field-near-none"),
+        pytest.param({**IGNORE, "rules": "ingore"}, '[\'rules\'] must be "ignore", "disallow"', id="misspelt-word"),
+        pytest.param({**IGNORE, "rules": ""}, "['rules'] must be \"ignore\"", id="empty-rules"),
+        pytest.param({**IGNORE, "rules": "disallow: /x"}, "with a User-agent line, got", id="rules-without-group"),
+        pytest.param({**IGNORE, "rules": True}, "with a User-agent line, got True", id="rules-no-text"),
+        pytest.param(
+            {**IGNORE, "rules": "file:x.txt"},
+            "['rules'] must name a file that can be read, got 'file:x.txt': [Errno 2] No such file",
+            id="missing-file",
+        ),
+        pytest.param(
+            {**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\"", id="date-form"
+        ),
+        pytest.param({**IGNORE, "until": "2027-02-30"}, "got '2027-02-30'", id="no-such-day"),
+        pytest.param({**IGNORE, "until": 20270331}, "got 20270331", id="date-as-number"),
+        pytest.param({**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"),
+        pytest.param({"as": "7", "reason": "x"}, "['as'] must be the product token of a crawler", id="no-token"),
+        pytest.param({"as": ["a"], "reason": "x"}, "got ['a']", id="as-list"),
+        pytest.param({"crawl_delay": "10", "reason": "x"}, "['crawl_delay'] must be a number of seconds", id="text"),
+        pytest.param({"crawl_delay": -1, "reason": "x"}, "got -1", id="negative-delay"),
+        pytest.param({"crawl_delay": float("nan"), "reason": "x"}, "got nan", id="nan-delay"),
+        pytest.param({"crawl_delay": float("inf"), "reason": "x"}, "got inf", id="endless-delay"),
+        pytest.param({"crawl_delay": True, "reason": "x"}, "got True", id="flag-delay"),
+        pytest.param("ignore", " must be a dict, or a .toml or .json file of one, got 'ignore'", id="no-dict"),
+    ],
+)
+def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]") as error:
+        read({"a.example": fields})
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("value", [["a.example"], {7: IGNORE}, None])
+def test_what_is_no_dict_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"):
+        read(value)
+
+
+def test_place_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"must be there once, got 'a.example' and 'A.EXAMPLE'$"):
+        read({"a.example": IGNORE, "A.EXAMPLE": IGNORE})
+
+
+def test_whether_there_is_a_delay_is_known() -> None:
+    assert one(crawl_delay=0).crawl_delay == 0
+    assert read({"a.example": IGNORE, "b.example": {"crawl_delay": 1, "reason": "x"}}).set_delays
+    assert not read({"a.example": IGNORE}).set_delays
+
+
+def test_finding_one_of_many_takes_no_longer_than_finding_one_of_few() -> None:
+    def secs(count: int) -> float:
+        keys = [key for number in range(count // 2) for key in (f"h{number}.example", f"*.d{number}.example")]
+        overrides = read(dict.fromkeys(keys, IGNORE))
+        origins = [Origin.of(f"https://www.d{number % (count // 2)}.example") for number in range(1_000)]
+        spent = []
+        for _ in range(5):
+            began = time.perf_counter()
+            assert all(overrides.of(origin, NOW) for origin in origins)
+            spent.append(time.perf_counter() - began)
+        return min(spent)
+
+    assert secs(20_000) < 100 * secs(10)  # going through them all would take a thousand times as long
+
+
+def test_host_of_many_labels_is_looked_up_by_as_many_as_there_are_in_a_key() -> None:
+    deep = Origin.of("https://" + "a." * 400 + "example")
+    assert read({"*.a.example": IGNORE}).of(deep, NOW) is not None
+    assert read({"a.example": IGNORE}).of(deep, NOW) is None

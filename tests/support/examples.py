@@ -1,0 +1,154 @@
+"""Whole robots.txt files as examples, by their numbers in the sources that the tests cite."""
+
+from __future__ import annotations
+
+E5 = """\
+# This robots.txt file controls crawling of URLs under https://example.com.
+# All crawlers are disallowed to crawl files in the "includes" directory, such
+# as .css, .js, but Google needs them for rendering, so Googlebot is allowed
+# to crawl them.
+User-agent: *
+Disallow: /includes/
+
+User-agent: Googlebot
+Allow: /includes/
+
+Sitemap: https://example.com/sitemap.xml
+"""
+
+E6_1 = """\
+user-agent: a
+disallow: /c
+
+user-agent: b
+disallow: /d
+
+user-agent: e
+user-agent: f
+disallow: /g
+
+user-agent: h
+"""
+
+E6_2 = """\
+user-agent: googlebot-news
+disallow: /fish
+
+user-agent: *
+disallow: /carrots
+
+user-agent: googlebot-news
+disallow: /shrimp
+"""
+
+E6_3 = """\
+user-agent: a
+sitemap: https://example.com/sitemap.xml
+
+user-agent: b
+disallow: /
+"""
+
+E6_4 = """\
+# Rule 1
+User-agent: Googlebot
+Disallow: /nogooglebot/
+
+# Rule 2
+User-agent: *
+Allow: /
+
+Sitemap: http://www.example.com/sitemap.xml
+"""
+
+E6_5 = """\
+# Block googlebot from example.com/directory1/... and example.com/directory2/...
+# but allow access to directory2/subdirectory1/...
+# All other directories on the site are allowed by default.
+User-agent: googlebot
+Disallow: /directory1/
+Disallow: /directory2/
+Allow: /directory2/subdirectory1/
+
+# Block the entire site from anothercrawler.
+User-agent: anothercrawler
+Disallow: /
+"""
+
+E6_6 = """\
+allow: /foo/bar/
+
+user-agent: FooBot
+disallow: /
+allow: /x/
+user-agent: BarBot
+disallow: /
+allow: /y/
+
+
+allow: /w/
+user-agent: BazBot
+
+user-agent: FooBot
+allow: /z/
+disallow: /
+"""
+
+E6_7 = """\
+User-Agent: *
+Disallow: *.gif$
+Disallow: /example/
+Allow: /publications/
+
+User-Agent: foobot
+Disallow:/
+Allow:/example/page.html
+Allow:/example/allowed.gif
+
+User-Agent: barbot
+User-Agent: bazbot
+Disallow: /example/page.html
+
+User-Agent: quxbot
+"""
+
+E10 = """\
+user-agent: otherbot
+disallow: /kale
+
+sitemap: https://example.com/sitemap.xml
+sitemap: https://cdn.example.org/other-sitemap.xml
+sitemap: https://ja.example.org/テスト-サイトマップ.xml
+"""
+
+E12_1 = "User-agent: Googlebot\nDisallow: /\n"
+
+
+E12_2 = "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n"
+
+
+E12_3 = "User-agent: * \nDisallow: /\n"
+
+
+E12_09 = "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n"
+
+
+E12_02 = "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n"
+
+
+E12_15 = "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n"
+
+
+E12_16 = "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n"
+
+
+E7 = b"""\
+user-agent: googlebot-news
+disallow: /1
+
+user-agent: *
+disallow: /2
+
+user-agent: googlebot
+disallow: /3
+"""

@@ -1,0 +1,36 @@
+"""The ways in which Scrapy can run, as settings of a process of its own: a process has one reactor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import default_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _pytest.mark.structures import ParameterSet
+
+ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"  # the reason of a skip that CI allows
+
+_WAYS: dict[str, dict[str, Any]] = {
+    "asyncio": {"TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"},
+    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+    "reactorless": {"TWISTED_REACTOR_ENABLED": False},
+}
+_CAN_DO_WITHOUT = hasattr(default_settings, "TWISTED_REACTOR_ENABLED")  # Scrapy 2.15 and newer
+
+
+def ways_to_run(*names: str) -> list[ParameterSet]:
+    """Parameters for a test: the settings of each way, or of those that are named."""
+    needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
+    return [
+        pytest.param(_WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else [])
+        for name in names or _WAYS
+    ]
+
+
+def as_arguments(settings: Mapping[str, object]) -> list[str]:
+    """Settings as arguments of the `scrapy` command."""
+    return [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]

@@ -1,0 +1,87 @@
+"""A crawl that does what a test tells it, step by step, and what the test sees of its sites."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_gbot_robots.concurrency import pause
+
+from .crawls import crawl
+from .web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from socket import socket
+
+    from scrapy.crawler import Crawler
+
+
+CLOSED = "user-agent: *\ndisallow: /"
+
+
+class Visitor(Spider):
+    """Does what it is told, step by step."""
+
+    name = "visitor"
+
+    def __init__(self, script: Callable[[Visitor], Awaitable[None]], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.script = script
+        self.error: BaseException | None = None
+
+    async def start(self) -> AsyncIterator[Request]:
+        try:
+            await self.script(self)
+        except BaseException as error:  # which Scrapy would log, and go on
+            self.error = error
+        return
+        yield  # which makes it a generator
+
+    async def may(self, url: str, user_agent: str = "testbot") -> bool:
+        """Whether a page can be had: crawls it."""
+        assert self.crawler.engine
+        try:
+            await self.crawler.engine.download_async(Request(url, headers={"User-Agent": user_agent}))
+        except IgnoreRequest:
+            return False
+        return True
+
+
+async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
+    """Run a crawl that does nothing but `script`; raises what that raises."""
+    crawler = await crawl(Visitor, settings, script=script)
+    assert isinstance(crawler.spider, Visitor)
+    if crawler.spider.error is not None:
+        raise crawler.spider.error
+    return crawler
+
+
+class Gate:
+    """A robots.txt that comes when the gate is opened."""
+
+    def __init__(self, robotstxt: str) -> None:
+        self._reply = Reply(200, robotstxt.encode())
+        self._opened = threading.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def __call__(self, connection: socket) -> None:
+        self._opened.wait(20)
+        self._reply(connection)
+
+
+def fetches(site: Site) -> int:
+    return site.paths().count("/robots.txt")
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline
+        await pause(0.01)

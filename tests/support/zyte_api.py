@@ -1,0 +1,54 @@
+"""A stand-in for the Zyte API on loopback."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RULES = "user-agent: *\ndisallow: /no\n"
+
+
+@contextmanager
+def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A stand-in for the API: its URL, and what it is asked. Hosts that begin with "ill" have no robots.txt to give."""
+    asked: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append(wanted)
+            is_robots_txt = wanted["url"].endswith("/robots.txt")
+            answer = {
+                "url": wanted["url"],
+                "statusCode": 404 if "://none" in wanted["url"] and is_robots_txt else 200,
+                "httpResponseBody": base64.b64encode(RULES.encode() if is_robots_txt else b"page").decode(),
+                "httpResponseHeaders": [
+                    {"name": "content-type", "value": "text/plain"},
+                    {"name": "content-encoding", "value": "gzip"},  # which the API has decoded
+                ],
+            }
+            ill = "://ill" in wanted["url"]
+            body = json.dumps({"type": "/download/internal-error", "status": 500} if ill else answer).encode()
+            self.send_response(500 if ill else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing to standard error."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/", asked
+    finally:
+        server.shutdown()
+        server.server_close()
