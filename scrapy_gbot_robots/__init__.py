@@ -20,6 +20,8 @@ _HOME = {
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.origin",
+    "ProvenancePipeline": "obeying.provenance",
+    "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsFtpHandler": "fetching.ftp",
     "RobotsLinkExtractor": "tags.link_extractor",
     "RobotsReport": "report.extension",
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from .fetching.ftp import RobotsFtpHandler as RobotsFtpHandler
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
+    from .obeying.provenance import ProvenancePipeline as ProvenancePipeline
+    from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .policy.ladder import State as State
     from .report.extension import RobotsReport as RobotsReport

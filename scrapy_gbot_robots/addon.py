@@ -11,6 +11,7 @@ from scrapy.utils.misc import load_object
 
 from .fetching.ftp import RobotsFtpHandler
 from .obeying.middleware import GbotRobotsTxtMiddleware
+from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.robotparser import GbotRobotParser
 from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_misspelt
@@ -28,6 +29,7 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts
+    ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),  # next to the engine: it sees the items that pipelines get
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
 )

@@ -12,6 +12,11 @@ the file, and `lastmod`, the text that stands there as the date of the last chan
 `ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already;
 another flag says what that amounts to now: "full allow", "full disallow" or "rules".
 
+`PROVENANCE` stands in the meta of a response when `GBOT_ROBOTS_PROVENANCE` is on: a dict that says by which robots.txt
+the request went on. `robots` is the SHA-256 of that file (None if there is none), `fetched` when it was fetched, as ISO
+8601, and `status` its status code; `line` and `group` are those of the rule that decided, `override` the key of the
+override that did.
+
 `TAGS` stands in the meta of a response to a page when `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag
 headers and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its
 text, "unavailable_after" a time in ISO 8601.
@@ -25,5 +30,6 @@ FOLLOW = "gbot_robots_follow"
 TAGS = "robots_tags"
 ANSWERED = "gbot_robots"
 LISTED = "gbot_robots_listed"
+PROVENANCE = "gbot_robots"
 PROBE = "gbot_robots_probe"
 SITEMAP = "gbot_robots_sitemap"

@@ -338,6 +338,16 @@ class GbotSettings:
         'of `GBOT_ROBOTS_AGENTS` the rules of the `"first"` that a group names, else of `*`; or of `"all"`: a URL is '
         "refused if it is refused to any",
     )
+    provenance: bool = _setting(
+        False,
+        _FLAG,
+        '`response.meta["gbot_robots"]` says by which robots.txt a page was fetched; see [exceptions](exceptions.md#proof)',
+    )
+    provenance_field: str = _setting(
+        "gbot_robots",
+        Kind("the name of a field of items", _text),
+        "where `ProvenancePipeline` puts that in items",
+    )
     report: Path | None = _setting(  # noqa: RUF009
         None,
         _FILE,

@@ -42,6 +42,8 @@ def test_defaults_are_the_documented_ones() -> None:
         "overrides": {},
         "agents": (),
         "agents_mode": "first",
+        "provenance": False,
+        "provenance_field": "gbot_robots",
         "report": None,
         "tags": False,
         "tags_links": False,

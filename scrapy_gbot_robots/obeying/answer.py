@@ -42,6 +42,7 @@ class Answer:
         given_at: when it was made; seconds since the epoch.
         ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
         fetched_at: when the definite answer came that it rests on; None if there is none.
+        robots_sha256: of the body that it rests on, in hexadecimal; None if there is none, or nobody wants to know.
         weight: roughly how many bytes of memory this takes.
     """
 
@@ -52,6 +53,7 @@ class Answer:
         "given_at",
         "origin",
         "refresh_at",
+        "robots_sha256",
         "site_available",
         "state",
         "status",
@@ -73,6 +75,7 @@ class Answer:
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at
         self.fetched_at = decision.copy.fetched_at if decision.copy else None
+        self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self._rules: dict[Agent, Rules] = {}
 
@@ -100,6 +103,11 @@ class Answer:
     def bars_for_now(self) -> bool:
         """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
         return self.temporary and self.state is State.FULL_DISALLOW
+
+    @property
+    def of_site(self) -> Answer | None:
+        """What the origin's own robots.txt says: this answer, unless an override of the user's decides."""
+        return self
 
     @property
     def overridden(self) -> bool:

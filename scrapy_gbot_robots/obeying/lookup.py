@@ -31,10 +31,12 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..concurrency import Background, Closing, Turnstile, run_in_thread
 from ..core.robots import RobotsTxt
+from ..policy.entry import Kind
 from ..policy.ladder import decide
 from .answer import Answer
 from .cache import AnswerCache
@@ -211,6 +213,8 @@ class Lookup:
         answer = Answer.of(origin, entry, decision, before, now)
         robotstxt = None
         if decision.copy is not None:
+            if self._settings.provenance and decision.copy.kind is Kind.RULES:
+                answer.robots_sha256 = sha256(decision.copy.body).hexdigest()
             had_one = before.agents if before is not None else ()
             robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
         self._cache.put(answer)

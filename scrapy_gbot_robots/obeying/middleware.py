@@ -27,11 +27,12 @@ from ..core.rules import Verdict
 from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PROBE
+from ..meta import ANSWERED, PROBE, PROVENANCE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_misspelt
 from ..signals import request_forbidden
+from . import provenance
 from .crawl_delay import CrawlDelays
 from .drivers import driver_for
 from .entries import Entries
@@ -95,6 +96,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
         """
         if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
+            request.meta.pop(PROVENANCE, None)  # that of the page whose meta the request has taken over
             return None
         origin = self._origin(request)
         asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
@@ -107,7 +109,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return self._given_back(request, origin)
         if asks_for_robots_txt:
             return await self._known_robots_txt(request, answer)
-        refusal = None
+        refusal = verdict = None
         if answer.takes_long(request.url, agent):
             verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
             refusal = None if verdict.allowed else verdict
@@ -118,6 +120,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, refusal, answer)
         if self._crawl_delays is not None:
             self._crawl_delays.attend(request, agent, answer)
+        if self._settings.provenance:
+            provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
         return None
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:

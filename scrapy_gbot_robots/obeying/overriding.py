@@ -117,13 +117,9 @@ class _Own(NamedTuple):
 
 
 class OverriddenAnswer(Answer):
-    """The answer for an origin that an override is for.
+    """The answer for an origin that an override is for."""
 
-    Attributes:
-        own: what the origin's robots.txt itself says, as far as it is known.
-    """
-
-    __slots__ = ("_agent", "_override", "_rules_instead", "_used", "own")
+    __slots__ = ("_agent", "_override", "_own", "_rules_instead", "_used")
 
     def __init__(self, origin: Origin, override: Override, agent: Agent, own: Answer | None, used: Used) -> None:
         """Make the answer for `agent`; `used` is called for each request that is judged."""
@@ -135,11 +131,16 @@ class OverriddenAnswer(Answer):
         super().__init__(origin, decision, None if own is None else own.status, time.time())
         if own is not None:
             self.temporary_since = own.temporary_since
-        self.own = own
+        self._own = own
         self._override = override
         self._agent = agent
         self._used = used
         self._rules_instead: Rules | None = override.robotstxt.rules_for(agent) if override.robotstxt else None
+
+    @property
+    def of_site(self) -> Answer | None:
+        """What the origin's own robots.txt says; None as long as that is not known."""
+        return self._own
 
     @property
     def set_delay(self) -> float | None:
@@ -163,12 +164,12 @@ class OverriddenAnswer(Answer):
         """Whether `allowed` or `verdict` may take milliseconds: ask in a thread then."""
         if self._rules_instead is not None:
             return self._rules_instead.takes_long(url)
-        kept = self.own if self._override.action is Action.KEEP else None
+        kept = self._own if self._override.action is Action.KEEP else None
         return kept is not None and kept.takes_long(url, self._agent)
 
     def judged(self, url: str, refusal: Verdict | None) -> None:
         """Count a use of the override."""
-        own = self.own if refusal is None and self._override.action is not Action.KEEP else None
+        own = self._own if refusal is None and self._override.action is not Action.KEEP else None
         if own is None or own.state is not State.RULES:
             self._used(self._override, self.origin, refusal, None)
         else:
@@ -178,15 +179,15 @@ class OverriddenAnswer(Answer):
         """Whether `url` may be fetched, and why; it names the override."""
         if self._rules_instead is not None:
             return self._override.named(verdict_on_all_forms(self._rules_instead, url))
-        if self._override.action is Action.KEEP and self.own is not None:
-            return self._override.named(self.own.verdict(url, self._agent))
+        if self._override.action is Action.KEEP and self._own is not None:
+            return self._override.named(self._own.verdict(url, self._agent))
         return self._override.verdict(allowed=self.state is State.FULL_ALLOW)
 
     def crawl_delay(self, agent: Agent) -> float | None:
         """The crawl-delay in seconds of the rules that count, None if they have none."""
         if self._rules_instead is not None:
             return self._rules_instead.crawl_delay
-        return self.own.crawl_delay(self._agent) if self.own is not None else None
+        return self._own.crawl_delay(self._agent) if self._own is not None else None
 
 
 class OverridingLookup:

@@ -1,0 +1,200 @@
+"""Provenance: by which robots.txt a page was fetched, in its response and in its items."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Item, Request, signals
+from scrapy.exceptions import DropItem
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
+ON = {"GBOT_ROBOTS_PROVENANCE": True}
+
+
+@in_reactor
+async def test_response_says_by_which_robots_txt_it_was_fetched() -> None:
+    before = datetime.now(timezone.utc).replace(microsecond=0)
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
+        crawler = await crawl(Pages, ON, urls=[site.url("/yes"), site.url("/free"), site.url("/no"), free.url("/a")])
+        crawled = pages(crawler).crawled
+        found = crawled[site.url("/yes")].meta["gbot_robots"]
+        fetched = datetime.fromisoformat(found.pop("fetched"))
+        assert before <= fetched <= datetime.now(timezone.utc)
+        digest = sha256(RULES).hexdigest()
+        assert found == {"robots": digest, "status": 200, "line": 2, "group": "testbot", "override": None}
+        no_rule = crawled[site.url("/free")].meta["gbot_robots"]
+        assert (no_rule["robots"], no_rule["line"], no_rule["group"]) == (digest, None, "testbot")
+        none = crawled[free.url("/a")].meta["gbot_robots"]
+        assert (none["robots"], none["status"], none["line"], none["group"]) == (None, 404, None, None)
+
+
+@in_reactor
+async def test_without_the_setting_meta_stays_as_it_is() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/yes")])
+        assert "gbot_robots" not in pages(crawler).crawled[site.url("/yes")].meta
+
+
+@in_reactor
+async def test_provenance_is_of_the_url_that_answered_and_of_no_other() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        other.pages["/moved"] = redirect(site.url("/yes"))
+        stale = {"gbot_robots": {"line": 99}}
+        urls = [
+            other.url("/moved"),
+            Request(site.url("/unasked"), meta={**stale, "dont_obey_robotstxt": True}, dont_filter=True),
+        ]
+        crawler = await crawl(Pages, ON, urls=urls)
+        crawled = pages(crawler).crawled
+        assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
+        assert "gbot_robots" not in crawled[site.url("/unasked")].meta
+
+
+@pytest.mark.parametrize(
+    ("override", "line", "group"),
+    [
+        pytest.param({"rules": "ignore"}, None, None, id="ignore"),
+        pytest.param({"rules": "user-agent: *\n\nallow: /no"}, 3, "*", id="rules"),
+    ],
+)
+@in_reactor
+async def test_override_is_named_beside_the_site_s_own_file(override: Any, line: int | None, group: str | None) -> None:
+    overrides = {"127.0.0.1": {**override, "reason": "contract"}}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**ON, "GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no")])
+        found = pages(crawler).crawled[site.url("/no")].meta["gbot_robots"]
+        assert (found["override"], found["line"], found["group"]) == ("127.0.0.1", line, group)
+        assert found["robots"] == sha256(RULES).hexdigest()
+
+
+@in_reactor
+async def test_unreachable_robots_txt_that_allows_is_said_to_be_none() -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**ON, "GBOT_ROBOTS_UNREACHABLE": "allow"}, urls=[site.url("/yes")])
+        found = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
+        assert (found["robots"], found["fetched"], found["status"]) == (None, None, 503)
+
+
+# Items
+
+
+@dataclass
+class Typed:
+    url: str
+    proof: Any = field(default=None)
+
+
+@dataclass
+class Bare:
+    url: str
+
+
+class Declared(Item):
+    """Has no fields."""
+
+
+class Collecting(Pages):
+    """Yields items of several kinds and remembers what the pipelines make of them."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.items: list[Any] = []  # type: ignore[attr-defined,misc]
+        crawler.signals.connect(spider.scraped, signals.item_scraped)
+        return spider
+
+    def scraped(self, item: Any) -> None:
+        self.items.append(item)  # type: ignore[attr-defined]
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+        yield Typed(response.url)
+        yield Bare(response.url)
+        yield Declared()
+
+
+class Renewing:
+    """Makes new items of some and drops others."""
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, Typed):
+            raise DropItem("unwanted")
+        return dict(item) if isinstance(item, dict) else item
+
+
+PIPELINE = {"ITEM_PIPELINES": {"scrapy_gbot_robots.ProvenancePipeline": 100}, "GBOT_ROBOTS_PROVENANCE_FIELD": "proof"}
+
+
+@in_reactor
+async def test_pipeline_puts_it_into_items_of_any_kind_that_has_the_field(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Collecting, {**ON, **PIPELINE}, urls=[site.url("/yes")])
+    plain, typed, bare, declared = crawler.spider.items  # type: ignore[union-attr]
+    assert plain["proof"]["line"] == typed.proof["line"] == 2
+    assert plain["proof"] is not typed.proof
+    assert (bare, dict(declared)) == (Bare(site.url("/yes")), {})
+    assert own_warnings(caplog) == ["Items of Bare have no field 'proof' for their provenance"]
+    assert stats(crawler)["gbot_robots/provenance/without_field"] == 2
+
+
+@in_reactor
+async def test_notes_of_items_do_not_outlive_them() -> None:
+    from scrapy_gbot_robots import ProvenanceSpiderMiddleware
+
+    pipelines = {Renewing: 50, **PIPELINE["ITEM_PIPELINES"]}  # type: ignore[dict-item]
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(
+            Collecting, {**ON, **PIPELINE, "ITEM_PIPELINES": pipelines}, urls=[site.url("/yes"), site.url("/yes/2")]
+        )
+    assert crawler.engine is not None
+    (notes,) = [
+        each for each in crawler.engine.scraper.spidermw.middlewares if isinstance(each, ProvenanceSpiderMiddleware)
+    ]
+    assert {type(item) for item, _ in notes._noted.values()} <= {dict}  # those that another pipeline has replaced
+
+
+@in_reactor
+async def test_notes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy.http import Response
+    from scrapy.utils.test import get_crawler
+
+    from scrapy_gbot_robots import ProvenanceSpiderMiddleware
+
+    monkeypatch.setattr("scrapy_gbot_robots.obeying.provenance._MOST_ITEMS", 10)
+    notes = ProvenanceSpiderMiddleware(get_crawler(settings_dict=ON))
+    response = Response("http://a.example/", request=Request("http://a.example/", meta={"gbot_robots": {"line": 1}}))
+    items = [notes.get_processed_item({"number": number}, response) for number in range(100)]
+    assert len(notes._noted) == 10
+    assert notes.noted(items[0]) is None
+    assert notes.noted(items[99]) == {"line": 1}
+
+
+@in_reactor
+async def test_pipeline_alone_says_what_it_lacks(caplog: pytest.LogCaptureFixture) -> None:
+    without = {"SPIDER_MIDDLEWARES": {"scrapy_gbot_robots.ProvenanceSpiderMiddleware": None}}
+    with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
+        crawler = await crawl(Collecting, {**ON, **PIPELINE, **without}, urls=[site.url("/yes")])
+    assert own_warnings(caplog) == ["ProvenancePipeline needs ProvenanceSpiderMiddleware in SPIDER_MIDDLEWARES, at 0"]
+    assert len(crawler.spider.items) == 4  # type: ignore[union-attr]
+
+
+@in_reactor
+async def test_pipeline_is_off_without_the_setting() -> None:
+    with Site({"*": b"ok"}) as site:
+        crawler = await crawl(Collecting, PIPELINE, urls=[site.url("/yes")])
+    assert crawler.spider.items[0] == {"url": site.url("/yes")}  # type: ignore[union-attr]
