@@ -354,6 +354,12 @@ class GbotSettings:
         "where to write an HTML page of what robots.txt did to the crawl; see [the command](command.md#after-a-crawl)",
     )
 
+    history: int = _setting(
+        0,
+        _count(0),
+        "versions of each robots.txt that are kept beside it in the SQLite file, for `scrapy robots history` and `diff`; "
+        "see [the command](command.md#history-what-a-robotstxt-said-before)",
+    )
     tags: bool = _setting(
         False,
         _FLAG,

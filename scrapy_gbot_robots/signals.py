@@ -5,6 +5,10 @@ origin says, be it freshly fetched or from storage: `origin` is an `Origin`, `ro
 when there is none), `answer` the `Answer` that requests of this origin get, and `request` the request that made the
 crawl ask, or None.
 
+`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a robots.txt whose rules are not those that
+were known: `old` and `new` are `RobotsTxt`. Comments, dates and the order of lines are no change; a file that vanished is an
+empty one.
+
 `robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin cannot be had and something stands in
 for it; once until it can be had again.
 
@@ -24,6 +28,7 @@ one that returns False or raises IgnoreRequest vetoes it. Handlers may be corout
 
 override_used = object()
 request_forbidden = object()
+robotstxt_changed = object()
 robotstxt_known = object()
 robotstxt_unreachable = object()
 sitemap_found = object()

@@ -45,6 +45,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "provenance": False,
         "provenance_field": "gbot_robots",
         "report": None,
+        "history": 0,
         "tags": False,
         "tags_links": False,
         "tags_drop": (),

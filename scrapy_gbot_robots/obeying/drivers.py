@@ -50,18 +50,25 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
         ImportError: the storage's class or its driver is not installed.
         ValueError: the setting names something else than a class.
     """
+    if settings.history and (settings.storage != "sqlite" or settings.sqlite_path is None):
+        raise ValueError(
+            f"GBOT_ROBOTS_HISTORY = {settings.history} needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file: this is "
+            + (
+                f"{settings.storage!r}"
+                if settings.storage != "sqlite"
+                else "no project and GBOT_ROBOTS_SQLITE_PATH names none"
+            )
+        )
     if settings.storage == "memory":
         return Driver("memory", MemoryStorage, why="kept until the crawl ends, for this process")
     if settings.storage == "sqlite" and settings.sqlite_path is None:
         why = "this is no Scrapy project and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run"
         return Driver("memory", MemoryStorage, why=why)
     if settings.storage == "sqlite":
-        from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
-
         path = settings.sqlite_path
         assert path is not None  # noqa: S101  for the type checker
         kwargs: dict[str, Any] = {"max_body": settings.max_bytes, "tell": logger.warning, "read_only": read_only}
-        return Driver("sqlite", partial(SqliteStorage, path, **kwargs), where=str(path))
+        return Driver("sqlite", partial(_sqlite(settings), path, **kwargs), where=str(path))
     if settings.storage == "redis":
         from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
 
@@ -78,3 +85,14 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
     return Driver(
         settings.storage, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
     )
+
+
+def _sqlite(settings: GbotSettings) -> Callable[..., Storage]:
+    """Return the class for a SQLite file; only what is used is loaded."""
+    if settings.history:
+        from ..storage.history import SqliteHistory  # noqa: PLC0415
+
+        return partial(SqliteHistory, most=settings.history)
+    from ..storage.sqlite import SqliteStorage  # noqa: PLC0415
+
+    return SqliteStorage

@@ -40,6 +40,7 @@ from ..policy.entry import Kind
 from ..policy.ladder import decide
 from .answer import Answer
 from .cache import AnswerCache
+from .change_watch import ChangeWatch
 from .shared_fetch import SharedFetch
 from .telling import Telling
 
@@ -93,7 +94,8 @@ class Lookup:
         self._entries = entries
         self._background = Background()
         self._telling = Telling(crawler, settings, self._background)
-        self._shared_fetch = SharedFetch(settings, entries, fetcher, self._telling)
+        watch = ChangeWatch(crawler, settings, self._telling, self._background)
+        self._shared_fetch = SharedFetch(settings, entries, fetcher, self._telling, watch)
         self._cache = AnswerCache(settings.cache_size)
         self._flights: dict[Origin, _Flight] = {}
         self._closing = False

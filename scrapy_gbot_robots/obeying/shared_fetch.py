@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..fetching.fetcher import Fetcher
     from ..policy.entry import Entry
     from ..settings import GbotSettings
+    from .change_watch import ChangeWatch
     from .entries import Entries
     from .telling import Telling
 
@@ -51,12 +52,15 @@ _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process t
 class SharedFetch:
     """Gets the entry of an origin: from the storage if it is good, else by a fetch, of this process or another one."""
 
-    def __init__(self, settings: GbotSettings, entries: Entries, fetcher: Fetcher, telling: Telling) -> None:
+    def __init__(
+        self, settings: GbotSettings, entries: Entries, fetcher: Fetcher, telling: Telling, watch: ChangeWatch
+    ) -> None:
         self._policy = settings.policy
         self._patience_secs = PATIENCE * settings.timeout_secs
         self._entries = entries
         self._fetcher = fetcher
         self._telling = telling
+        self._watch = watch
 
     async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Entry | None:
         """An entry of `origin` that is good now, or the one that a fetch has led to.
@@ -100,6 +104,7 @@ class SharedFetch:
             raise
         await self._entries.settle(str(origin), latest)
         self._telling.fetched(outcome)
+        self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
         return latest
 
     def _is_good(self, entry: Entry | None) -> bool:

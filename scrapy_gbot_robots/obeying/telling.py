@@ -88,13 +88,13 @@ class Telling:
 
     def known(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         """The crawl has learnt what a robots.txt says; `request` made it ask, if any did."""
-        self._send(
+        self.send(
             robotstxt_known,
             lambda: {"robotstxt": robotstxt, "request": request, "origin": answer.origin, "answer": answer},
         )
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None and request is not None:
-            self._send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
+            self.send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
 
     def _warn(self, answer: Answer) -> None:
         wait_secs = self._settings.unreachable_wait_secs
@@ -110,7 +110,7 @@ class Telling:
         )
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
 
-    def _send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
+    def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
         """Call all handlers of `signal` now, as Scrapy does; await in the background what they return to be awaited."""
         sender = self._crawler.signals.sender
         receivers = list(liveReceivers(getAllReceivers(sender, signal)))

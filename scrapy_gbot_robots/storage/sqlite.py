@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import sqlite_file
 from .base import KEEP_DAYS, MAX_BODY, StorageError
-from .batches import Found
+from .batches import Found, Settled
 from .codec import decode, encode, longest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ..policy.entry import Entry
-    from .batches import Settled, Wanted
+    from .batches import Wanted
 
 _T = TypeVar("_T")
 
@@ -95,8 +95,7 @@ class SqliteStorage:
 
     def put(self, origin: str, entry: Entry) -> None:
         """Keep an entry; now and then this sweeps out some that are unused."""
-        self._execute(_PUT, origin, self._today(), encode(entry))
-        self._sweep_now_and_then()
+        self.settle([Settled(origin, entry, "")])
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases; what has to be written is one transaction."""
@@ -153,9 +152,13 @@ class SqliteStorage:
             with _transaction(connection):
                 connection.executemany(_PUT, puts)
                 connection.executemany(_RELEASE, releases)
+                self._kept(connection, [(each.origin, each.entry) for each in settled])
 
         self._run(act)
         self._sweep_now_and_then()
+
+    def _kept(self, connection: sqlite3.Connection, entries: Sequence[tuple[str, Entry]]) -> None:
+        """Inside the transaction that keeps `entries`: what a subclass keeps beside them."""
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; tell whether it was there."""

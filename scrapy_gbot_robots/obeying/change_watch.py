@@ -1,0 +1,60 @@
+"""Whether a robots.txt that was just fetched says something new, for those who watch robots.txt files change.
+
+Most fetches bring the same bytes: that costs a comparison. Other bytes are compared group by group (`core.changes`), as
+comments and dates change daily and mean nothing; of a large file in a thread. Nobody waits for the result.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from ..concurrency import run_in_thread
+from ..core.changes import changes
+from ..core.robots import RobotsTxt
+from ..signals import robotstxt_changed
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from ..concurrency import Background
+    from ..core.origin import Origin
+    from ..policy.entry import Copy
+    from ..settings import GbotSettings
+    from .telling import Telling
+
+_IN_THREAD_BYTES = 16 * 2**10  # two files of this size take milliseconds to compare
+
+logger = logging.getLogger(__name__)
+
+
+class ChangeWatch:
+    """Compares each definite answer with the one before; tells one crawl of changes."""
+
+    def __init__(self, crawler: Crawler, settings: GbotSettings, telling: Telling, background: Background) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._telling = telling
+        self._background = background
+
+    def fetched(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
+        """A fetch has led from the copy `before` to the copy `now`."""
+        if before is not None and now is not None and before.body != now.body:
+            self._background.start(self._compare(origin, before, now))
+
+    async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
+        old, new = self._parsed(before), self._parsed(now)
+        if max(len(before.body), len(now.body)) > _IN_THREAD_BYTES:
+            found = await run_in_thread(changes, old, new)
+        else:
+            found = changes(old, new)
+        if not found:
+            return
+        self._telling.count("changed")
+        logger.info("%s has changed for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
+        spider = self._crawler.spider
+        self._telling.send(robotstxt_changed, lambda: {"origin": origin, "old": old, "new": new, "spider": spider})
+
+    def _parsed(self, copy: Copy) -> RobotsTxt:
+        most = self._settings.max_bytes
+        return RobotsTxt.parse(copy.body, strict=self._settings.strict, max_bytes=most, cut=copy.cut)

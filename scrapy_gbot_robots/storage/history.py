@@ -1,0 +1,103 @@
+"""The versions that the robots.txt of an origin had, beside its entry in the SQLite file.
+
+A version is kept when a definite answer is not the same, byte by byte, as the one before. Of each origin the last few are
+kept, and they stay when the entry has run out: people compare them over years. A file that an older version of this
+plugin began is given the table when the first version is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .sqlite import SqliteStorage
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from ..policy.entry import Copy, Entry
+
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS versions (
+        origin TEXT NOT NULL, fetched REAL NOT NULL, status INTEGER NOT NULL, hash TEXT NOT NULL, cut INTEGER NOT NULL,
+        body BLOB NOT NULL, PRIMARY KEY (origin, fetched)
+    ) WITHOUT ROWID
+"""
+_LATEST = "SELECT hash, fetched FROM versions WHERE origin = ? ORDER BY fetched DESC LIMIT 1"
+_ADD = "INSERT OR REPLACE INTO versions (origin, fetched, status, hash, cut, body) VALUES (?, ?, ?, ?, ?, ?)"
+_KEEP_LAST = """
+    DELETE FROM versions WHERE origin = ? AND fetched < (
+        SELECT min(fetched) FROM (SELECT fetched FROM versions WHERE origin = ? ORDER BY fetched DESC LIMIT ?)
+    )
+"""
+_VERSIONS = "SELECT fetched, status, hash, cut, body FROM versions WHERE origin = ? ORDER BY fetched"
+_IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'versions'"
+
+
+class Version(NamedTuple):
+    """One version of a robots.txt.
+
+    Attributes:
+        fetched_at: when it was first seen, in seconds since the epoch.
+        status: the HTTP status that came with it.
+        hash: SHA-256 of the body, in hexadecimal.
+        cut: whether more was served than `body`.
+        body: content-decoded; empty where there was no robots.txt.
+    """
+
+    fetched_at: float
+    status: int
+    hash: str
+    cut: bool
+    body: bytes
+
+
+class SqliteHistory(SqliteStorage):
+    """A `SqliteStorage` that keeps the last `most` versions of each origin; the other arguments are that one's."""
+
+    def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:
+        self._most = most
+        super().__init__(*args, **kwargs)
+
+    def versions(self, origin: str) -> list[Version]:
+        """Return the versions of `origin`, the oldest first; none where the file has no history."""
+        return self._run(lambda connection: self._versions(connection, origin))
+
+    def _versions(self, connection: sqlite3.Connection, origin: str) -> list[Version]:
+        if connection.execute(_IS_THERE).fetchone() is None:
+            return []
+        read = (self._version(row) for row in connection.execute(_VERSIONS, (origin,)))
+        return [version for version in read if version is not None]
+
+    def _version(self, row: tuple[Any, ...]) -> Version | None:
+        """Read what `_keep` wrote; None for anything else, for others may write to the file."""
+        fetched_at, status, digest, cut, packed = row
+        try:
+            stream = zlib.decompressobj()
+            body = stream.decompress(packed, self._max_body + 1)
+        except (zlib.error, TypeError):
+            return None
+        if not stream.eof or len(body) > self._max_body or _hash(body) != digest:
+            return None
+        return Version(float(fetched_at), int(status), digest, bool(cut), body)
+
+    def _kept(self, connection: sqlite3.Connection, entries: Iterable[tuple[str, Entry]]) -> None:
+        for origin, entry in entries:
+            if entry.copy is not None and entry.outage is None:
+                self._keep(connection, origin, entry.copy)
+
+    def _keep(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
+        connection.execute(_TABLE)
+        latest = connection.execute(_LATEST, (origin,)).fetchone()
+        digest = _hash(copy.body)
+        if latest is not None and (latest[0] == digest or latest[1] > copy.fetched_at):
+            return
+        row = (origin, copy.fetched_at, copy.status, digest, copy.cut, zlib.compress(copy.body))
+        connection.execute(_ADD, row)
+        connection.execute(_KEEP_LAST, (origin, origin, self._most))
+
+
+def _hash(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()

@@ -1,0 +1,106 @@
+"""The versions of a robots.txt that are kept beside its entry."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.storage.history import SqliteHistory
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORIGIN = "https://a.example"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "robots.sqlite"
+
+
+def entry(body: bytes, at: float, status: int = 200) -> Entry:
+    kind = Kind.RULES if status == 200 else Kind.NONE
+    return Entry(Copy(kind, status, f"{ORIGIN}/robots.txt", body, False, "", at, at + 86_400))
+
+
+def kept(path: Path, *entries: Entry, most: int = 3) -> list[tuple[float, int, bytes]]:
+    with closing(SqliteHistory(path, most=most)) as storage:
+        for each in entries:
+            storage.put(ORIGIN, each)
+    with closing(SqliteHistory(path, most=most, read_only=True)) as storage:
+        return [(version.fetched_at, version.status, version.body) for version in storage.versions(ORIGIN)]
+
+
+def test_version_is_kept_when_the_body_is_another(path: Path) -> None:
+    found = kept(path, entry(b"a", 1), entry(b"a", 2), entry(b"b", 3), entry(b"a", 4))
+    assert found == [(1, 200, b"a"), (3, 200, b"b"), (4, 200, b"a")]
+
+
+def test_file_that_vanished_is_a_version(path: Path) -> None:
+    assert kept(path, entry(b"a", 1), entry(b"", 2, 404)) == [(1, 200, b"a"), (2, 404, b"")]
+
+
+def test_outage_is_no_version(path: Path) -> None:
+    down = Entry(entry(b"b", 2).copy, Outage(3, 1, 503, "HTTP 503", 4))
+    assert kept(path, entry(b"a", 1), down) == [(1, 200, b"a")]
+
+
+def test_no_more_than_the_last_few_are_kept(path: Path) -> None:
+    found = kept(path, *(entry(str(number).encode(), number) for number in range(10)), most=3)
+    assert [body for _, _, body in found] == [b"7", b"8", b"9"]
+
+
+def test_older_version_than_the_latest_is_not_put_behind_it(path: Path) -> None:
+    assert kept(path, entry(b"new", 5), entry(b"old", 1)) == [(5, 200, b"new")]
+
+
+def test_file_that_has_no_history_gets_one_and_loses_nothing(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        storage.put("https://b.example", entry(b"other", 1))
+        storage.put(ORIGIN, entry(b"a", 1))
+    with closing(SqliteHistory(path, most=3, read_only=True)) as storage:
+        assert storage.versions(ORIGIN) == []
+    assert kept(path, entry(b"b", 2)) == [(2, 200, b"b")]
+    with closing(SqliteStorage(path)) as storage:
+        assert storage.get("https://b.example") == entry(b"other", 1)
+
+
+def test_history_stays_when_the_setting_is_off_again(path: Path) -> None:
+    kept(path, entry(b"a", 1))
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, entry(b"b", 2))
+    assert kept(path) == [(1, 200, b"a")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE versions SET body = x'00'",
+        "UPDATE versions SET body = 'text'",
+        "UPDATE versions SET hash = 'forged'",
+    ],
+)
+def test_row_that_was_tampered_with_is_left_out(change: str, path: Path) -> None:
+    kept(path, entry(b"a", 1))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    assert kept(path) == []
+
+
+def test_bomb_is_left_out(path: Path) -> None:
+    with closing(SqliteHistory(path, most=3)) as storage:
+        storage.put(ORIGIN, entry(bytes(10_000_000), 1))
+    with closing(SqliteHistory(path, most=3, max_body=1000)) as storage:
+        assert storage.versions(ORIGIN) == []
+
+
+def test_cleared_file_that_is_not_there_is_not_created_by_reading(path: Path) -> None:
+    with closing(SqliteHistory(path, most=1, read_only=True)) as storage:
+        assert storage.versions(ORIGIN) == []
+    assert not path.exists()
