@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from ..core.rules import Verdict
@@ -28,6 +29,14 @@ _CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer 
 _BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
 
 
+class Source(Enum):
+    """Where an answer comes from."""
+
+    FETCHED = "fetched"  # by this process, just then
+    ANOTHER = "fetched by another process"  # that shares the storage, while this one waited
+    STORED = "from the storage"  # of an earlier run, or learnt earlier in this one
+
+
 class Answer:
     """The answer that requests of one origin get.
 
@@ -43,6 +52,7 @@ class Answer:
         ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
         fetched_at: when the definite answer came that it rests on; None if there is none.
         robots_sha256: of the body that it rests on, in hexadecimal; None if there is none, or nobody wants to know.
+        source: where it comes from.
         weight: roughly how many bytes of memory this takes.
     """
 
@@ -55,6 +65,7 @@ class Answer:
         "refresh_at",
         "robots_sha256",
         "site_available",
+        "source",
         "state",
         "status",
         "temporary",
@@ -71,6 +82,7 @@ class Answer:
         self.temporary = decision.temporary
         self.temporary_since = time.monotonic()
         self.site_available = False
+        self.source = Source.STORED
         self.given_at = now
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at

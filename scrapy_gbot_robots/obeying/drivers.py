@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from ..settings import STORAGES
 from ..storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
 
     from ..settings import GbotSettings
     from ..storage.base import Storage
@@ -37,6 +39,12 @@ class Driver:
     opens: Callable[[], Storage]
     where: str = ""
     why: str = ""
+
+    def tell(self, stats: StatsCollector) -> None:
+        """Say at the start of a crawl which storage it uses."""
+        logger.info("robots.txt files are kept in %s", self)
+        stats.set_value(f"gbot_robots/storage/{self.name if self.name in STORAGES else 'other'}", 1)
+        stats.set_value("gbot_robots/storage/fallback", 0)
 
     def __str__(self) -> str:
         where = f" at {self.where}" if self.where else ""

@@ -54,9 +54,10 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
-    from ..policy.entry import Copy, Entry
+    from ..policy.entry import Copy
     from ..settings import GbotSettings
     from .entries import Entries
+    from .shared_fetch import Obtained
 
 READ_IN_THREAD_BYTES = 64 * 2**10  # a body over this takes milliseconds to read
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
@@ -168,6 +169,7 @@ class Lookup:
     async def close(self) -> None:
         """Give up what is under way, and close the storage."""
         self.abandon()
+        self._telling.close()
         await self._background.ended()
         await self._entries.close()
 
@@ -184,8 +186,8 @@ class Lookup:
 
     async def _fly(self, origin: Origin, flight: _Flight, request: Request | None) -> None:
         try:
-            entry = await self._shared_fetch.entry(origin, request, flight.looked.open)
-            flight.answer = await self._learn(origin, entry, flight.agents, request)
+            obtained = await self._shared_fetch.entry(origin, request, flight.looked.open)
+            flight.answer = await self._learn(origin, obtained, flight.agents, request)
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
@@ -200,19 +202,20 @@ class Lookup:
 
     async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:
         """Get a new answer for an origin in use; if another process is at it, or nothing is found, the old one stands."""
-        entry = await self._shared_fetch.newer(origin, request)
-        if entry is not None:
-            await self._learn(origin, entry, [agent], request)
+        obtained = await self._shared_fetch.newer(origin, request)
+        if obtained is not None:
+            await self._learn(origin, obtained, [agent], request)
 
     async def _learn(
-        self, origin: Origin, entry: Entry | None, agents: Collection[Agent], request: Request | None
+        self, origin: Origin, obtained: Obtained, agents: Collection[Agent], request: Request | None
     ) -> Answer:
         """Turn an entry into an answer for `agents` and for those that had one; cache it, and tell the crawl."""
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available
-        decision = decide(entry, now, self._settings.policy, site_available=site_available)
-        answer = Answer.of(origin, entry, decision, before, now)
+        decision = decide(obtained.entry, now, self._settings.policy, site_available=site_available)
+        answer = Answer.of(origin, obtained.entry, decision, before, now)
+        answer.source = obtained.source
         robotstxt = None
         if decision.copy is not None:
             if self._settings.provenance and decision.copy.kind is Kind.RULES:

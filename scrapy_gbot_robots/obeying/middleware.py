@@ -70,7 +70,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
-        entries = Entries(driver_for(self._settings, crawler).opens, crawler.stats)
+        self._driver = driver_for(self._settings, crawler)
+        entries = Entries(self._driver.opens, crawler.stats)
         lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()
@@ -248,6 +249,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: self._run})
 
     def _spider_opened(self, spider: Spider) -> None:
+        self._driver.tell(self.crawler.stats)
         hint = of_project(self.crawler.settings, spider).hint
         if hint is not None and self._asked_as is None:
             logger.warning("%s", hint, extra={"spider": spider})

@@ -27,10 +27,14 @@ ever: a lease is respected for `PATIENCE` time-outs of a fetch, then this proces
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from twisted.internet.defer import CancelledError
 
 from ..concurrency import pause
 from ..policy.ladder import decide, renew
+from ..policy.outcome import Failure, failed
+from .answer import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +53,13 @@ PATIENCE = 3  # time-outs of a fetch for which a lease that another process has 
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
 
 
+class Obtained(NamedTuple):
+    """An entry, and where it comes from."""
+
+    entry: Entry
+    source: Source
+
+
 class SharedFetch:
     """Gets the entry of an origin: from the storage if it is good, else by a fetch, of this process or another one."""
 
@@ -62,48 +73,58 @@ class SharedFetch:
         self._telling = telling
         self._watch = watch
 
-    async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Entry | None:
-        """An entry of `origin` that is good now, or the one that a fetch has led to.
+    async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Obtained:
+        """An entry of `origin` that is good now, or the one that a fetch has led to, and where it comes from.
 
         Args:
             origin: whose robots.txt.
             request: what the robots.txt is needed for; a fetch is made as this request would be.
             must_wait: called when the storage has been looked into and a fetch has to be waited for.
         """
-        pauses = _pauses()
+        pauses, waited = _pauses(), False
         patient_until = time.monotonic() + self._patience_secs
         while True:
             found = await self._entries.find(str(origin), self._is_good)
-            if self._is_good(found.entry) and not found.leased:
+            if found.entry is not None and not found.leased and self._is_good(found.entry):
                 self._telling.count("lookup/storage")
-                return found.entry
+                return Obtained(found.entry, Source.ANOTHER if waited else Source.STORED)
             must_wait()
             if not found.leased and time.monotonic() < patient_until:
+                if not waited:
+                    self._telling.count("lease/waited")
+                waited = True
                 await pause(next(pauses))
                 continue
             if not found.leased:
                 self._telling.lease_not_used(origin, self._patience_secs)
+            if waited:
+                self._telling.count("lease/taken_over")
             self._telling.count("lookup/fetched")
-            return await self._fetch(origin, found.entry, request)
+            return Obtained(await self._fetch(origin, found.entry, request), Source.FETCHED)
 
-    async def newer(self, origin: Origin, request: Request | None) -> Entry | None:
+    async def newer(self, origin: Origin, request: Request | None) -> Obtained | None:
         """A newer entry of `origin`, ahead of time; None if another process is fetching it."""
         found = await self._entries.find(str(origin), self._is_fresh)
         if found.leased:
             self._telling.count("lookup/refreshed")
-            return await self._fetch(origin, found.entry, request)
-        return found.entry if self._is_fresh(found.entry) else None
+            return Obtained(await self._fetch(origin, found.entry, request), Source.FETCHED)
+        if found.entry is None or not self._is_fresh(found.entry):
+            return None
+        return Obtained(found.entry, Source.ANOTHER)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Entry:
         """Fetch with the lease that `Entries.find` gave; if this is cancelled, `Entries.close` gives that back."""
+        began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
-            latest = renew(entry, outcome, time.time(), self._policy)
-        except Exception:
-            await self._entries.give_up(str(origin))
+        except CancelledError:  # an Exception, unlike asyncio's own
             raise
+        except Exception as error:  # of a download handler, or of ours: no answer came, so the ladder decides
+            self._telling.fetch_failed(origin, error)
+            outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
+        latest = renew(entry, outcome, time.time(), self._policy)
         await self._entries.settle(str(origin), latest)
-        self._telling.fetched(outcome)
+        self._telling.fetched(outcome, time.monotonic() - began)
         self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
         return latest
 

@@ -14,12 +14,15 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from pydispatch.robustapply import robustApply
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import ensure_awaitable
 from twisted.internet.defer import CancelledError, Deferred
 
 from ..core.urls import shown
+from ..policy.ladder import State
 from ..policy.outcome import Fetched
 from ..signals import robotstxt_known, robotstxt_unreachable
+from .answer import Source
 from .robotparser import GbotRobotParser
 
 if TYPE_CHECKING:
@@ -35,6 +38,12 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .answer import Answer
 
+WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
+ADD_UP_SECS = 60.0  # how often the further ones are added up
+_MOST_COUNTED = 100_000  # origins whose state is remembered to be counted: some 100 bytes each
+_MOST_TRACEBACKS = 20
+_STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
+
 logger = logging.getLogger(__name__)
 
 
@@ -46,24 +55,49 @@ class Telling:
         self._settings = settings
         self._background = background
         self._handlers = 0  # that are awaited
+        self._states: dict[int, State] = {}  # by the hash of the origin: what it was counted as
+        self._warned = 0
+        self._not_warned: list[str] = []  # one for each origin that was not warned of by itself; the first says which
+        self._adding_up: Any = None  # the timer that says how many these were
+        self._errors: set[type[Exception]] = set()  # of fetches, whose traceback was shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
         self._crawler.stats.inc_value(f"gbot_robots/{name}")
 
-    def fetched(self, outcome: Outcome) -> None:
-        """A fetch of a robots.txt has ended in `outcome`."""
+    def close(self) -> None:
+        """Say what is left to be said."""
+        if self._adding_up is not None:
+            self._adding_up.cancel()
+            self._add_up()
+
+    def fetched(self, outcome: Outcome, secs: float) -> None:
+        """A fetch of a robots.txt has ended in `outcome`, after `secs` seconds."""
         stats = self._crawler.stats
+        millisecs = round(secs * 1000)
         stats.inc_value("robotstxt/request_count")
+        stats.inc_value("gbot_robots/fetch_ms/sum", millisecs)
+        stats.max_value("gbot_robots/fetch_ms/max", millisecs)
         self.count(type(outcome).__name__.lower())
-        if isinstance(outcome, Fetched) and outcome.cut:
-            self.count("cut")
-            most = self._settings.max_bytes
-            logger.info("%s is longer than %d bytes; the rest of it is ignored", shown(outcome.url), most)
+        if isinstance(outcome, Fetched):
+            stats.inc_value("gbot_robots/bytes", len(outcome.body))
+            if outcome.cut:
+                self.count("cut")
+                most = self._settings.max_bytes
+                logger.info("%s is longer than %d bytes; the rest of it is ignored", shown(outcome.url), most)
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
+
+    def fetch_failed(self, origin: Origin, error: Exception) -> None:
+        """A fetch has ended in an exception that is no answer, and should not have got so far."""
+        self.count("errors")
+        is_new = type(error) not in self._errors and len(self._errors) < _MOST_TRACEBACKS
+        if is_new:
+            self._errors.add(type(error))
+        said = f"{type(error).__name__}: {shown(str(error))}"
+        logger.error("Fetching %s failed: %s", origin.robots_url, said, exc_info=error if is_new else None)
 
     def lease_not_used(self, origin: Origin, secs: float) -> None:
         """Another process has had the lease of `origin` for `secs` seconds, and nothing came of it."""
@@ -80,11 +114,33 @@ class Telling:
 
     def answered(self, answer: Answer, before: Answer | None) -> None:
         """An origin has a new `answer`, in place of the one `before`."""
+        self._count_state(answer)
+        age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
+        if age_secs is not None and answer.source is Source.STORED:
+            self._crawler.stats.max_value("gbot_robots/stored_age_secs/max", round(age_secs))
+        if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
+            age = "" if age_secs is None else f", {age_secs:.0f} s old"
+            source = answer.source.value
+            logger.debug(
+                "%s: %s, %s (%s%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source, age
+            )
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
-            self._warn(answer)
+            self._unreachable(answer)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
+
+    def _count_state(self, answer: Answer) -> None:
+        """Count origins by the state they are in now. Beyond `_MOST_COUNTED` one that comes back counts again."""
+        key = hash(answer.origin)
+        old = self._states.get(key)
+        if old is answer.state:
+            return
+        if len(self._states) < _MOST_COUNTED or old is not None:
+            self._states[key] = answer.state
+        if old is not None:
+            self._crawler.stats.inc_value(_STATS_BY_STATE[old], -1)
+        self._crawler.stats.inc_value(_STATS_BY_STATE[answer.state])
 
     def known(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         """The crawl has learnt what a robots.txt says; `request` made it ask, if any did."""
@@ -95,6 +151,17 @@ class Telling:
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None and request is not None:
             self.send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
+
+    def _unreachable(self, answer: Answer) -> None:
+        """Say that a robots.txt is unreachable: the first ones one by one, the others added up once a minute."""
+        self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
+        if self._warned < WARNED_ONE_BY_ONE:
+            self._warned += 1
+            self._warn(answer)
+            return
+        if self._adding_up is None:
+            self._adding_up = call_later(ADD_UP_SECS, self._add_up)
+        self._not_warned.append("" if self._not_warned else f"{answer.origin.robots_url}: {shown(answer.why)}")
 
     def _warn(self, answer: Answer) -> None:
         wait_secs = self._settings.unreachable_wait_secs
@@ -108,7 +175,12 @@ class Telling:
             if answer.bars_for_now and wait_secs
             else "",
         )
-        self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
+
+    def _add_up(self) -> None:
+        number, example = len(self._not_warned), self._not_warned[0]
+        self._adding_up = None
+        self._not_warned = []
+        logger.warning("%d more robots.txt files are unreachable, the first of them %s", number, example)
 
     def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
         """Call all handlers of `signal` now, as Scrapy does; await in the background what they return to be awaited."""

@@ -1,4 +1,4 @@
-"""Entries in this process's memory, least recently used out first, bounded in number and in bytes.
+"""Entries in this process's memory, least recently used out first, bounded in bytes.
 
 For runs that are to leave no trace, and to fall back on when another storage fails.
 """
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
 
-MAX_ENTRIES = 10_000
 MAX_BYTES = 64 * 2**20
 
+_LEASES = 1000  # from which on it looks for those that ran out
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
 
 class MemoryStorage:
-    """A `Storage` that forgets. Holds at most `max_entries` entries and about `max_bytes` bytes of them."""
+    """A `Storage` that forgets. Holds about `max_bytes` bytes of entries: of those without a body some 60,000 by default."""
 
-    def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
-        self._max_entries = max_entries
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._bytes = 0
         self._leases: dict[str, tuple[str, float]] = {}  # origin -> token, end on the monotonic clock
+        self._sweep_leases_at = _LEASES
         self._lock = Lock()
 
     def get(self, origin: str) -> Entry | None:
@@ -47,7 +47,7 @@ class MemoryStorage:
             self._drop(origin)
             self._entries[origin] = entry
             self._bytes += _size(entry)
-            while self._bytes > self._max_bytes or len(self._entries) > self._max_entries:
+            while self._bytes > self._max_bytes:
                 self._drop(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:
@@ -67,8 +67,9 @@ class MemoryStorage:
         with self._lock:
             if origin in self._leases and self._leases[origin][1] > now:
                 return None
-            if len(self._leases) >= self._max_entries:  # holders that died leave theirs behind
+            if len(self._leases) >= self._sweep_leases_at:  # holders that died leave theirs behind
                 self._leases = {each: held for each, held in self._leases.items() if held[1] > now}
+                self._sweep_leases_at = max(_LEASES, 2 * len(self._leases))
             token = secrets.token_hex(8)
             self._leases[origin] = token, now + secs
             return token

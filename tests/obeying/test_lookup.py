@@ -16,7 +16,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.obeying import cache, shared_fetch
+from scrapy_gbot_robots.obeying import cache, lookup, shared_fetch
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
@@ -203,7 +203,7 @@ BUGGY = {"DOWNLOADER_MIDDLEWARES": {WithBuggyFetcher: 100}}
 
 
 @in_reactor
-async def test_error_of_our_own_is_a_disallow_for_a_while_and_takes_nothing_from_a_good_answer(
+async def test_fetch_that_ends_in_an_exception_is_a_network_failure_and_is_tried_again(
     clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "robots.sqlite"
@@ -211,11 +211,10 @@ async def test_error_of_our_own_is_a_disallow_for_a_while_and_takes_nothing_from
 
         async def script(visitor: Visitor) -> None:
             assert not await visitor.may(site.url("/"))
-            assert f"Looking up {site.url('/robots.txt')} failed" in caplog.text
-            assert "ZeroDivisionError" in caplog.text
+            assert f"Fetching {site.url('/robots.txt')} failed: ZeroDivisionError" in caplog.text
+            assert "robots.txt unreachable: the fetch failed (ZeroDivisionError" in caplog.text
             monkeypatch.setattr(Buggy, "fails", False)
-            assert not await visitor.may(site.url("/"))
-            clock.goes_on(61)
+            clock.goes_on(2)
             assert await visitor.may(site.url("/"))  # its lease was given back
             monkeypatch.setattr(Buggy, "fails", True)
             clock.goes_on(23.5 * HOUR)
@@ -228,6 +227,26 @@ async def test_error_of_our_own_is_a_disallow_for_a_while_and_takes_nothing_from
             await until(lambda: fetches(site) == 2)
 
         crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path), **BUGGY)
+        assert stats(crawler)["gbot_robots/errors"] == 2
+        assert caplog.text.count("Traceback") == 1
+
+
+@in_reactor
+async def test_error_of_our_own_is_a_disallow_for_a_while(
+    clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            with monkeypatch.context() as patch:
+                patch.setattr(lookup, "decide", None)
+                assert not await visitor.may(site.url("/"))
+            assert f"Looking up {site.url('/robots.txt')} failed" in caplog.text
+            assert not await visitor.may(site.url("/"))
+            clock.goes_on(61)
+            assert await visitor.may(site.url("/"))
+
+        crawler = await visit(script)
         assert stats(crawler)["gbot_robots/errors"] == 1
 
 

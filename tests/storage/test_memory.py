@@ -5,15 +5,15 @@ from __future__ import annotations
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from ..support.entries import GONE, RULES, rules
+from ..support.entries import GONE, rules
 
 
 def test_least_recently_used_goes_first() -> None:
-    storage = MemoryStorage(max_entries=3)
+    storage = MemoryStorage(max_bytes=100_000)
     for origin in "abc":
-        storage.put(origin, Entry(RULES))
+        storage.put(origin, rules(b"x" * 30_000))
     storage.get("a")
-    storage.put("d", Entry(RULES))
+    storage.put("d", rules(b"x" * 30_000))
     assert sorted(storage.origins()) == ["a", "c", "d"]
 
 
@@ -41,10 +41,25 @@ def test_entry_larger_than_the_bound_is_not_kept() -> None:
 
 
 def test_leases_of_the_dead_do_not_pile_up() -> None:
-    storage = MemoryStorage(max_entries=10)
-    for number in range(1000):
+    storage = MemoryStorage()
+    for number in range(10_000):
         storage.lease(str(number), 0.0)
-    assert len(storage._leases) <= 10
+    assert len(storage._leases) <= 1000
+
+
+def test_leases_of_the_living_stay_however_many() -> None:
+    storage = MemoryStorage()
+    for number in range(3000):
+        assert storage.lease(str(number), 60)
+    assert not any(storage.lease(str(number), 60) for number in range(3000))
+
+
+def test_twelve_thousand_ordinary_entries_are_kept() -> None:
+    storage = MemoryStorage()
+    ordinary = rules(b"user-agent: *\n" + b"disallow: /some/path/\n" * 100)
+    for number in range(12_000):
+        storage.put(str(number), ordinary)
+    assert all(storage.get(str(number)) for number in range(12_000))
 
 
 def test_closed_storage_holds_nothing() -> None:

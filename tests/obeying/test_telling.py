@@ -1,0 +1,177 @@
+"""What a crawl is told of its robots.txt files: enough for an operator at night, and not a line for each of thousands."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import telling
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.clock import DAY, Clock
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats, under_way
+from ..support.web import Reply, Site
+from .test_lookup import Visitor, until, visit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = b"user-agent: *\ndisallow: /no"
+
+
+def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]:
+    name = f"scrapy_gbot_robots.obeying.{module}"
+    return [record.getMessage() for record in caplog.records if record.name == name and record.levelno == level]
+
+
+@in_reactor
+async def test_each_origin_is_said_once_with_where_its_answer_comes_from_and_how_old_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
+    clock = Clock.of(monkeypatch)
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            for agent in ("abot", "abot", "bbot"):
+                assert await visitor.may(site.url("/"), agent)
+
+        await visit(script, **settings)
+        clock.goes_on(3600)
+        crawler = await visit(script, **settings)
+        lines = said(caplog, "telling", logging.DEBUG)
+        assert lines[0] == f"{site.url('/robots.txt')}: rules, HTTP 200 (fetched, 0 s old)"
+        assert lines[1].startswith(f"{site.url('/robots.txt')}: rules, HTTP 200 (from the storage, 36")
+        assert len(lines) == 2
+        assert 3600 <= stats(crawler)["gbot_robots/stored_age_secs/max"] < 3700
+
+
+@in_reactor
+async def test_answer_that_another_process_fetched_says_so_and_leases_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
+    path = tmp_path / "robots.sqlite"
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as one, Site({"/robots.txt": RULES, "*": b"ok"}) as two:
+
+        async def fetched_before(visitor: Visitor) -> None:
+            assert await visitor.may(one.url("/"))
+
+        await visit(fetched_before, **settings)
+        with closing(SqliteStorage(path)) as other:
+            entry = other.get(one.url(""))
+            assert entry is not None
+            other.delete(one.url(""))
+            tokens = {site: other.lease(site.url(""), DAY) or "" for site in (one, two)}
+
+            async def script(visitor: Visitor) -> None:
+                waiting = [under_way(visitor.may(site.url("/"))) for site in (one, two)]
+                await until(lambda: stats(visitor.crawler).get("gbot_robots/lease/waited") == 2)
+                assert entry is not None
+                other.put(one.url(""), entry)
+                other.release(two.url(""), tokens[two])  # as if its holder had died
+                await until(lambda: all(each.called for each in waiting))
+
+            crawler = await visit(script, **settings)
+            assert stats(crawler)["gbot_robots/lease/taken_over"] == 1
+        lines = said(caplog, "telling", logging.DEBUG)
+        assert any(line.startswith(one.url("/robots.txt")) and "fetched by another process" in line for line in lines)
+
+
+@in_reactor
+async def test_unreachable_files_are_warned_of_one_by_one_and_then_added_up(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "WARNED_ONE_BY_ONE", 2)
+    monkeypatch.setattr(telling, "ADD_UP_SECS", 0.3)
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(6)]
+
+        async def script(visitor: Visitor) -> None:
+            for site in sites[:5]:
+                assert not await visitor.may(site.url("/"))
+            await pause(0.5)
+            assert not await visitor.may(sites[5].url("/"))
+
+        await visit(script)
+    warnings = own_warnings(caplog)
+    assert [
+        f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warnings[place]
+        for place, site in enumerate(sites[:2])
+    ] == [True, True]
+    assert warnings[2:] == [
+        f"3 more robots.txt files are unreachable, the first of them {sites[2].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
+        f"1 more robots.txt files are unreachable, the first of them {sites[5].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
+    ]
+
+
+@in_reactor
+async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> None:
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as a,
+        Site({"*": b"ok"}) as b,
+        Site({"/robots.txt": Reply(503, after_secs=0.2), "*": b"ok"}) as c,
+        Site({"/robots.txt": Reply(404), "*": b"ok"}) as d,
+    ):
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0, "GBOT_ROBOTS_CACHE_SIZE": 1}
+        crawler = await crawl(
+            Pages, settings, urls=[site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)]
+        )
+        found = stats(crawler, "gbot_robots/")
+        assert {name: found[name] for name in found if name.startswith("gbot_robots/origins/")} == {
+            "gbot_robots/origins/rules": 2,
+            "gbot_robots/origins/full_allow": 1,
+            "gbot_robots/origins/full_disallow": 1,
+        }
+        assert found["gbot_robots/bytes"] == len(RULES) + len(b"ok")
+        assert 200 <= found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"]
+        assert all(isinstance(value, int) for value in found.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "stat"),
+    [
+        pytest.param({"GBOT_ROBOTS_STORAGE": "memory"}, "memory: kept until the crawl ends", "memory", id="memory"),
+        pytest.param(
+            {"GBOT_ROBOTS_STORAGE": "sqlite"}, "memory: this is no Scrapy project and", "memory", id="no-project"
+        ),
+        pytest.param(
+            {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": "PATH"},
+            "sqlite at PATH",
+            "sqlite",
+            id="sqlite",
+        ),
+        pytest.param(
+            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:1/3"},
+            "redis at 127.0.0.1:1, database 3",
+            "redis",
+            id="redis",
+        ),
+        pytest.param(
+            {"GBOT_ROBOTS_STORAGE": "scrapy_gbot_robots.storage.memory.MemoryStorage"},
+            "scrapy_gbot_robots.storage.memory.MemoryStorage",
+            "other",
+            id="own",
+        ),
+    ],
+)
+@in_reactor
+async def test_storage_in_use_is_said_at_the_start(
+    settings: dict[str, Any], line: str, stat: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
+    path = str(tmp_path / "robots.sqlite")
+    crawler = await crawl(Pages, {name: value.replace("PATH", path) for name, value in settings.items()})
+    (message,) = said(caplog, "drivers", logging.INFO)
+    assert message.startswith(f"robots.txt files are kept in {line.replace('PATH', path)}")
+    assert "secret" not in message
+    assert stats(crawler, "gbot_robots/storage/") == {
+        f"gbot_robots/storage/{stat}": 1,
+        "gbot_robots/storage/fallback": 0,
+    }
