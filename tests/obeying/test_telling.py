@@ -14,8 +14,8 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats, under_way
+from ..support.visits import Visitor, until, visit
 from ..support.web import Reply, Site
-from .test_lookup import Visitor, until, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
