@@ -7,6 +7,7 @@ Scrapy in between. A Python that is not at hand is skipped, and that is said.
 
 from __future__ import annotations
 
+import os
 import shutil
 from configparser import ConfigParser
 from pathlib import Path
@@ -70,10 +71,41 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """The documentation site, in build/site; a warning is an error. `nox -s site -- serve` shows it while you write."""
+    session.install("-q", "-e", ".[docs]")
+    session.run("mkdocs", *(session.posargs or ["build", "--strict"]), env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
 def release(session: nox.Session) -> None:
-    """Build what is uploaded, and check it."""
+    """Build what is uploaded, check it, and try each file in an environment of its own. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")
     shutil.rmtree(session.create_tmp())
-    built = Path(session.create_tmp())
+    built = Path(session.create_tmp()) / "dist"
     session.run("python", "-m", "build", "--outdir", str(built))
     session.run("twine", "check", "--strict", *map(str, built.iterdir()))
+    wheel, sdist = (next(built.glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))
+    for tag in session.posargs:
+        if f"-{tag.removeprefix('v')}-" not in wheel.name:
+            session.error(f"{tag} is not the version of {wheel.name}")
+    for file in (wheel, sdist):
+        _try_out(session, file)
+
+
+def _try_out(session: nox.Session, file: Path) -> None:
+    """Install one file where nothing else is, far from the project, and use it as a newcomer would."""
+    place = Path(session.create_tmp()) / f"try-{file.suffix[1:]}"
+    session.run("python", "-m", "venv", str(place))
+    bin_dir = place / ("Scripts" if os.name == "nt" else "bin")
+    python = str(bin_dir / "python")
+    session.run(python, "-m", "pip", "install", "-q", str(file), external=True)
+    (place / "robots.txt").write_text("User-agent: *\nDisallow: /private/\n")
+    (place / "expected").write_text("deny mybot /private/1\nallow mybot /\n")
+    with session.chdir(place):
+        session.run(
+            python, "-c", "import scrapy_gbot_robots as g; [getattr(g, name) for name in g.__all__]", external=True
+        )
+        session.run(str(bin_dir / "gbot-robots"), "test", "expected", "--robots", "robots.txt", external=True)
+        session.run(str(bin_dir / "scrapy"), "robots", "lint", "robots.txt", external=True)
+        session.run(python, "-m", "pip", "check", external=True)

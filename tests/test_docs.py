@@ -9,6 +9,8 @@
 | `console`  | what `scrapy robots` prints: docs/command.md alone has these, for test_command_docs.py                  |
 | `text`     | not run                                                                                                 |
 
+The commands of docs/tutorial.md follow on each other: tests/test_site.py runs them as one.
+
 There is no other kind, and a page that is added is found without being listed.
 """
 
@@ -24,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from scrapy import Spider
+from scrapy import Request, Spider
+from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.settings import TABLE
@@ -36,7 +39,7 @@ from .support.web import Reply, Site
 from .support.zyte_api import zyte_api
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from types import ModuleType
 
 HOME = Path(__file__).parent.parent
@@ -65,7 +68,7 @@ def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
 
 
 def all_blocks(kind: str) -> pytest.MarkDecorator:
-    found = [block for page in PAGES for block in blocks(page, kind)]
+    found = [block for page in PAGES if page.name != "tutorial.md" for block in blocks(page, kind)]
     return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
 
 
@@ -116,6 +119,36 @@ def test_every_setting_is_documented_as_the_table_of_settings_has_it() -> None:
     page = (HOME / "docs/settings.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `GBOT_ROBOTS_.*$", page, re.MULTILINE)
     assert documented == [f"| `{row.setting}` | {row.documented} | {row.meaning} |" for row in TABLE]
+
+
+def documented_stats() -> re.Pattern[str]:
+    """The stats that the pages name; a part in capital letters stands for anything."""
+    text = "".join(page.read_text(encoding="utf-8") for page in (HOME / "docs").glob("*.md"))
+    names = set(re.findall(r"`((?:gbot_robots|robotstxt)/[^`\s]+)`", text))
+    for below, table in re.findall(r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL):
+        names |= {
+            below + name
+            for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+            for name in re.findall(r"`([^`]+)`", row)
+        }
+    return re.compile("|".join(re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names)))
+
+
+@in_reactor
+async def test_every_stat_of_a_crawl_is_documented(site: Site) -> None:
+    class Fed(SitemapSpider):
+        name = "fed"
+        start_urls = [site.url("/yes")]  # noqa: RUF012
+
+        async def start(self) -> AsyncIterator[Request]:
+            yield Request(site.url("/yes"))
+            yield Request(site.url("/no"))
+
+    settings = {"GBOT_ROBOTS_TAGS": True, "GBOT_ROBOTS_CRAWL_DELAY": True}
+    counted = [name for name in stats(await crawl(Fed, settings)) if name.startswith(("gbot_robots/", "robotstxt/"))]
+    assert len(counted) > 8
+    documented = documented_stats()
+    assert [name for name in counted if not documented.fullmatch(name)] == []
 
 
 # Python

@@ -18,7 +18,7 @@ def test_readme_stays_under_a_hundred_lines() -> None:
 
 def test_readme_session_runs_as_printed() -> None:
     result = doctest.testfile(str(README), module_relative=False)
-    assert result.attempted > 3
+    assert result.attempted >= 3
     assert result.failed == 0
 
 
@@ -35,3 +35,12 @@ def test_each_command_stands_alone_under_its_heading() -> None:
         block = re.search(rf"## {heading}\n.*?```\w*\n(.*?)```", TEXT, re.DOTALL)
         assert block is not None
         assert len(block[1].splitlines()) == 1
+
+
+def test_index_page_can_show_every_picture_and_follow_every_link() -> None:
+    """The package index shows the README alone: what it refers to needs a whole address."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", TEXT)
+    assert len(targets) > 10
+    assert [target for target in targets if not target.startswith("https://")] == []
+    for picture in re.findall(r"/main/(docs/images/[\w.]+)", TEXT):
+        assert 10_000 < (README.parent / picture).stat().st_size < 120_000

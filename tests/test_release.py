@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parent.parent
 PACKAGE = "scrapy_gbot_robots"
 NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")
+KEPT = (
+    ".ci",
+    ".github",
+    ".pre-commit-config.yaml",
+    ".pre-commit-hooks.yaml",
+    ".readthedocs.yaml",
+)  # of what begins with a dot
 ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests")
 
 
@@ -61,7 +68,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     """Build both, from a copy: what building leaves behind is not left in the project."""
     copy = tmp_path_factory.mktemp("release") / "project"
     shutil.copytree(HOME, copy, ignore=shutil.ignore_patterns(*NOT_THE_PROJECTS))
-    shutil.copytree(HOME / ".ci", copy / ".ci")
+    for kept in KEPT:
+        (shutil.copytree if (HOME / kept).is_dir() else shutil.copyfile)(HOME / kept, copy / kept)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
     run = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -89,6 +97,10 @@ def test_wheel_says_what_it_is(built: Built) -> None:
     assert "License-Expression: BSD-3-Clause\n" in built.metadata or "License: BSD-3-Clause\n" in built.metadata
     assert any(name.endswith("LICENSE") for name in built.wheel)
     assert "robots = scrapy_gbot_robots.commands.command:RobotsCommand" in built.entry_points
+    assert "gbot-robots = scrapy_gbot_robots.__main__:console" in built.entry_points
+    assert {"Documentation", "Source", "Changelog", "Issues"} <= set(
+        re.findall(r"^Project-URL: (\w+), https://", built.metadata, re.MULTILINE)
+    )
 
 
 def test_base_install_asks_for_scrapy_alone(built: Built) -> None:
@@ -101,7 +113,8 @@ def test_sdist_is_the_project(built: Built) -> None:
     expected |= {path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")}
     assert expected - built.sdist == set()
     surplus = {name for name in built.sdist - expected if not name.startswith(f"{PACKAGE}.egg-info/")}
-    assert surplus == {"LICENSE", "PKG-INFO", ".ci/run"}
+    assert surplus - {name for name in surplus if name.startswith(KEPT)} == {"LICENSE", "PKG-INFO"}
+    assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-hooks.yaml"} <= surplus
 
 
 def test_changelog_has_an_entry_for_what_is_next_and_each_release_once() -> None:

@@ -26,7 +26,12 @@ COMMANDS = ("gbot-robots", "pip", "python", "python3", "redis-cli", "scrapy")
 
 
 def run_block(
-    script: str, directory: Path, files: Mapping[str, str], settings: Mapping[str, str]
+    script: str,
+    directory: Path,
+    files: Mapping[str, str],
+    settings: Mapping[str, str],
+    *,
+    timeout_secs: float = 60,
 ) -> subprocess.CompletedProcess[str]:
     """Run `script` in `directory`, which has `files`, and wait for all that it starts."""
     for name, text in files.items():
@@ -49,7 +54,7 @@ def run_block(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=timeout_secs,
     )
 
 

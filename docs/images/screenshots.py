@@ -1,0 +1,88 @@
+"""Makes the screenshots, from the example project: `python docs/images/screenshots.py` writes command.png and report.png.
+
+Needs Chromium, and rich, which colours what the command writes.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+HERE = Path(__file__).parent
+EXAMPLE = HERE.parents[1] / "example_project"
+sys.path.insert(0, str(EXAMPLE))
+
+from example.site import SHOP_ROBOTS_TXT  # noqa: E402  the example is no package that is installed
+
+_CHROMIUM = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --hide-scrollbars"
+).split()
+_SCRAPY = [sys.executable, "-m", "scrapy"]
+_COMMANDS = (
+    ["robots", "check", "/cart/clogs", "--as", "examplebot", "--file", "robots.txt"],
+    ["robots", "lint", "robots.txt"],
+)
+
+
+def main() -> None:
+    """Make both."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        report = place / "report.html"
+        subprocess.run([*_SCRAPY, "crawl", "demo", "-s", f"GBOT_ROBOTS_REPORT={report}"], cwd=EXAMPLE, check=True)
+        _shoot(report, HERE / "report.png", 900, 780, place)
+        page = place / "command.html"
+        page.write_text(_terminal(place), encoding="utf-8")
+        _shoot(page, HERE / "command.png", 900, 415, place)
+
+
+def _terminal(place: Path) -> str:
+    """A page that shows what the commands write on a terminal."""
+    robots_txt = SHOP_ROBOTS_TXT.format(shop="https://shop.example").replace("Disallow: /*?", "Disalllow: /*?")
+    (place / "robots.txt").write_text(robots_txt, encoding="utf-8")
+    console = Console(record=True, width=110, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    for command in _COMMANDS:
+        console.print(f"$ scrapy {' '.join(command)}", style="bold", highlight=False)
+        console.print(Text.from_ansi(_on_terminal(command, place)))
+        console.print()
+    inner = console.export_html(inline_styles=True, code_format="{code}")
+    style = (
+        "margin:0;padding:18px;background:#fff;color:#1c2b2d;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
+    )
+    head = '<!doctype html><meta charset="utf-8"><title>command</title><body style="margin:0">'
+    return f'{head}<pre style="{style}">{inner}</pre>'
+
+
+def _on_terminal(command: list[str], place: Path) -> str:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "110"}
+    with subprocess.Popen([*_SCRAPY, *command], cwd=place, stdout=theirs, stderr=theirs, env=environment):
+        os.close(theirs)
+        written = b""
+        try:
+            while piece := os.read(ours, 65536):
+                written += piece
+        except OSError:  # what Linux says when the other side closed the terminal
+            pass
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n").rstrip()
+
+
+def _shoot(page: Path, picture: Path, width: int, height: int, place: Path) -> None:
+    profile = f"--user-data-dir={place / picture.stem}"
+    size = [f"--window-size={width},{height}", f"--screenshot={picture}"]
+    chromium = shutil.which("chromium") or "chromium"
+    subprocess.run([chromium, *_CHROMIUM, profile, *size, page.as_uri()], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

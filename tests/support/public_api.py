@@ -1,0 +1,64 @@
+"""The public names, one a line with their signatures: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import scrapy_gbot_robots
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS
+from scrapy_gbot_robots.settings import GbotSettings
+
+SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
+MODULES = ("exceptions", "meta", "signals", "storage.base")  # whose names are public too; see CONTRIBUTING
+BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served")
+
+
+def public_api() -> list[str]:
+    """Every public name: of the package, of the modules that are public, settings and sub-commands."""
+    lines = [
+        line for name in scrapy_gbot_robots.__all__ for line in _described(name, getattr(scrapy_gbot_robots, name))
+    ]
+    for name in MODULES:
+        module = import_module(f"scrapy_gbot_robots.{name}")
+        for each, value in vars(module).items():
+            own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(value)
+            if not each.startswith("_") and each != "annotations" and own and not inspect.ismodule(value):
+                lines += _described(f"{name}.{each}", value)
+    bulk = import_module("scrapy_gbot_robots.bulk")
+    lines += [line for name in BULK for line in _described(name, getattr(bulk, name.removeprefix("bulk.")))]
+    lines += [f"setting GBOT_ROBOTS_{name.upper()}" for name in GbotSettings.__dataclass_fields__]
+    lines += [f"command {name}" for name in SUBCOMMANDS]
+    return sorted(set(lines))
+
+
+def _described(name: str, value: object) -> list[str]:
+    if not inspect.isclass(value):
+        return [f"{name}{_signature(value)}" if callable(value) else name]
+    members = {
+        member: each
+        for cls in reversed(value.__mro__)
+        if cls.__module__.startswith("scrapy_gbot_robots")
+        for member, each in vars(cls).items()
+        if not member.startswith("_")
+    }
+    lines = [f"class {name}"]
+    for member, each in members.items():
+        function = each.__func__ if isinstance(each, (classmethod, staticmethod)) else each
+        lines.append(f"{name}.{member}{_signature(function) if inspect.isfunction(function) else ''}")
+    return lines
+
+
+def _signature(value: object) -> str:
+    """The parameters by name and kind; not their annotations, which differ from one Python to another."""
+    try:
+        parameters = inspect.signature(value).parameters.values()  # type: ignore[arg-type]  # some are not callable
+    except (TypeError, ValueError):
+        return "(...)"
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+    return str(inspect.Signature([each.replace(default=inspect.Parameter.empty) for each in bare])) if bare else "()"
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text("\n".join(public_api()) + "\n", encoding="utf-8")

@@ -1,0 +1,105 @@
+"""The documentation site: it builds without a warning, loads nothing from elsewhere, and has every public name."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import scrapy_gbot_robots
+
+from .support.documented_shell import run_block
+from .support.public_api import BULK, MODULES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+HOME = Path(__file__).parent.parent
+DOCS = HOME / "docs"
+
+
+_LOADS = re.compile(
+    r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//"""
+    r"""|<link\b[^>]*\brel=["']?(?:stylesheet|icon|preconnect)[^>]*\bhref=["']?(?:https?:)?//"""
+)
+
+
+def test_site_builds_without_a_warning_and_is_whole(tmp_path: Path) -> None:
+    """Strict: a warning, such as a dead link, is an error. No page loads anything from other servers."""
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "search" / "search_index.json").stat().st_size > 100_000
+    pages = {page.parent.name: page.read_text(encoding="utf-8") for page in tmp_path.rglob("index.html")}
+    assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= set(pages)
+    assert [name for name, page in pages.items() if _LOADS.search(page)] == []
+    reference = pages["api"]
+    wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
+    assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
+
+
+def drawing() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw", DOCS / "images" / "draw.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
+def test_drawings_show_what_is_so(name: str) -> None:
+    drawn = drawing().DRAWINGS[name]()
+    assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, "run: python docs/images/draw.py"
+
+
+def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> None:
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    script = "\n".join(re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    port = str(free_port())
+    ended = run_block(script.replace("8765", port), tmp_path, {}, {}, timeout_secs=300)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    log = (tmp_path / "shop" / "crawl.log").read_text(encoding="utf-8").replace(port, "8765")
+    for line in shown[0].splitlines():
+        assert line in log
+    assert shown[1] in ended.stdout.replace(port, "8765")
+    assert 'unknown field "Disalllow"' in ended.stdout
+    assert "clogs.html" in (tmp_path / "shop" / "pages.jsonl").read_text(encoding="utf-8")
+    assert "1 origin forgotten" in ended.stdout
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
+    """It is a placeholder until the repository is public: setup.cfg has it, and marks it."""
+    config = ConfigParser()
+    config.read(HOME / "setup.cfg")
+    home = config["metadata"]["url"]
+    names = ["README.md", "mkdocs.yml", "CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
+    files = [HOME / name for name in names] + [*DOCS.glob("*.md"), *(HOME / ".github").rglob("*.yml")]
+    found = {
+        "/".join(address.split("/")[:2]).removesuffix(".git")
+        for file in files
+        for address in re.findall(
+            r"(?:github|githubusercontent)\.com/([\w./-]*scrapy-gbot-robots[\w./-]*)", file.read_text(encoding="utf-8")
+        )
+    }
+    assert found == {home.split("github.com/")[1]}
