@@ -1,9 +1,14 @@
-"""Hooks of the documentation site: a link that leads out of docs/ leads to the repository there."""
+"""Hooks of the documentation site.
+
+A link that leads out of docs/ leads to the repository there. A public name that docs/api.md does not place comes at its end.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+import scrapy_gbot_robots
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -14,5 +19,9 @@ _OUT = re.compile(r"\]\(\.\./([^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page with such links rewritten."""
+    """Return a page with both done."""
+    if page.file.src_uri == "api.md":
+        placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", markdown, re.MULTILINE))
+        others = [f"\n\n::: scrapy_gbot_robots.{name}" for name in scrapy_gbot_robots.__all__ if name not in placed]
+        markdown += "\n\n## Other names" + "".join(others) if others else ""
     return _OUT.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
