@@ -50,7 +50,7 @@ class _PlainText:
             yield from self._entry(line.strip())
         self._rest = self._rest[: MOST_CHARS + 1]
 
-    def close(self) -> Iterator[SitemapEntry]:
+    def finish(self) -> Iterator[SitemapEntry]:
         return self._entry(self._rest.strip())
 
     def _entry(self, line: str) -> Iterator[SitemapEntry]:

@@ -86,7 +86,7 @@ class SitemapReader:
             yield from self._format.feed(text)
             yield None
         if not self.over_limit and not self.trouble:
-            yield from self._format.close()
+            yield from self._format.finish()
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Let the first `MAX_BYTES` pass, or as many as can be decompressed."""

@@ -14,7 +14,7 @@ from ..core.urls import shown
 from .ampersands import SPOILT, Ampersands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 MOST_CHARS = 8_191  # of a value
 
@@ -55,27 +55,81 @@ _BY_ROOT = {
 }
 
 
-class _Target:
-    """Gets from lxml what passes, and makes entries of it."""
+class Xml:
+    """Any of the XML formats. Feed it a file piece by piece, then finish it.
+
+    lxml calls `start`, `data`, `end` and `close` meanwhile.
+
+    Attributes:
+        is_index: whether the entries are sitemaps; known with the first of them.
+        broken: how many entries could not be read so far.
+    """
 
     def __init__(self) -> None:
-        self.vocabulary: _Vocabulary | None = None
-        self.ready: list[SitemapEntry] = []
+        self._parser = etree.XMLParser(
+            target=self,
+            encoding="utf-8",
+            recover=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        self._ampersands = Ampersands()
+        self.is_index = False
         self.broken = 0
+        self._ready: list[SitemapEntry] = []
+        self._barren = 0  # characters since the last entry
+        self._vocabulary: _Vocabulary | None = None
         self._depth = 0
         self._entry: SitemapEntry | None = None
         self._name = ""  # of the value that is being read
         self._value = ""
 
+    def feed(self, text: str) -> Iterator[SitemapEntry]:
+        """Take the next characters; yield the entries that they complete.
+
+        Raises:
+            NotASitemap: nothing more can be read from the file.
+        """
+        trouble = self._parse(self._ampersands.repaired(text))
+        self._barren = 0 if self._ready else self._barren + len(text)
+        yield from self._ready
+        self._ready.clear()
+        if trouble or self._barren > _MOST_BARREN:
+            raise NotASitemap(trouble or f"{_MOST_BARREN} characters in a row complete no entry")
+
+    def finish(self) -> Iterator[SitemapEntry]:
+        """Yield the entries that are complete now that the file has ended; raises as `feed` does."""
+        trouble = self._parse(self._ampersands.rest(), is_last=True)
+        self._end_entry()
+        yield from self._ready
+        if self._vocabulary is None:
+            raise NotASitemap(trouble or "there is no element in it")
+
+    def _parse(self, text: str, *, is_last: bool = False) -> str:
+        """Let lxml parse `text`; return why nothing more can be read, "" if more can."""
+        try:
+            self._parser.feed(text.encode("utf-8", "replace"))
+            if is_last:
+                self._parser.close()
+        except (NotASitemap, etree.LxmlError) as error:
+            return str(error)
+        return ""
+
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
         name = _local(tag)
         self._depth += 1
-        if self.vocabulary is None:
+        if self._vocabulary is None:
             if name not in _BY_ROOT:
                 raise NotASitemap(f"its first element is <{shown(name, 40)}>")
-            self.vocabulary = _BY_ROOT[name]
-        elif name == self.vocabulary.entry:
-            self.finish()
+            self._vocabulary = _BY_ROOT[name]
+            self.is_index = self._vocabulary.is_index
+        elif name == self._vocabulary.entry:
+            self._end_entry()
             self._entry, self._depth = {}, _ENTRY_DEPTH  # whatever was not closed before it
         elif self._depth > _MOST_DEEP:
             raise NotASitemap(f"more than {_MOST_DEEP} elements are within one another")
@@ -83,43 +137,44 @@ class _Target:
             self._value = SPOILT  # a value with an element in it is none
         elif self._entry is not None and self._depth == _ENTRY_DEPTH + 1:
             self._name, self._value = name, ""
-            self._take_link(self._entry, self.vocabulary, attributes)
+            if name == "link" and attributes.get("rel", "alternate") == "alternate":
+                self._take_link(self._entry, self._vocabulary, attributes.get("href", "").strip())
 
     def data(self, text: str) -> None:
+        """Text stands in an element."""
         if self._name and len(self._value) <= MOST_CHARS:
             self._value += text
 
     def end(self, tag: str) -> None:
+        """An element ends."""
         name = _local(tag)
         self._depth = max(self._depth - 1, 0)
         if self._name == name and self._depth == _ENTRY_DEPTH:
             self._take_value()
-        elif self.vocabulary is not None and name == self.vocabulary.entry:
-            self.finish()
+        elif self._vocabulary is not None and name == self._vocabulary.entry:
+            self._end_entry()
 
     def close(self) -> None:
-        """Do nothing: lxml wants the method."""
+        """The document ends."""
 
-    def finish(self) -> None:
+    def _end_entry(self) -> None:
         """Make the entry that is being read ready, or count it as broken."""
         entry, self._entry, self._name = self._entry, None, ""
         if entry is not None and is_url_text(entry.get("loc", "")):
-            self.ready.append(entry)
+            self._ready.append(entry)
         elif entry is not None:
             self.broken += 1
 
-    def _take_link(self, entry: SitemapEntry, vocabulary: _Vocabulary, attributes: Mapping[str, str]) -> None:
-        href = attributes.get("href", "").strip()
-        if self._name != "link" or not href or attributes.get("rel", "alternate") != "alternate":
-            return
-        if vocabulary.loc_is_href:
+    @staticmethod
+    def _take_link(entry: SitemapEntry, vocabulary: _Vocabulary, href: str) -> None:
+        if href and vocabulary.loc_is_href:
             entry.setdefault("loc", href)
-        elif len(alternates := entry.setdefault("alternate", [])) < _MOST_VALUES:
+        elif href and len(alternates := entry.setdefault("alternate", [])) < _MOST_VALUES:
             alternates.append(href)
 
     def _take_value(self) -> None:
         """Take a value under the name that sitemaps have for it; the first that is not empty counts."""
-        entry, vocabulary, name, self._name = self._entry, self.vocabulary, self._name, ""
+        entry, vocabulary, name, self._name = self._entry, self._vocabulary, self._name, ""
         if entry is None or vocabulary is None or len(entry) >= _MOST_VALUES:
             return
         value = self._value.strip()
@@ -138,69 +193,3 @@ _OWN_NAMES = frozenset({"loc", "lastmod", "alternate", "link"})
 
 def _local(tag: str) -> str:
     return tag.rpartition("}")[2].rpartition(":")[2].lower()
-
-
-class Xml:
-    """Any of the XML formats. Feed it a file piece by piece, then close it."""
-
-    def __init__(self) -> None:
-        self._target = _Target()
-        self._parser = etree.XMLParser(
-            target=self._target,
-            encoding="utf-8",
-            recover=True,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        self._ampersands = Ampersands()
-        self._barren = 0  # characters since the last entry
-
-    @property
-    def is_index(self) -> bool:
-        """Whether the entries are sitemaps; known with the first of them."""
-        return self._target.vocabulary is not None and self._target.vocabulary.is_index
-
-    @property
-    def broken(self) -> int:
-        """How many entries could not be read so far."""
-        return self._target.broken
-
-    def feed(self, text: str) -> Iterator[SitemapEntry]:
-        """Take the next characters; yield the entries that they complete.
-
-        Raises:
-            NotASitemap: nothing more can be read from the file.
-        """
-        trouble = self._parse(self._ampersands.repaired(text))
-        self._barren = 0 if self._target.ready else self._barren + len(text)
-        yield from self._ready()
-        if trouble or self._barren > _MOST_BARREN:
-            raise NotASitemap(trouble or f"{_MOST_BARREN} characters in a row complete no entry")
-
-    def close(self) -> Iterator[SitemapEntry]:
-        """Yield the entries that are complete now that the file has ended; raises as `feed` does."""
-        trouble = self._parse(self._ampersands.rest()) or self._attempt(self._parser.close)
-        self._target.finish()
-        yield from self._ready()
-        if self._target.vocabulary is None:
-            raise NotASitemap(trouble or "there is no element in it")
-
-    def _parse(self, text: str) -> str:
-        return self._attempt(lambda: self._parser.feed(text.encode("utf-8", "replace")))
-
-    @staticmethod
-    def _attempt(act: Callable[[], object]) -> str:
-        """Do something that may find that this is no sitemap; return what it found."""
-        try:
-            act()
-        except (NotASitemap, etree.LxmlError) as error:
-            return str(error)
-        return ""
-
-    def _ready(self) -> list[SitemapEntry]:
-        ready, self._target.ready = self._target.ready, []
-        return ready
