@@ -164,7 +164,9 @@ def test_gzip_member_that_is_damaged_costs_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"User-agent: *\nDisallow: /\n", b"\x1f\x8b\x08", gzip.compress(b"hello"), b"\0" * 3_000_000]
+    "content",
+    [b"", b"User-agent: *\nDisallow: /\n", b"\x1f\x8b\x08", gzip.compress(b"hello"), b"\0" * 3_000_000],
+    ids=["empty", "robots.txt", "begins-like-gzip", "gzip", "zeros"],
 )
 def test_file_that_is_no_warc_is_refused_in_a_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.warc.gz"
