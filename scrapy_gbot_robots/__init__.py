@@ -22,6 +22,7 @@ _HOME = {
     "Origin": "core.origin",
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
+    "RobotsArchive": "report.archive",
     "RobotsFtpHandler": "fetching.ftp",
     "RobotsLinkExtractor": "tags.link_extractor",
     "RobotsReport": "report.extension",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .policy.ladder import State as State
+    from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
     from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
     from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware

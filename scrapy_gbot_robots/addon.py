@@ -13,6 +13,7 @@ from .fetching.ftp import RobotsFtpHandler
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.robotparser import GbotRobotParser
+from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_misspelt
 from .sitemaps.discovery import SitemapDiscovery
@@ -26,6 +27,7 @@ STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name,
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
 COMPONENTS = (
+    ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts

@@ -12,6 +12,7 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timezone
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -37,6 +38,8 @@ _T = TypeVar("_T")
 PREFIX = "GBOT_ROBOTS_"
 _LOOKS_OURS = "GBOT_ROBOT"  # what misspelt names begin with, too
 STORAGES = ("memory", "sqlite", "redis")
+
+ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 
 _REDIS_SCHEMES = (
     "redis://",
@@ -102,7 +105,7 @@ class Row(NamedTuple):
             return None
         try:
             return self.kind.read(value)
-        except (TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             raise ValueError(f"{self.setting} must be {self.kind.rule}, got {value!r}") from None
 
 
@@ -174,6 +177,16 @@ def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
         return found if isinstance(found, dict) else _refuse()
     path = path_of(value)
     return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
+
+
+def archive_named(path: Path, spider: str, now: datetime) -> Path:
+    """Return the path with the time and the spider's name filled in."""
+    return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": spider.replace("/", "-")})
+
+
+def _archive(value: object) -> Path:
+    path = path_of(value)
+    return path if archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES) else _refuse()
 
 
 def _crawler_names(value: object) -> tuple[str, ...]:
@@ -347,6 +360,14 @@ class GbotSettings:
         "gbot_robots",
         Kind("the name of a field of items", _text),
         "where `ProvenancePipeline` puts that in items",
+    )
+    archive: Path | None = _setting(  # noqa: RUF009
+        None,
+        Kind(
+            "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s",
+            _archive,
+        ),
+        "where each robots.txt that is fetched is kept as it was served; see [exceptions](exceptions.md#an-archive)",
     )
     report: Path | None = _setting(  # noqa: RUF009
         None,

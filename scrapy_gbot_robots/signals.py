@@ -15,6 +15,10 @@ for it; once until it can be had again.
 `request_forbidden(request, error)` is sent when a request is kept back: `error` is the `ForbiddenByRobotsTxt` that its
 errback gets, with the verdict.
 
+`robotstxt_served(outcome, request, response, headers)` is sent when a server has answered for a robots.txt and no
+redirect is left to follow: `outcome` is what that came to, a `Fetched` with the decoded `body`, an `Unavailable` or an
+`Unreachable`; `request` and `response` are as the download handler had them, `headers` all headers of the response.
+
 `override_used(override, origin, refusal, against_robotstxt)` is sent when an override of `GBOT_ROBOTS_OVERRIDES` decides
 about a request: `override` has its `key`, `reason` and `until`, `refusal` is the verdict if the request is kept back, None
 if it goes on, and `against_robotstxt` says whether it does though the site's own robots.txt refuses it.
@@ -30,5 +34,6 @@ override_used = object()
 request_forbidden = object()
 robotstxt_changed = object()
 robotstxt_known = object()
+robotstxt_served = object()
 robotstxt_unreachable = object()
 sitemap_found = object()

@@ -44,6 +44,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "agents_mode": "first",
         "provenance": False,
         "provenance_field": "gbot_robots",
+        "archive": None,
         "report": None,
         "history": 0,
         "tags": False,

@@ -28,6 +28,7 @@ from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, out
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
 from ..policy.rendered import as_served
 from ..policy.served import ACCEPTED, DecodeError, decoded
+from ..signals import robotstxt_served
 from .ftp import MOST_BYTES
 from .private_addresses import leads_inside
 
@@ -164,7 +165,7 @@ class Fetcher:
             if isinstance(answer, Exception):
                 return self._failed(answer)
             if answer.status not in REDIRECTS:
-                return self._outcome(answer, asked[-1], exchange)
+                return self._told(self._outcome(answer, asked[-1], exchange), own, answer, exchange)
             left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
             looking_at = time.monotonic()
             hop = await self._next_hop(answer, asked, left)
@@ -273,6 +274,15 @@ class Fetcher:
         )
         if broken and isinstance(outcome, Fetched):  # of any other answer the status says all
             return failed(Failure.BAD_CONTENT, broken)
+        return outcome
+
+    def _told(self, outcome: Outcome, own: Request, response: Response, exchange: Exchange) -> Outcome:
+        """Tell what was served, and return what it came to."""
+        headers = response.headers.copy()
+        if exchange.content_encoding:
+            headers["Content-Encoding"] = exchange.content_encoding
+        send = self._crawler.signals.send_catch_log
+        send(robotstxt_served, outcome=outcome, request=own, response=response, headers=headers)
         return outcome
 
     def _tell_refused(self, robots_url: str, target: str) -> None:

@@ -1,0 +1,236 @@
+"""The archive of robots.txt files: what is in it, that it survives a kill, and that trouble with it costs no page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from scrapy_gbot_robots.bulk.archives import Reading
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RULES = b"user-agent: *\ndisallow: /no\n"
+PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}
+
+# Crawls what it is given, in a process that may be killed or may not write more than so many bytes.
+CRAWL = """
+import json, resource, sys
+from scrapy.crawler import AsyncCrawlerProcess
+from tests.support.crawls import ADDON, QUIET, Pages
+
+urls, settings, most_bytes = json.loads(sys.argv[1])
+if most_bytes:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+process = AsyncCrawlerProcess({**QUIET, **ADDON, **settings})
+process.crawl(Pages, urls=urls)
+process.start()
+"""
+
+
+def command(urls: list[str], settings: dict[str, Any], most_bytes: int = 0) -> list[str]:
+    return [sys.executable, "-c", CRAWL, json.dumps([urls, settings, most_bytes])]
+
+
+def records(path: Path) -> Iterator[tuple[Any, bytes]]:
+    with path.open("rb") as file:
+        for record in ArchiveIterator(file):
+            yield record, record.raw_stream.read()
+
+
+@in_reactor
+async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: Path) -> None:
+    packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
+    with Site({"/robots.txt": packed, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
+        archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / "%(name)s-%(time)s.warc.gz")}
+        crawler = await crawl(Pages, {**archive, **PROVENANCE}, urls=[site.url("/yes"), free.url("/a")])
+        (path,) = (tmp_path / "new").iterdir()
+        assert path.name.startswith("pages-20")
+        (info, _), (response, body), (request, _) = records(path)
+        assert info.rec_type == "warcinfo"
+        assert (response.rec_type, response.rec_headers["WARC-Target-URI"]) == ("response", site.url("/robots.txt"))
+        assert response.rec_headers.protocol == "WARC/1.1"
+        assert gzip.decompress(body) == RULES
+        assert response.http_headers["X-Of-Server"] == "yes"
+        assert response.http_headers["Content-Encoding"] == "gzip"
+        assert response.rec_headers["WARC-IP-Address"] == "127.0.0.1"
+        assert request.http_headers.protocol == "GET"
+        assert "testbot" in request.http_headers["User-Agent"]
+        proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
+        assert response.rec_headers["X-Robots-SHA256"] == proof["robots"] == sha256(RULES).hexdigest()
+        assert response.rec_headers["WARC-Date"].replace("Z", "+00:00") == proof["fetched"]
+        assert stats(crawler)["gbot_robots/archive/written"] == 1  # a 404 is no robots.txt
+
+
+@in_reactor
+async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
+    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl")}
+    other = b"user-agent: *\ndisallow: /other\n\xff"
+    with (
+        Site({"/robots.txt": RULES}) as one,
+        Site({"/robots.txt": RULES}) as alike,
+        Site({"/robots.txt": other}) as another,
+    ):
+        await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")])
+    rows = [json.loads(line) for line in (tmp_path / "robots.jsonl").read_text().splitlines()]
+    assert {row["robots"] for row in rows} == {sha256(RULES).hexdigest(), sha256(other).hexdigest()}
+    assert len(rows) == 2
+    assert next(row for row in rows if row["url"] != another.url("/robots.txt"))["body"] == RULES.decode()
+    assert "body_base64" in next(row for row in rows if row["url"] == another.url("/robots.txt"))
+
+
+@in_reactor
+async def test_cut_file_is_marked_and_what_we_write_our_own_reader_reads(tmp_path: Path) -> None:
+    path = tmp_path / "robots.warc"
+    long = RULES + b"#" * 100_000
+    with Site({"/robots.txt": Reply(200, long, {"Content-Type": "text/plain"}), "*": b"ok"}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}, urls=[site.url("/a")])
+        (response,) = [record for record, _ in records(path) if record.rec_type == "response"]
+        assert response.rec_headers["WARC-Truncated"] == "length"
+        (capture,) = Reading(str(path), 50).captures()
+        assert (capture.url, capture.status, capture.body, capture.cut) == (
+            site.url("/robots.txt"), 200, long[:50], True
+        )  # fmt: skip
+
+
+@in_reactor
+async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "robots.jsonl.gz"
+    path.write_bytes(b"of another crawl")
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        for _ in range(2):
+            await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
+    assert path.read_bytes() == b"of another crawl"
+    names = sorted(each.name for each in tmp_path.iterdir())
+    assert names == ["robots-2.jsonl.gz", "robots-3.jsonl.gz", "robots.jsonl.gz"]
+    assert json.loads(gzip.decompress((tmp_path / names[0]).read_bytes()))["body"] == RULES.decode()
+
+
+def test_archive_of_a_crawl_that_was_killed_is_read_by_warcio(tmp_path: Path) -> None:
+    asked = []
+
+    def never(connection: Any) -> None:
+        asked.append(1)
+        time.sleep(60)
+
+    with Site({"/robots.txt": RULES, "*": never}) as one, Site({"/robots.txt": RULES + b"#", "*": never}) as other:
+        settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.warc.gz")}
+        with subprocess.Popen(command([one.url("/a"), other.url("/a")], settings), stderr=subprocess.PIPE) as crawling:
+            until = time.monotonic() + 60
+            while time.monotonic() < until and (len(asked) < 2 or _size(tmp_path / "robots.warc.gz") < 1000):
+                time.sleep(0.05)
+            time.sleep(0.5)  # for the second record
+            crawling.send_signal(signal.SIGKILL)
+        assert crawling.returncode == -signal.SIGKILL
+        found = {record.rec_headers["WARC-Target-URI"]: body for record, body in records(tmp_path / "robots.warc.gz")
+                 if record.rec_type == "response"}  # fmt: skip
+    assert found == {one.url("/robots.txt"): RULES, other.url("/robots.txt"): RULES + b"#"}
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
+    path = tmp_path / "robots.jsonl"
+    with Site({"*": b"ok"}) as site, Site({"/robots.txt": RULES, "*": b"ok"}) as small:
+        site.pages["/robots.txt"] = RULES + b"#" * 50_000
+        with Site({"/robots.txt": RULES + b"#" * 60_000, "*": b"ok"}) as large:
+            urls = [site.url("/a"), large.url("/a"), small.url("/a")]
+            settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "CONCURRENT_REQUESTS": 1}
+            ended = subprocess.run(
+                command(urls, settings, 10_000), capture_output=True, text=True, check=True, timeout=60
+            )
+            assert all("/a" in each.paths() for each in (site, large, small))
+    assert ended.stderr.count("GBOT_ROBOTS_ARCHIVE cannot be written") == 1
+    assert "'gbot_robots/archive/errors': 2" in ended.stderr
+    (row,) = map(json.loads, path.read_text().splitlines())  # nothing is left of those that did not fit
+    assert row["url"] == small.url("/robots.txt")
+
+
+@in_reactor
+async def test_place_that_cannot_be_written_is_said_once_and_costs_no_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as one,
+        Site({"/robots.txt": RULES + b"#", "*": b"ok"}) as other,
+        caplog.at_level(logging.ERROR),
+    ):
+        settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "file" / "robots.jsonl.gz")}
+        crawler = await crawl(Pages, settings, urls=[one.url("/a"), other.url("/a")])
+        assert set(pages(crawler).crawled) == {one.url("/a"), other.url("/a")}
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, and lacks records there: ")
+    assert stats(crawler)["gbot_robots/archive/errors"] == 2
+
+
+@in_reactor
+async def test_warc_without_warcio_says_what_to_do_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "warcio", None)
+    with Site({"*": b"ok"}) as site:
+        with pytest.raises(
+            ValueError, match=r"unless warcio is installed \(pip install 'scrapy-gbot-robots\[archive\]'\)"
+        ):
+            await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc.gz")}, urls=[site.url("/a")])
+        assert site.paths() == []
+
+
+@pytest.mark.parametrize("value", ["robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7])
+def test_name_that_says_no_format_is_refused(value: Any) -> None:
+    from scrapy.settings import Settings
+
+    from scrapy_gbot_robots.settings import GbotSettings
+
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_ARCHIVE must be the path of a \.warc\.gz, \.warc, \.jsonl\.gz"):
+        GbotSettings.of(Settings({"GBOT_ROBOTS_ARCHIVE": value}))
+
+
+def test_robots_txt_by_ftp_is_a_resource() -> None:
+    from io import BytesIO
+
+    from scrapy import Request
+    from scrapy.http import Headers, Response
+
+    from scrapy_gbot_robots.policy.outcome import Fetched
+    from scrapy_gbot_robots.report.records import Served, record_maker
+
+    url = "ftp://a.example/robots.txt"
+    served = Served.of(Fetched(200, url, RULES), Request(url), Response(url, body=RULES), Headers())
+    for record in ArchiveIterator(BytesIO(record_maker("r.warc")(served, is_first=False))):
+        assert (record.rec_type, record.rec_headers["WARC-Target-URI"]) == ("resource", url)
+        assert record.raw_stream.read() == RULES
+
+
+def test_hashes_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy import Request
+    from scrapy.http import Headers, Response
+    from scrapy.utils.test import get_crawler
+
+    from scrapy_gbot_robots.policy.outcome import Fetched
+    from scrapy_gbot_robots.report.archive import RobotsArchive
+
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_HASHES", 3)
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close())
+    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
+    for number in range(10):
+        url = "http://a.example/robots.txt"
+        archive._served(Fetched(200, url, b"%d" % number), Request(url), Response(url), Headers())
+    assert len(archive._kept) == 3
