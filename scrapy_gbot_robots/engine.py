@@ -1,6 +1,7 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes one of them, this is the only module that has to change.
+When Scrapy changes one of them, this is the only module that has to change. Where a part is missing, as in an engine
+that is mocked or a downloader of the user's own, each function does nothing or says no.
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -9,11 +10,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from scrapy.core.downloader import Downloader
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http.request import CallbackT
     from scrapy.spiders import SitemapSpider
@@ -31,21 +37,105 @@ def is_for_one_page(crawler: Crawler) -> bool:
     return getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_ONE_PAGE
 
 
+class _Backout:
+    """Stands in for `needs_backout` of a downloader: leaves some requests out of those under way."""
+
+    def __init__(self, downloader: Downloader) -> None:
+        self._downloader = downloader
+        self._own = downloader.needs_backout
+        self.left_out: set[Request] = set()
+
+    def __call__(self) -> bool:
+        limit, active = self._downloader.total_concurrency, self._downloader.active
+        return self._own() and (limit <= 0 or len(active) - sum(map(active.__contains__, self.left_out)) >= limit)
+
+
 @contextmanager
-def uncounted(crawler: Crawler) -> Iterator[None]:
-    """Let the downloader take one request more than CONCURRENT_REQUESTS, for one that it holds and that only waits."""
-    engine = crawler.engine
-    if engine is None or engine.downloader.total_concurrency <= 0:  # no limit
+def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
+    """Leave `request` out of CONCURRENT_REQUESTS: one for a robots.txt, or one that occupies a place and only waits."""
+    downloader = getattr(crawler.engine, "downloader", None)
+    if not isinstance(downloader, Downloader) or type(downloader).needs_backout is not Downloader.needs_backout:
         yield
         return
-    engine.downloader.total_concurrency += 1
-    slot = getattr(engine, "_slot", None)
-    if slot is not None:
-        slot.nextcall.schedule()  # fill the place now, and not only at the engine's next heartbeat, seconds later
+    backout = downloader.needs_backout
+    if not isinstance(backout, _Backout):
+        backout = downloader.needs_backout = _Backout(downloader)  # type: ignore[method-assign]
+    backout.left_out.add(request)
+    pull_soon(crawler)  # there may be a place now
     try:
         yield
     finally:
-        engine.downloader.total_concurrency -= 1
+        backout.left_out.discard(request)
+
+
+def pull_soon(crawler: Crawler) -> None:
+    """Let the engine ask the scheduler for requests now, and not only at its next heartbeat, seconds later."""
+    slot = _engine_slot(crawler)
+    if slot is not None:
+        slot.nextcall.schedule()
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the crawl has begun to close. Scrapy has no signal for it before the scheduler is closed."""
+    slot = _engine_slot(crawler)
+    return slot is not None and slot.closing is not None
+
+
+def is_full(crawler: Crawler) -> bool:
+    """Whether as many requests are under way as CONCURRENT_REQUESTS allows."""
+    downloader = getattr(crawler.engine, "downloader", None)
+    return downloader is not None and downloader.needs_backout() is True
+
+
+def stand_before_scheduler(crawler: Crawler, made: Callable[[BaseScheduler], BaseScheduler]) -> bool:
+    """Let the engine use `made(scheduler)` in place of its scheduler; tell whether that was possible.
+
+    It is not for an engine that keeps its scheduler elsewhere, nor in `scrapy shell`, which never goes idle.
+    """
+    slot = _engine_slot(crawler)
+    scheduler = getattr(slot, "scheduler", None)
+    if slot is None or not isinstance(scheduler, BaseScheduler) or getattr(slot, "close_if_idle", False) is not True:
+        return False
+    slot.scheduler = made(scheduler)
+    return True
+
+
+def prefers_idle_hosts(scheduler: BaseScheduler) -> bool:
+    """Whether `scheduler` takes the next request from the download slot that has the fewest active ones."""
+    return isinstance(getattr(scheduler, "mqs", None), DownloaderAwarePriorityQueue)
+
+
+def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
+    """Whether of requests with equal priority, `start` requests or others, the one that came last is taken first."""
+    kind = "dqclass" if getattr(scheduler, "dqs", None) is not None else "mqclass"
+    queue = getattr(scheduler, f"_s{kind}", None) if start else None
+    return "Lifo" in getattr(queue or getattr(scheduler, kind, None), "__name__", "")
+
+
+def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
+    """The requests that count as active in the download slot of `request`; None where that cannot be said."""
+    downloader = getattr(crawler.engine, "downloader", None)
+    if downloader is None or not hasattr(downloader, "_get_slot"):
+        return None
+    active = downloader._get_slot(request)[1].active  # noqa: SLF001
+    return active if isinstance(active, set) else None
+
+
+def download_slots(crawler: Crawler) -> dict[str, Slot]:
+    """The downloader's slots by their keys."""
+    return getattr(getattr(crawler.engine, "downloader", None), "slots", None) or {}
+
+
+def is_queued(crawler: Crawler, request: Request) -> bool:
+    """Whether `request` still stands in the queue of a download slot."""
+    return any(request is queued for slot in download_slots(crawler).values() for queued, _ in slot.queue)
+
+
+def is_idle(crawler: Crawler) -> bool:
+    """Whether no request is scheduled or being downloaded, so that no response will come."""
+    engine: Any = crawler.engine
+    slot = _engine_slot(crawler)
+    return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
 
 
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
@@ -53,13 +143,6 @@ def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
     assert crawler.engine is not None  # noqa: S101  for the type checker
     middlewares: tuple[Any, ...] = crawler.engine.scraper.spidermw.middlewares
     return middlewares
-
-
-def is_idle(crawler: Crawler) -> bool:
-    """Whether no request is scheduled or being downloaded, so that no response will come."""
-    engine: Any = crawler.engine
-    slot = engine._slot  # noqa: SLF001  Scrapy 2.19 has `engine.scheduler`, 2.14 nothing else
-    return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
 
 
 def sitemap_callback(spider: SitemapSpider) -> CallbackT:
@@ -75,3 +158,7 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
     """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page; None if no rule matches it."""
     return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
+
+
+def _engine_slot(crawler: Crawler) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest
+    return getattr(crawler.engine, "_slot", None)

@@ -59,6 +59,7 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(way: dict[str, ob
         expected |= {absent.url(f"/page/{n}") for n in range(4)}
         assert set(run.stdout.split()[1::2]) == expected, run.stderr
         assert "Traceback" not in run.stderr
-        assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
+        assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
+        assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}
         assert (tmp_path / "robots.sqlite").exists()

@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Places, within
 from ..core.urls import shown
-from ..engine import uncounted
+from ..engine import is_queued, uncounted
 from ..policy import headers
 from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
@@ -210,7 +210,7 @@ class Fetcher:
         download = deferred_from_coro(engine.download_async(own))
         watch = _Watch(self._crawler, own, download)
         try:
-            with uncounted(self._crawler):
+            with uncounted(self._crawler, own):
                 response = await maybe_deferred_to_future(download)
         except (asyncio.CancelledError, CancelledError):
             if watch.gave_up:
@@ -314,9 +314,7 @@ class _Watch:
         self.gave_up = False
 
     def _look(self) -> None:
-        engine = self._crawler.engine
-        slots = engine.downloader.slots.values() if engine is not None else ()
-        if any(self._request is queued for slot in slots for queued, _ in slot.queue):
+        if is_queued(self._crawler, self._request):
             self._timer = call_later(self._secs, self._look)
             return
         self.gave_up = True

@@ -14,6 +14,8 @@ from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
+from ..engine import download_slots
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Slot
@@ -115,8 +117,7 @@ class CrawlDelays:
 
     def _pace(self, key: str, *, new: bool) -> _Pace | None:
         """The pace of a slot; where there is none, a new one if that is asked for."""
-        assert self._crawler.engine is not None  # noqa: S101  for the type checker: there is one while there are requests
-        slots = self._crawler.engine.downloader.slots
+        slots = download_slots(self._crawler)
         pace = self._paces.get(key)
         if pace is not None and pace.slot is slots[key]:
             return pace

@@ -2,16 +2,14 @@
 
 It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
 request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/`). What it adds is in `lookup` (one answer per origin)
-and in `holds` (waiting that costs nothing).
+and in `waiting` (requests that wait cost the others nothing).
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from contextlib import suppress
 from functools import lru_cache, partial
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -20,14 +18,14 @@ from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from ..concurrency import Closing, OneThread, pause
+from ..concurrency import Closing, OneThread
 from ..core.agents import Crawler as RobotsCrawler
 from ..core.origin import Origin
 from ..core.rules import Verdict
 from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PROBE, PROVENANCE
+from ..meta import ANSWERED, PROVENANCE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_misspelt
@@ -40,7 +38,7 @@ from .lookup import Lookup
 from .overriding import overridden
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .user_agent import of_project
-from .waiting import Holds
+from .waiting import Waiting
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -52,8 +50,6 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
-
-_RETURNED = "gbot_robots_returned"  # request.meta key: the run that gave it back to the scheduler when it closed
 
 logger = logging.getLogger(__name__)
 
@@ -75,11 +71,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()
-        self._holds = Holds(crawler, self._lookup.abandon)
+        self._waiting = Waiting(crawler, self._lookup, self._settings.unreachable_wait_secs, self._waits_for)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
-        self._run = token_hex(8)  # a JOBDIR may hold requests that an earlier run gave back
         self._asked_as = self._settings.asked_as
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -88,7 +83,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         warn_of_misspelt(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
-        """Let `request` go on (None), or give it back to the scheduler of a crawl that is closing (a Request).
+        """Let `request` go on (None), or send it to wait outside the downloader (a Request: itself).
 
         A request for a robots.txt is never disallowed (RFC 9309 2.2.2) and, where that is known, answered (a Response).
 
@@ -96,19 +91,17 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: it may not be fetched.
             UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
         """
-        if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
+        if not _is_judged(request):
             request.meta.pop(PROVENANCE, None)  # that of the page whose meta the request has taken over
             return None
         origin = self._origin(request)
-        asks_for_robots_txt = Origin.of_robots_txt(request.url) is not None
-        if asks_for_robots_txt and request.method != "GET":
-            return None
         agent = self._agent(request)
-        try:
-            answer = await self._answer(origin, agent, request)
-        except Closing:
-            return self._given_back(request, origin)
-        if asks_for_robots_txt:
+        answer = self._lookup.known(origin, agent, request)
+        if answer is None or answer.bars_for_now:
+            answer = await self._waited(origin, agent, request)
+            if answer is None:
+                return request
+        if Origin.of_robots_txt(request.url) is not None:
             return await self._known_robots_txt(request, answer)
         refusal = verdict = None
         if answer.takes_long(request.url, agent):
@@ -144,10 +137,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not _is_subject(request):
             return None
         origin = self._origin(request)
-        try:
-            answer = await self._answer(origin, self._agent(request), request)
-        except Closing:
-            raise _forbidden_by_closing(origin) from None
+        answer = await self._waited(origin, self._agent(request), request, may_leave=False)
+        assert answer is not None  # noqa: S101  for the type checker: the request may not leave
         copy = await self._lookup.copy(origin) if answer.state is State.RULES and not answer.overridden else None
         return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
 
@@ -162,32 +153,28 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError as error:
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
 
-    async def _answer(self, origin: Origin, agent: Agent, request: Request) -> Answer:
-        """The answer for `origin`, waited for if need be.
+    async def _waited(self, origin: Origin, agent: Agent, request: Request, *, may_leave: bool = True) -> Answer | None:
+        """The answer for `origin`, waited for in the downloader; None if `request` is to leave that and wait outside.
 
         Raises:
-            Closing: the crawl is closing.
+            ForbiddenByRobotsTxt: the crawl is closing.
         """
-        answer = self._lookup.known(origin, agent, request)
-        if answer is not None and not answer.bars_for_now:
-            return answer
-        return await self._holds.wait(self._settled(origin, agent, request))
+        try:
+            return await self._waiting.answer(origin, agent, request, may_leave=may_leave)
+        except Closing:
+            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+            raise ForbiddenByRobotsTxt(verdict, origin) from None
 
-    async def _settled(self, origin: Origin, agent: Agent, request: Request) -> Answer:
-        """The answer for `origin`; while it is a disallow for want of a robots.txt, ask for that again, for a time."""
-        held = False
-        began = time.monotonic()  # how long a request is held must not hang on the time of day, which may jump
-        while True:
-            answer = await self._lookup.ask(origin, agent, request, self._holds.aside)
-            ends = min(answer.temporary_since, began) + self._settings.unreachable_wait_secs
-            left = ends - time.monotonic()
-            if not answer.bars_for_now or left <= 0 or (answer.status is None and request.meta.get(PROBE)):
-                return answer
-            if not held:
-                held = True
-                self.crawler.stats.inc_value("gbot_robots/held")
-            with self._holds.aside():
-                await pause(max(0.0, min(left, answer.ask_at - time.time())))
+    def _waits_for(self, request: Request) -> Origin | None:
+        """The origin whose robots.txt `request` would have to wait for; None if it can be judged now, or need not be."""
+        if not _is_judged(request):
+            return None
+        try:
+            origin = Origin.of(as_sent(request.url))
+        except ValueError:
+            return None
+        answer = self._lookup.known(origin, self._agent(request), request)
+        return origin if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
         """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.
@@ -238,16 +225,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
-    def _given_back(self, request: Request, origin: Origin) -> Request:
-        """Hand a request that waited back to the scheduler, which keeps it if there is a JOBDIR.
-
-        Raises:
-            ForbiddenByRobotsTxt: it was handed back before; whoever sent it does not use the scheduler.
-        """
-        if request.meta.get(_RETURNED) == self._run:
-            raise _forbidden_by_closing(origin)
-        return request.replace(dont_filter=True, meta={**request.meta, _RETURNED: self._run})
-
     def _spider_opened(self, spider: Spider) -> None:
         self._driver.tell(self.crawler.stats)
         hint = of_project(self.crawler.settings, spider).hint
@@ -264,9 +241,11 @@ def _is_subject(request: Request) -> bool:
     return as_sent(request.url).lower().startswith(SUBJECT_TO_ROBOTS_TXT)
 
 
-def _forbidden_by_closing(origin: Origin) -> ForbiddenByRobotsTxt:
-    verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
-    return ForbiddenByRobotsTxt(verdict, origin)
+def _is_judged(request: Request) -> bool:
+    """Whether a robots.txt has a say in `request`: also in one for a robots.txt, which may be known already."""
+    if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
+        return False
+    return request.method == "GET" or Origin.of_robots_txt(request.url) is None
 
 
 def _is_own_trouble(response: Response) -> bool:

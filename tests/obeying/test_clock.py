@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import middleware, shared_fetch
+from scrapy_gbot_robots.obeying import shared_fetch, waiting
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
@@ -37,7 +37,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         secs.append(for_secs)
         await pause(for_secs)
 
-    monkeypatch.setattr(middleware, "pause", noted)
+    monkeypatch.setattr(waiting, "pause", noted)
     monkeypatch.setattr(shared_fetch, "pause", noted)
     return secs
 

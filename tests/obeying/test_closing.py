@@ -15,7 +15,7 @@ from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import waiting as holds
+from scrapy_gbot_robots.obeying import room
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
@@ -116,7 +116,7 @@ async def test_closing_leaves_no_task_thread_or_error(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(holds, "MOST_ASIDE", 3)
+    monkeypatch.setattr(room, "MOST_EACH", 3)
     settings = {
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),

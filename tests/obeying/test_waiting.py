@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying import waiting as holds
+from scrapy_gbot_robots.obeying import room
 
 from ..fetching.scenarios import RULES, raw
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -58,7 +58,7 @@ async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
 
 @in_reactor
 async def test_more_requests_than_may_be_set_aside_wait_in_the_downloader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holds, "MOST_ASIDE", 2)
+    monkeypatch.setattr(room, "MOST_EACH", 2)
     with Site({"/robots.txt": Reply(200, RULES, after_secs=0.5), "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(10)]
         crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 3}, urls=urls)
@@ -68,7 +68,7 @@ async def test_more_requests_than_may_be_set_aside_wait_in_the_downloader(monkey
 @in_reactor
 async def test_time_up_drops_the_held_requests_and_says_why() -> None:
     with Site({"/robots.txt": Reply(503)}) as site:
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.5}, urls=[site.url("/a"), site.url("/b")])
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}, urls=[site.url("/a"), site.url("/b")])
         refused = pages(crawler).refused
         assert set(refused) == {site.url("/a"), site.url("/b")}
         assert all(isinstance(error, ForbiddenByRobotsTxt) for error in refused.values())

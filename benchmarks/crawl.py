@@ -1,0 +1,178 @@
+"""What robots.txt costs a crawl: with this plugin, with Scrapy alone, and without robots.txt, by turns.
+
+    python -m benchmarks.crawl                       # all cases, three rounds
+    python -m benchmarks.crawl --case one --rounds 5
+    python -m benchmarks.crawl --path /some/other/checkout     # the plugin from there, to compare with before
+
+The cases are one host of 3,000 pages, whose robots.txt has 300 rules; 600 hosts of two pages each; and one host of 5,000
+pages whose robots.txt comes after two seconds. Each crawl is a process of its own, the loopback server is another.
+Printed are medians: processor seconds of the crawling process, their ratio to those of the other crawls, and how much
+memory that process had at the most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy import Request, Spider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.http import Response
+
+KINDS = ("plugin", "scrapy", "off")
+RULES = "user-agent: *\n" + "".join(f"disallow: /private{number}/*.html$\n" for number in range(300))
+
+
+class Case(NamedTuple):
+    """One web to crawl: so many hosts, pages of each, and seconds until a robots.txt comes."""
+
+    hosts: int
+    pages: int
+    after_secs: float = 0.0
+
+
+CASES = {"one": Case(1, 3000), "many": Case(600, 2), "slow": Case(1, 5000, 2.0)}
+
+
+class Listed(Spider):
+    """Crawls the pages of a case, host by host."""
+
+    name = "listed"
+
+    def __init__(self, hosts: int, pages: int, port: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls = [
+            f"http://127.0.{1 + host // 250}.{1 + host % 250}:{port}/page/{page}"
+            for host in range(hosts)
+            for page in range(pages)
+        ]
+        self.crawled = 0
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            yield Request(url)
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        self.crawled += 1
+
+
+def crawl(kind: str, hosts: int, pages: int, port: int) -> dict[str, float]:
+    """Crawl in this process; return its processor seconds, its peak memory in MB, and the pages that were crawled."""
+    from scrapy.crawler import CrawlerProcess
+
+    settings: dict[str, Any] = {
+        "CONCURRENT_REQUESTS": 32,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
+        "DOWNLOAD_DELAY": 0,
+        "LOG_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "ROBOTSTXT_OBEY": kind == "scrapy",
+        "TELNETCONSOLE_ENABLED": False,
+        "USER_AGENT": "testbot (+https://example.com)",
+    }
+    if kind == "plugin":
+        settings |= {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "memory"}
+        del settings["ROBOTSTXT_OBEY"]
+    process = CrawlerProcess(settings)
+    crawler = process.create_crawler(Listed)
+    process.crawl(crawler, hosts=hosts, pages=pages, port=port)
+    process.start()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    assert isinstance(crawler.spider, Listed)
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return {
+        "secs": used.ru_utime + used.ru_stime,
+        "megabytes": used.ru_maxrss / unit,
+        "crawled": crawler.spider.crawled,
+    }
+
+
+async def serve(after_secs: float) -> None:
+    """Serve pages and robots.txt files on all of 127.0.0.0/8, and print the port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                body = b"<html>" + b"x" * 1000
+                kind = b"text/html"
+                if head.startswith(b"GET /robots.txt"):
+                    await asyncio.sleep(after_secs)
+                    body, kind = RULES.encode(), b"text/plain"
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, len(body)))
+                writer.write(body)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(answer, "0.0.0.0", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def measure(case: Case, rounds: int, path: str = "") -> dict[str, list[dict[str, float]]]:
+    """Crawl `case` in `rounds` rounds; return what each crawl of each kind took."""
+    command = [sys.executable, "-m", "benchmarks.crawl"]
+    paths = [path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)] if path else []
+    environment = {**os.environ, **({"PYTHONPATH": os.pathsep.join(filter(None, paths))} if path else {})}
+    taken: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+    with subprocess.Popen([*command, "serve", str(case.after_secs)], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        port = server.stdout.readline().strip()
+        try:
+            for _ in range(rounds):
+                for kind in KINDS:
+                    run = [*command, "crawl", kind, str(case.hosts), str(case.pages), port]
+                    done = subprocess.run(
+                        run, env=environment, cwd=path or None, check=True, stdout=subprocess.PIPE, text=True
+                    )
+                    taken[kind].append(json.loads(done.stdout))
+                    assert taken[kind][-1]["crawled"] == case.hosts * case.pages
+        finally:
+            server.kill()
+    return taken
+
+
+def report(name: str, taken: dict[str, list[dict[str, float]]]) -> None:
+    middle = {
+        kind: {what: median(run[what] for run in runs) for what in ("secs", "megabytes")}
+        for kind, runs in taken.items()
+    }
+    ours, alone, off = (middle[kind] for kind in KINDS)
+    print(
+        f"{name:5} plugin {ours['secs']:6.2f} s {ours['megabytes']:4.0f} MB,"
+        f" Scrapy alone {alone['secs']:6.2f} s {alone['megabytes']:4.0f} MB,"
+        f" off {off['secs']:6.2f} s {off['megabytes']:4.0f} MB;"
+        f" plugin/Scrapy alone {ours['secs'] / alone['secs']:.2f}, plugin/off {ours['secs'] / off['secs']:.2f},"
+        f" Scrapy alone/off {alone['secs'] / off['secs']:.2f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--case", choices=tuple(CASES), action="append", help="may be repeated; default: all")
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--path", default="", help="a checkout whose plugin and benchmarks/crawl.py are run")
+    chosen = options.parse_args()
+    for name in chosen.case or CASES:
+        report(name, measure(CASES[name], chosen.rounds, chosen.path))
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["serve", after_secs]:
+            asyncio.run(serve(float(after_secs)))
+        case ["crawl", kind, hosts, pages, port]:
+            print(json.dumps(crawl(kind, int(hosts), int(pages), int(port))))
+        case _:
+            main()

@@ -1,0 +1,332 @@
+"""Crowds that wait for a robots.txt: in bounds, in order, beside other hosts, and back to the scheduler in the end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, signals
+from scrapy.core.scheduler import BaseScheduler
+
+from scrapy_gbot_robots.obeying import room, waiting
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from socket import socket
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+QUEUES = ["DownloaderAwarePriorityQueue", "ScrapyPriorityQueue"]
+SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
+
+
+class Failing:
+    """A robots.txt that is unreachable so many times, and then allows everything; it is asked after 0, 1, 3, 7 seconds."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def __call__(self, connection: socket) -> None:
+        self.times -= 1
+        Reply(503 if self.times >= 0 else 404)(connection)
+
+
+def with_queue(name: str) -> dict[str, Any]:
+    return {"SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{name}"}
+
+
+class Watched(Pages):
+    """Notes how many pages are under way in the downloader, in all and for each host, at the most."""
+
+    name = "watched"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.under_way: list[str] = []
+        self.most = self.most_of_host = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.reached, signals.request_reached_downloader)
+        crawler.signals.connect(spider.left, signals.request_left_downloader)
+        return spider
+
+    def reached(self, request: Request) -> None:
+        if not request.url.endswith("/robots.txt"):
+            host = request.url.split("/")[2]
+            self.under_way.append(host)
+            self.most = max(self.most, len(self.under_way))
+            self.most_of_host = max(self.most_of_host, self.under_way.count(host))
+
+    def left(self, request: Request) -> None:
+        if not request.url.endswith("/robots.txt"):
+            self.under_way.remove(request.url.split("/")[2])
+
+
+def hosts(number: int, site: Site) -> list[str]:
+    return [f"http://127.0.1.{last}:{site.port}" for last in range(1, number + 1)]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_crowd_that_waited_is_under_way_by_no_more_than_the_settings_say(queue: str) -> None:
+    with Site({"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as site:
+        urls = [f"{host}/{number}" for number in range(4) for host in hosts(30, site)]
+        crawler = await crawl(Watched, {**with_queue(queue), "CONCURRENT_REQUESTS": 8}, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        assert isinstance(crawler.spider, Watched)
+        assert crawler.spider.most <= 8
+
+
+@in_reactor
+async def test_crowd_of_one_host_is_under_way_by_no_more_than_scrapy_alone_lets_be() -> None:
+    with Site({"/robots.txt": Failing(1), "*": Reply(200, b"ok", after_secs=0.01)}) as site:
+        urls = [site.url(f"/{number}") for number in range(100)]
+        settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
+        crawler = await crawl(Watched, {**settings, "CONCURRENT_REQUESTS": 8}, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        assert isinstance(crawler.spider, Watched)
+        assert crawler.spider.most_of_host <= 8
+
+
+def inversions(order: list[int]) -> int:
+    """How many pairs are not in descending order."""
+    return sum(1 for at, one in enumerate(order) for other in order[at + 1 :] if other > one)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_priorities_are_kept_by_those_that_waited(queue: str) -> None:
+    async def priorities_as_asked(settings: dict[str, Any], *, addon: bool) -> list[int]:
+        with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
+            numbers = [37 * number % 100 for number in range(100)]
+            urls = [Request(site.url(f"/{number}"), priority=number) for number in numbers]
+            await crawl(Pages, {**with_queue(queue), "CONCURRENT_REQUESTS": 4, **settings}, addon=addon, urls=urls)
+            return [int(path[1:]) for path in site.paths() if path[1:].isdigit()]
+
+    ours = await priorities_as_asked({}, addon=True)
+    alone = await priorities_as_asked({"ROBOTSTXT_OBEY": True}, addon=False)
+    assert len(ours) == len(alone) == 100
+    assert inversions(ours) <= 2 * inversions(alone)
+
+
+class Trickle(Watched):
+    """Crawls what it is given, and one page after another of a host that answers."""
+
+    name = "trickle"
+
+    def __init__(self, host: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.host = host
+        self.order: list[str] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        self.order.append(response.url.split("/")[2])
+        if response.url.startswith(self.host) and len(self.order) < 300:
+            yield Request(f"{self.host}/{len(self.order)}-next", self.parse)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_other_hosts_go_on_while_those_that_waited_go_on_slowly(queue: str) -> None:
+    with (
+        Site({"/robots.txt": SLOW, "*": b"ok"}) as slow,
+        Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as fast,
+    ):
+        (host,) = hosts(1, fast)
+        urls = [slow.url(f"/{number}") for number in range(80)] + [f"{host}/1"]
+        settings = {"CONCURRENT_REQUESTS": 8, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.03}}}
+        crawler = await crawl(Trickle, {**with_queue(queue), **settings}, urls=urls, host=host)
+        assert isinstance(crawler.spider, Trickle)
+        asked = ["slow" if each == f"127.0.0.1:{slow.port}" else "fast" for each in crawler.spider.order]
+        assert asked.count("slow") == 80
+        runs = "".join(each[0] for each in asked).split("f")
+        assert max(map(len, runs[: asked.count("fast")])) <= 2 * 8
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_outage_shorter_than_the_wait_costs_no_page(queue: str) -> None:
+    with Site({"/robots.txt": Failing(2), "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(150)]
+        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        assert stats(crawler)["gbot_robots/held"] <= room.MOST_EACH
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_outage_longer_than_the_wait_costs_no_more_than_the_room_holds(
+    queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 10)
+    monkeypatch.setattr(waiting, "DEAD_AFTER", 50)
+    with Site({"/robots.txt": Failing(2), "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(80)]
+        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.9}
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert 0 < len(pages(crawler).refused) <= 10 + waiting.GIVEN_UP_LATER
+        assert len(pages(crawler).crawled) + len(pages(crawler).refused) == 80
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_host_that_stays_unreachable_lets_the_crawl_end(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 10)
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(100)]
+        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.5}
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).refused) == set(urls)
+        assert stats(crawler)["gbot_robots/given_up"] == 100
+        assert stats(crawler)["finish_reason"] == "finished"
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_full_room_keeps_no_healthy_host_waiting(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 6)
+    monkeypatch.setattr(room, "MOST", 20)
+    with (
+        Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as ill,
+        Site({"/robots.txt": b"", "*": b"ok"}) as healthy,
+    ):
+        bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
+        good = [healthy.url(f"/{number}") for number in range(30)]
+        settings = {**with_queue(queue), "CONCURRENT_REQUESTS": 4, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1}
+        crawler = await crawl(Ordered, settings, urls=bad + good)
+        assert isinstance(crawler.spider, Ordered)
+        assert set(crawler.spider.order[: len(good)]) == set(good)
+        assert set(crawler.spider.order[len(good) :]) == set(bad)
+
+
+class Ordered(Pages):
+    """Remembers in which order requests ended."""
+
+    name = "ordered"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.order: list[str] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        self.order.append(response.url)
+
+    def failed(self, failure: Any) -> None:
+        self.order.append(failure.request.url)
+
+
+@in_reactor
+async def test_crowd_is_not_waited_for_when_the_crawl_closes() -> None:
+    with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(200)]
+        settings = {"CLOSESPIDER_PAGECOUNT": 3, "DOWNLOAD_DELAY": 0.05, "CONCURRENT_REQUESTS": 8}
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert stats(crawler)["finish_reason"] == "closespider_pagecount"
+        assert len(pages(crawler).crawled) <= 3 + 2 * 8
+
+
+class Plain(BaseScheduler):
+    """A scheduler of the user's own, with nothing but what Scrapy asks for; it filters what it has seen."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.seen: set[str] = set()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.url in self.seen and not request.dont_filter:
+            return False
+        self.seen.add(request.url)
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.pop() if self.requests else None
+
+
+@in_reactor
+async def test_any_scheduler_will_do_and_requests_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 5)
+    with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
+        urls = [Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0) for number in range(30)]
+        crawler = await crawl(Pages, {"SCHEDULER": Plain, "CONCURRENT_REQUESTS": 4}, urls=urls)
+        crawled = [response.request for response in pages(crawler).crawled.values()]
+        assert len(crawled) == 30
+        for request in crawled:
+            assert request is not None
+            assert request.dont_filter is (request.priority % 2 == 0)
+            assert request.url.endswith(f"/{request.priority}")
+            assert not [key for key in request.meta if key.startswith("gbot_robots")]
+
+
+@in_reactor
+async def test_scheduler_is_still_what_others_take_it_for() -> None:
+    class Asking(Pages):
+        name = "asking"
+
+        def parse(self, response: Response, **kwargs: Any) -> None:
+            assert self.crawler.engine is not None
+            slot: Any = self.crawler.engine._slot
+            seen.append((len(slot.scheduler), bool(slot.scheduler), slot.scheduler.df))
+
+    seen: list[tuple[int, bool, object]] = []
+    with Site({"*": b"ok"}) as site:
+        await crawl(Asking, urls=[site.url("/a")])
+    assert [each[:2] for each in seen] == [(0, True)]
+
+
+SPIDER = """
+from scrapy import Request, Spider
+
+class Kept(Spider):
+    name = "kept"
+    custom_settings = {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "TELNETCONSOLE_ENABLED": False}
+
+    async def start(self):
+        for number in range(int(self.new)):
+            yield Request(f"{self.site}/{number}")
+
+    def parse(self, response):
+        print("CRAWLED", response.url, flush=True)
+"""
+
+
+def test_killed_crawl_has_lost_no_more_of_its_jobdir_than_was_in_work(tmp_path: Path) -> None:
+    (tmp_path / "kept.py").write_text(SPIDER)
+    command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-s", "JOBDIR=job"]
+    command += ["-s", "GBOT_ROBOTS_STORAGE=memory", "-s", "DOWNLOAD_DELAY=0"]
+
+    def start(new: int, *more: str) -> subprocess.Popen[str]:
+        arguments = [*command, "-a", f"site={site.url('')}", "-a", f"new={new}", *more]
+        return subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+        out, log = start(200, "-s", "CLOSESPIDER_PAGECOUNT=3").communicate(timeout=60)
+        crawled = out.split()[1::2]
+        site.pages["/robots.txt"] = Reply(503)
+        asked, ends = len(site.asked), time.monotonic() + 30
+        process = start(0)
+        while site.paths()[asked:].count("/robots.txt") < 2:  # asked again: as many wait as may
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        process.kill()
+        process.communicate(timeout=20)
+        site.pages["/robots.txt"] = b""
+        out, log = start(0).communicate(timeout=60)
+        crawled += out.split()[1::2]
+        assert len(set(crawled)) >= 200 - room.MOST_EACH - 16, log
+        assert "Traceback" not in log
