@@ -57,7 +57,7 @@ async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
 
 
 @in_reactor
-async def test_more_requests_than_may_be_set_aside_wait_in_the_downloader(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_requests_than_the_room_takes_wait_in_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MOST_EACH", 2)
     with Site({"/robots.txt": Reply(200, RULES, after_secs=0.5), "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(10)]
