@@ -94,7 +94,7 @@ class Patterns(NamedTuple):
             longest = max([len(text) for text in texts if path.startswith(text) and matches(text, path)], default=0)
         if "*" in self.text or "$" in self.text:
             for text in [text for text in texts if "*" in text or text[-1:] == "$"]:
-                if matches(text, path) and len(text) > longest:
+                if len(text) > longest and matches(text, path):
                     longest = len(text)
         return longest
 

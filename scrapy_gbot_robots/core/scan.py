@@ -60,6 +60,18 @@ class _Group:
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
 
+    def add(self, kind: int, value: bytes, line: int) -> None:
+        """Add what the line `line` says, if it is a rule or a crawl delay."""
+        if kind == _ALLOW:
+            self.allows.append(value.strip())
+            self.allow_lines.append(line)
+        elif kind == _DISALLOW:
+            self.disallows.append(value.strip())
+            self.disallow_lines.append(line)
+        elif kind == _DELAY:
+            delay = seconds(value.partition(b"#")[0].strip())
+            self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
+
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
     """Return the rules for the first of `agents` (tokens in lower case, "*") that a group in `body` is for."""
@@ -71,7 +83,8 @@ def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
     return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS)
 
 
-def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group]:  # noqa: C901, PLR0912 - spelt out
+def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group]:  # noqa: C901 - spelt out, for speed
+    """Return the groups in `body` that are for any of `agents`, in file order."""
     groups: list[_Group] = []
     group: _Group | None = None  # the present one, if it is for one of the agents
     number = 0
@@ -84,7 +97,7 @@ def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group
             if group is None and text[:1] not in _BEFORE_AGENT:
                 continue
             name, colon, value = text.partition(b":")
-            if group and name == _MOST_USUAL:
+            if name == _MOST_USUAL and group is not None:
                 if colon:
                     group.disallows.append(value.strip())
                     group.disallow_lines.append(number)
@@ -97,25 +110,22 @@ def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group
             elif not colon:
                 continue
             if kind == _USER_AGENT:
-                if group and (group.disallows or group.allows):
-                    group = None
-                agent = _agent(value, agents)
-                if agent:
-                    if not group:
-                        group = _Group()
-                        groups.append(group)
-                    group.agents.setdefault(agent, None)
-            elif not group:
-                continue
-            elif kind == _DISALLOW:
-                group.disallows.append(value.strip())
-                group.disallow_lines.append(number)
-            elif kind == _ALLOW:
-                group.allows.append(value.strip())
-                group.allow_lines.append(number)
-            elif kind == _DELAY:
-                _delay(group, value)
+                group = _group_of(_agent(value, agents), group, groups)
+            elif group is not None:
+                group.add(kind, value, number)
     return groups
+
+
+def _group_of(agent: bytes | None, group: _Group | None, groups: list[_Group]) -> _Group | None:
+    """Return the group that a user-agent line for `agent` belongs to, after `group`; None if it is for somebody else."""
+    if group is not None and (group.disallows or group.allows):
+        group = None  # rules end the run of user-agent lines
+    if agent is not None:
+        if group is None:
+            group = _Group()
+            groups.append(group)
+        group.agents.setdefault(agent, None)
+    return group
 
 
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
@@ -134,11 +144,6 @@ def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
         agent = grammar.agent_of(value)
         return agent if agent in agents else None
     return None
-
-
-def _delay(group: _Group, value: bytes) -> None:
-    delay = seconds(value.partition(b"#")[0].strip())
-    group.agents = {agent: delay if known is None else known for agent, known in group.agents.items()}
 
 
 def _rules(groups: Sequence[_Group], agent: bytes, strict: bool) -> Rules:
