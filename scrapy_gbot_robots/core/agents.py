@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from .grammar import GLOBAL
+from . import grammar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -173,7 +173,7 @@ def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
         token = product_token(user_agent)
         user_agent = Crawler(token, (token,) if token else ())
     tokens = tuple(token.lower().encode("ascii", "replace") for token in user_agent.tokens if token)
-    return (*tokens, GLOBAL) if user_agent.heeds_global else tokens
+    return (*tokens, grammar.GLOBAL) if user_agent.heeds_global else tokens
 
 
 def product_token(user_agent: str | bytes) -> str:
@@ -183,6 +183,8 @@ def product_token(user_agent: str | bytes) -> str:
     "Mozilla/5.0 (compatible; Bot/2.1; +url)" give "Bot"; a browser's header gives what it begins with: "Mozilla".
     """
     header = _as_text(user_agent)
+    if len(header) == _MAX_HEADER and len(_leading_token(header)) == _MAX_HEADER:
+        return _leading_token(_as_text(user_agent, grammar.MAX_LINE_BYTES))  # a token alone: no line names a longer one
     return _crawler_in(header) or _leading_token(header)
 
 
@@ -192,11 +194,11 @@ def is_browser_like(user_agent: str | bytes) -> bool:
     return not _crawler_in(header) and _leading_token(header).lower() in _BROWSER
 
 
-def _as_text(user_agent: str | bytes) -> str:
+def _as_text(user_agent: str | bytes, most: int = _MAX_HEADER) -> str:
     if isinstance(user_agent, bytes):
-        return user_agent[:_MAX_HEADER].decode("latin-1")
+        return user_agent[:most].decode("latin-1")
     if isinstance(user_agent, str):
-        return user_agent[:_MAX_HEADER]
+        return user_agent[:most]
     raise TypeError(f"a user agent is str, bytes or Crawler, not {type(user_agent).__name__}")
 
 

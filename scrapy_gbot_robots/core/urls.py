@@ -26,6 +26,7 @@ def path_of(url: str | bytes) -> str:
     """Return what rules are compared with: path, parameters and query of `url`, escaped; "/" if it has none.
 
     As in Google's parser, any text has a path: "//a/b" gives "/b", "example.com?a" gives "/?a", "mailto:a@b" gives "/".
+    A NUL ends the path.
     Text past ASCII is taken as UTF-8 and percent-encoded, hexadecimal digits become upper case (RFC 9309 2.2.2).
     """
     if isinstance(url, bytes):
@@ -38,6 +39,8 @@ def path_of(url: str | bytes) -> str:
     if not found:
         return "/"
     path = found[1]
+    if "\0" in path:  # Google's parser takes the path as a C string
+        path = path.partition("\0")[0]
     return path if path[0] == "/" else "/" + path
 
 
@@ -52,7 +55,7 @@ def split_path(url: str | bytes) -> tuple[str, str]:
     found = _PREFIX.match(url)
     if not found:
         return "", path_of(url)
-    if url.isascii() and "%" not in url and "#" not in url:
+    if url.isascii() and "%" not in url and "#" not in url and "\0" not in url:
         return found[0], url[found.end() - 1 :]
     return found[0], path_of(url)
 

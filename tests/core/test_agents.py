@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots.core import grammar
 from scrapy_gbot_robots.core.agents import is_browser_like, product_token
+from scrapy_gbot_robots.core.remarks import AGENT_CUT
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 CHROME = f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {KHTML} Chrome/120.0.0.0 Safari/537.36"
@@ -80,7 +82,7 @@ def test_only_a_browser_is_browser_like(header: str, token: str) -> None:
 
 @pytest.mark.parametrize("header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000])
 def test_hostile_header_has_an_answer(header: str) -> None:
-    assert len(product_token(header)) <= 1000
+    assert len(product_token(header)) <= grammar.MAX_LINE_BYTES
     Crawler.of(header.encode())
 
 
@@ -152,3 +154,23 @@ def test_chain_stops_at_the_first_token_with_a_group() -> None:
     assert robots.verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot-image"
     assert robots.allowed("http://e.com/", Crawler.of("Googlebot-Image"))
     assert not robots.allowed("http://e.com/", Crawler.of("Googlebot-Video"))
+
+
+def test_plain_token_is_not_cut_however_long() -> None:
+    token = "a" * 1_000 + "-b"
+    robots = RobotsTxt.parse(f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode())
+    assert product_token(token) == token
+    assert robots.allowed("/", token)
+    assert robots.allowed("/", token.upper().encode())
+    assert not robots.allowed("/", token[:-1])
+    assert not robots.allowed("/", "a" * 1_000)
+
+
+@pytest.mark.parametrize(
+    "named", [pytest.param("bot2000", id="D43-digits"), pytest.param("bot.news", id="D43-dot"), "bot/2.1", "bot (new)"]
+)
+def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> None:
+    robots = RobotsTxt.parse(f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode())
+    assert robots.rules_for(named).group == "bot"
+    assert robots.allowed("/", "bot9000/1.0")
+    assert [remark.kind for remark in robots.remarks] == [AGENT_CUT]

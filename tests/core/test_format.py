@@ -190,3 +190,20 @@ def test_what_is_odd_becomes_a_remark(body: bytes, remarks: list[tuple[int, str]
     found = RobotsTxt.parse(body).remarks
     assert [(remark.line, remark.kind) for remark in found] == remarks
     assert all(remark.text.isprintable() and len(remark.text) < 1_000 for remark in found)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param("“disallow: /x”", id="S4.12-line-in-curly-quotes"),
+        pytest.param("disallow: “/x”", id="S4.12-path-in-curly-quotes"),
+        pytest.param("disallow：/x", id="S4.12-full-width-colon"),
+        pytest.param("–disallow: /x", id="S4.12-dash"),
+        pytest.param("\xa0disallow: /x", id="S4.12-no-break-space"),
+    ],
+)
+def test_line_with_a_stray_character_of_a_word_processor_fails_alone(rule: str) -> None:
+    robots = RobotsTxt.parse(f"user-agent: *\n{rule}\ndisallow: /y".encode())
+    assert robots.allowed("https://e.com/x", "a")
+    assert not robots.allowed("https://e.com/y", "a")
+    assert {remark.line for remark in robots.remarks} == {2}

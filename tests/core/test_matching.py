@@ -208,3 +208,19 @@ def test_reserved_characters_are_compared_as_written() -> None:
 def test_bytes_past_ascii_are_compared_escaped(url: str | bytes) -> None:
     robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /caf\xe9")
     assert robots.verdict(url, "x").rule == (False, "/caf%E9", 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "url", "allowed"),
+    [
+        pytest.param("disallow: /a$", "/a\0b", False, id="end"),
+        pytest.param("disallow: /a*c", "/a\0c", True, id="rest"),
+        pytest.param("disallow: /*c", "http://e.com/a?b\0c", True, id="query"),
+        pytest.param("disallow: /a$", "http://e\0.com/a", False, id="host"),
+        pytest.param("disallow: /a$", b"http://e.com/a\0#b", False, id="bytes"),
+    ],
+)
+def test_nul_ends_the_path_of_a_url(rule: str, url: str | bytes, allowed: bool) -> None:
+    rules = RobotsTxt.parse(f"user-agent: *\n{rule}".encode()).rules_for("a")
+    assert [rules.allowed(url) for _ in range(7)] == [allowed] * 7
+    assert rules.verdict(url).allowed == allowed
