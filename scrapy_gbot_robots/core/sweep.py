@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     Hit = tuple[int, int, int]
 
 _FEW_URLS: Final = 4  # so many are sooner asked about one by one
-_LOOKUPS_PER_BISECTION: Final = 6  # take the same time
+_MANY_PREFIXES: Final = 40  # from which on it may be faster to look each URL's beginnings up
+_LOOKUPS_PER_BISECTION: Final = 5  # take the same time
 _AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a URL that is ASCII
 _ODD: Final = re.compile(r"[^\x00-\x7f]|#|%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")  # a URL with one is not its own path
 
@@ -119,44 +120,48 @@ class _Batch:
 class _Patterns:
     """The allow or the disallow patterns of a crawler.
 
-    `prefixes` are those without a "*" or "$" that means something, each with its priority. `wildcards` are the others:
-    the pattern, what it begins with literally, its longest literal segment, and the priority.
+    `prefixes` are those without "*" and "$", `starred` those whose only stars are at the end, which they do without,
+    each with its priority. `wildcards` are the others: the pattern, what it begins with literally, and its longest
+    literal segment.
     """
 
-    __slots__ = ("_lengths", "prefixes", "wildcards")
+    __slots__ = ("_allow", "_lengths", "_set", "prefixes", "starred", "wildcards")
 
     def __init__(self, patterns: Sequence[str], allow: int) -> None:
-        self.prefixes: dict[str, int] = {}
-        self.wildcards: list[tuple[str, str, str, int]] = []
+        self._allow = allow
+        self.prefixes = [each for each in patterns if each and "*" not in each and "$" not in each]
+        self.starred: list[tuple[str, int]] = []
+        self.wildcards: list[tuple[str, str, str]] = []
+        self._set: frozenset[str] = frozenset()
         self._lengths: list[int] = []
-        for pattern in patterns:
-            priority = 2 * len(pattern) + allow
-            if "*" not in pattern and "$" not in pattern:
-                if pattern:
-                    self.prefixes[pattern] = max(priority, self.prefixes.get(pattern, 0))
-                continue
+        for pattern in [each for each in patterns if "*" in each or "$" in each]:
             stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
             if "*" in stem or stem[-1:] == "$":
                 literals = pattern.removesuffix("$").split("*")
-                self.wildcards.append((pattern, literals[0], max(literals, key=len), priority))
+                self.wildcards.append((pattern, literals[0], max(literals, key=len)))
             else:
-                self.prefixes[stem] = max(priority, self.prefixes.get(stem, 0))
+                self.starred.append((stem, self._priority(pattern)))
 
     def __bool__(self) -> bool:
-        return bool(self.prefixes or self.wildcards)
+        return bool(self.prefixes or self.starred or self.wildcards)
+
+    def _priority(self, pattern: str) -> int:
+        return 2 * len(pattern) + self._allow
 
     def hits(self, batch: _Batch) -> list[Hit]:
         """Return what matches in `batch`."""
-        if not self._lengths and self.prefixes:
-            self._lengths = sorted(set(map(len, self.prefixes)))
-        each_way = len(self.prefixes), len(self._lengths) * (batch.end - batch.first)
-        hits = self._hits_by_url(batch) if _LOOKUPS_PER_BISECTION * each_way[0] > each_way[1] else self._hits(batch)
+        hits = self._prefixes_in(batch)
+        for stem, priority in self.starred:
+            begin, stop = batch.beginning_with(stem)
+            if begin < stop:
+                hits.append((priority, begin, stop))
         at = len(batch.site)
-        for pattern, stem, segment, priority in self.wildcards:
+        for pattern, stem, segment in self.wildcards:
             if segment not in batch.text:
                 continue
             begin, stop = batch.beginning_with(stem)
             if begin < stop:
+                priority = self._priority(pattern)
                 hits += [
                     (priority, number, number + 1)
                     for number in batch.holding(segment, begin, stop)
@@ -164,24 +169,30 @@ class _Patterns:
                 ]
         return hits
 
-    def _hits(self, batch: _Batch) -> list[Hit]:
-        """Look for each prefix among the URLs."""
+    def _prefixes_in(self, batch: _Batch) -> list[Hit]:
         urls, first, end, site = batch.urls, batch.first, batch.end, batch.site
+        if len(self.prefixes) > _MANY_PREFIXES:
+            if not self._lengths:
+                self._set = frozenset(self.prefixes)
+                self._lengths = sorted(set(map(len, self.prefixes)))
+            if len(self._lengths) * (end - first) < _LOOKUPS_PER_BISECTION * len(self.prefixes):
+                return self._prefixes_of_each_url(batch)
         hits: list[Hit] = []
-        for stem, priority in self.prefixes.items():
+        for stem in self.prefixes:
             sought = site + stem
             begin = bisect_left(urls, sought, first, end)
             if begin < end and urls[begin].startswith(sought):
-                hits.append((priority, begin, bisect_left(urls, sought + _AFTER_ALL, begin, end)))
+                hits.append((self._priority(stem), begin, bisect_left(urls, sought + _AFTER_ALL, begin, end)))
         return hits
 
-    def _hits_by_url(self, batch: _Batch) -> list[Hit]:
-        """Look for the beginnings of each URL among the prefixes."""
-        prefixes, at = self.prefixes, len(batch.site)
+    def _prefixes_of_each_url(self, batch: _Batch) -> list[Hit]:
+        """Look up the beginnings of each URL among the prefixes, which are more than there are such beginnings."""
+        prefixes, at = self._set, len(batch.site)
         ends = [at + length for length in self._lengths]
         return [
-            (prefixes[beginning], number, number + 1)
+            (self._priority(beginning), number, number + 1)
             for number in range(batch.first, batch.end)
-            for beginning in [batch.urls[number][at:end] for end in ends]
+            for url in [batch.urls[number]]
+            for beginning in [url[at:end] for end in ends if end <= len(url)]
             if beginning in prefixes
         ]
