@@ -79,9 +79,9 @@ class Stopwatch:
         self._judge = judge
 
     def answers(self, urls: list[str], served_of: Callable[..., Any]) -> Any:
-        began = time.process_time()
+        began = time.thread_time()
         found = self._judge(urls, served_of)
-        Stopwatch.secs += time.process_time() - began
+        Stopwatch.secs += time.thread_time() - began
         return found
 
 

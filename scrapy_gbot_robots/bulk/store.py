@@ -209,6 +209,13 @@ class Store:
         self._reading.seek(found.place)
         return Served(found.status, self._reading.read(found.length), found.cut, found.why)
 
+    def everything(self) -> Iterator[Served]:
+        """Yield what was served for the robots.txt of each origin."""
+        with self.database.cursor() as cursor:
+            found = cursor.execute(f"SELECT {_FOUND} FROM robots ORDER BY place")  # as they lie in the file
+            for rows in _pieces(found):
+                yield from (self.served(Found(*row)) for row in rows)
+
     def __len__(self) -> int:
         """How many origins have an answer."""
         count: int = self.database.execute("SELECT count(*) FROM robots").fetchone()[0]

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..bulk.answer_files import AnswerFile
+    from ..bulk.archives import Reading
     from ..bulk.audit import Judged, Terms
     from ..bulk.store import Store
     from .output import Terminal
 
 _ARCHIVES = (".warc", ".warc.gz", ".parquet")
-_MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
+MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_URL = 16_384  # bytes
-_MOST_ERROR = 500  # characters
+MOST_ERROR = 500  # characters
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -77,7 +78,7 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
             output.give_up()
             raise
     except (BulkError, duckdb.Error) as error:
-        raise CommandError(shown(str(error), _MOST_ERROR)) from None
+        raise CommandError(shown(str(error), MOST_ERROR)) from None
     summary.say(err)
     return summary.status
 
@@ -91,9 +92,11 @@ def _judge(
 
     with (
         tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
-        Store(Path(directory), _MEMORY, max_redirects) as store,
+        Store(Path(directory), MEMORY, max_redirects) as store,
     ):
-        _read(options.robots, store, terms.max_bytes, summary, err)
+        reading = fill(store, options.robots, terms.max_bytes, err)
+        summary.origins = len(store)
+        summary.broken, summary.broken_example = reading.broken, reading.example
         judged = audit(store, _urls(options.urls, summary, err), terms, options.workers)
         first = next(judged, None)  # before it comes, all URLs are read
         with err.progress("Judging", summary.read) as progress:
@@ -104,15 +107,15 @@ def _judge(
     summary.check(options.urls)
 
 
-def _read(path: str, store: Store, max_bytes: int, summary: _Summary, err: Terminal) -> None:
+def fill(store: Store, path: str, max_bytes: int, err: Terminal) -> Reading:
+    """Read an archive into `store`; return how that went."""
     from ..bulk.archives import Reading  # noqa: PLC0415
 
     reading = Reading(path, max_bytes)
     with err.progress("Reading the archive", size_of(path)) as progress:
         store.take(_told(reading.captures(), reading, progress))
     store.settle()
-    summary.origins = len(store)
-    summary.broken, summary.broken_example = reading.broken, reading.example
+    return reading
 
 
 def _urls(path: str, summary: _Summary, err: Terminal) -> Iterator[Any]:

@@ -1,0 +1,176 @@
+"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables, JSON or an HTML page."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..core.urls import shown
+from . import crawlers as agents
+from .archive_audit import MEMORY, MOST_ERROR, fill, is_archive
+from .exits import FINE, CommandError
+from .inputs import checked
+from .output import count
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator, Sequence
+
+    from scrapy.settings import Settings
+
+    from ..bulk.archives import Reading
+    from ..bulk.audit import Terms
+    from ..bulk.survey import Share, Study
+    from .output import Terminal
+
+HELP = "Say what the robots.txt files of an archive are like: fields, agents, whom they block, sizes, statuses"
+
+_TOP = 20
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("archive", metavar="ARCHIVE", help=".warc, .warc.gz, or .parquet with url, status and body")
+    agents.add_argument(parser)
+    parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write one JSON object")
+    form.add_argument("--html", metavar="FILE", help="write a page with charts")
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """Study the archive; return the exit status."""
+    if not is_archive(options.archive):
+        raise CommandError(f"{options.archive}: no archive by its name: .warc, .warc.gz or .parquet")
+    if options.html and Path(options.html).exists():
+        raise CommandError(f"{options.html}: there is such a file, and it will not be overwritten")
+    whos = agents.named(options.agents, settings, err) if options.agents else []
+    gbot = checked(settings)
+    try:
+        import duckdb  # noqa: PLC0415
+
+        from ..bulk.audit import Terms  # noqa: PLC0415
+        from ..bulk.errors import BulkError  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
+    terms = Terms([who.crawler for who in whos], gbot.policy, gbot.strict, gbot.max_bytes)
+    try:
+        study, reading = _study(options.archive, terms, gbot.max_redirects, options.top, err)
+    except (BulkError, duckdb.Error) as error:
+        raise CommandError(shown(str(error), MOST_ERROR)) from None
+    if reading.broken:
+        err.say((f"damaged in {count(reading.broken, 'place')}, such as: {reading.example}", "warning"))
+    if options.json:
+        out.write(json.dumps(fields_of(study)) + "\n")
+    elif options.html:
+        _write_page(options.html, options.archive, study)
+    else:
+        for title, titles, rows in tables(study):
+            out.say((title, "strong"))
+            out.table(titles, rows)
+            out.say()
+    return FINE
+
+
+def _study(path: str, terms: Terms, max_redirects: int, most: int, err: Terminal) -> tuple[Study, Reading]:
+    from ..bulk.store import Store  # noqa: PLC0415
+    from ..bulk.survey import Study, study  # noqa: PLC0415
+
+    with (
+        tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
+        Store(Path(directory), MEMORY, max_redirects) as store,
+    ):
+        reading = fill(store, path, terms.max_bytes, err)
+        total, done = len(store), 0
+        with err.progress("Counting", total) as progress:
+            for told in study(store, terms, most):
+                if isinstance(told, Study):
+                    return told, reading
+                progress(told - done, f"{told:,}")
+                done = told
+    raise AssertionError("a study ends with what was found")
+
+
+def _write_page(path: str, archive: str, study: Study) -> None:
+    from .stats_page import page  # noqa: PLC0415
+
+    try:
+        with Path(path).open("x", encoding="utf-8") as file:
+            file.write(page(Path(archive).name, study))
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from None
+
+
+def fields_of(study: Study) -> dict[str, object]:
+    """Return all that was found, by name, for JSON."""
+
+    def shares(rows: Sequence[Share], what: str) -> list[dict[str, object]]:
+        return [{"name": row.name, "files": row.files, what: row.times} for row in rows]
+
+    return {
+        "origins": study.origins,
+        "states": study.states,
+        "statuses": {str(status or "none"): origins for status, origins in study.statuses.items()},
+        "bytes": study.total_bytes,
+        "sizes": [{"up_to_bytes": size, "files": files} for size, files in study.sizes],
+        "fields": shares(study.fields, "lines"),
+        "agents": shares(study.agents, "blocked"),
+        "crawlers": shares(study.crawlers, "blocked"),
+    }
+
+
+def tables(study: Study) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield what was found as tables: the title, the names of the columns, the rows."""
+    rules = study.states["rules"]
+    yield (
+        f"{count(study.origins, 'origin')}, {count(study.total_bytes, 'byte')} of rules",
+        ["ORIGINS", "SHARE", "STATE"],
+        [[f"{origins:,}", _share(origins, study.origins), state] for state, origins in study.states.items()],
+    )
+    yield (
+        "Statuses",
+        ["ORIGINS", "SHARE", "STATUS"],
+        [
+            [f"{origins:,}", _share(origins, study.origins), str(status or "no answer")]
+            for status, origins in study.statuses.items()
+        ],
+    )
+    yield (
+        "Sizes of files with rules",
+        ["FILES", "SHARE", "BYTES"],
+        [[f"{files:,}", _share(files, rules), size_in_words(size)] for size, files in study.sizes],
+    )
+    yield (
+        "Fields",
+        ["FILES", "SHARE", "LINES", "FIELD"],
+        [[f"{row.files:,}", _share(row.files, rules), f"{row.times:,}", row.name] for row in study.fields],
+    )
+    for title, rows in (("Agents that files name", study.agents), ("Crawlers that were asked for", study.crawlers)):
+        if rows:
+            yield (
+                f"{title}, and of how many files they are kept from the home page",
+                ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"],
+                [
+                    [
+                        f"{row.files:,}",
+                        _share(row.files, rules),
+                        f"{row.times:,}",
+                        _share(row.times, row.files),
+                        row.name,
+                    ]
+                    for row in rows
+                ],
+            )
+
+
+def size_in_words(size: int | None) -> str:
+    """Put the upper end of a range of sizes into words."""
+    if size is None:
+        return "more than is read"
+    return f"up to {size:,}" if size else "empty"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"

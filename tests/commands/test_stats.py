@@ -1,0 +1,133 @@
+"""`scrapy robots stats`: what the robots.txt files of an archive are like, as tables, JSON and a page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..support.archives import response, warc
+from ..support.command import run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+for needed in ("duckdb", "fastwarc", "pyarrow"):
+    pytest.importorskip(needed, reason=f"{needed} is not installed")
+
+ROBOTS = {
+    "a": b"User-agent: *\nDisallow: /\nUser-agent: Googlebot/2.1\nDisallow:\n# a comment: here\n",
+    "b": b"user-agent: googlebot\nuser-agent: <b>bot\ndisalow: /\nallow: /$\nuser-agent: GPTBot\nDisallow: /x\nDisallow: /*\n",
+    "c": b"sitemap: https://c.example/s.xml\nCrawl-delay: 3\n<b>Fi\x07eld: x\n<B>Fi\x07eld: y\n",
+    "d": b"",
+    "e": b"#" * 600_000,
+}
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    answers = [response(f"https://{name}.example/robots.txt", body) for name, body in ROBOTS.items()]
+    answers += [
+        response("https://a.example/robots.txt", b"User-agent: old", date="2020-01-01T00:00:00Z"),
+        response("https://f.example/robots.txt", b"", 301, headers={"Location": "https://a.example/robots.txt"}),
+        response("https://g.example/robots.txt", b"User-agent: none", 404),
+        response("https://h.example/robots.txt", b"", 503),
+        response("https://i.example/robots.txt", b"", 302, headers={"Location": "https://away.example/robots.txt"}),
+    ]
+    return warc(tmp_path / "a.warc.gz", answers)
+
+
+def stats(archive: Path, *arguments: str) -> Any:
+    return run_here("stats", archive.name, *arguments, cwd=archive.parent)
+
+
+def test_everything_is_counted_once_an_origin(archive: Path) -> None:
+    ended = stats(archive, "--json", "--as", "Googlebot-Image,otherbot,AdsBot-Google")
+    assert (ended.status, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    fields = {row["name"]: (row["files"], row["lines"]) for row in found.pop("fields")}
+    agents = {row["name"]: (row["files"], row["blocked"]) for row in found.pop("agents")}
+    assert found == {
+        "origins": 9,
+        "states": {"full allow": 1, "full disallow": 2, "rules": 6},
+        "statuses": {"none": 1, "200": 6, "404": 1, "503": 1},
+        "bytes": 2 * len(ROBOTS["a"]) + len(ROBOTS["b"]) + len(ROBOTS["c"]) + 512_000,
+        "sizes": [
+            {"up_to_bytes": 0, "files": 1},
+            {"up_to_bytes": 100, "files": 3},
+            {"up_to_bytes": 1_000, "files": 1},
+            {"up_to_bytes": 10_000, "files": 0},
+            {"up_to_bytes": 100_000, "files": 0},
+            {"up_to_bytes": 512_000, "files": 0},
+            {"up_to_bytes": None, "files": 1},
+        ],
+        "crawlers": [
+            {"name": "Googlebot-Image", "files": 6, "blocked": 0},
+            {"name": "otherbot", "files": 6, "blocked": 2},
+            {"name": "AdsBot-Google", "files": 6, "blocked": 0},
+        ],
+    }
+    assert fields == {
+        "user-agent": (3, 7),
+        "disallow": (3, 7),
+        "allow": (1, 1),
+        "sitemap": (1, 1),
+        "crawl-delay": (1, 1),
+        "<b>fi\\x07eld": (1, 2),
+    }
+    assert agents == {"*": (2, 2), "googlebot": (3, 0), "gptbot": (1, 1), "(none)": (1, 0)}
+
+
+def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> None:
+    ended = stats(archive, "--top", "1")
+    assert ended.status == 0
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("9 origins, 512,")
+    assert "6        66.7 %  rules" in lines
+    assert "1        11.1 %  no answer" in lines
+    assert "1      16.7 %  more than is read" in lines
+    assert lines[lines.index("Fields") + 2].split() == ["3", "50.0", "%", "7", "disallow"]
+    assert not any("sitemap" in line or "Crawlers" in line for line in lines)
+
+
+def test_page_shows_it_in_one_file_and_escapes_what_the_archive_says(archive: Path) -> None:
+    ended = stats(archive, "--html", "page.html", "--as", "googlebot")
+    assert (ended.status, ended.out) == (0, "")
+    page = (archive.parent / "page.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in page
+    assert "&lt;b&gt;fi\\x07eld" in page
+    assert "<b>fi" not in page
+    assert page.count("<rect") >= 20
+    for title in ("States", "Statuses", "Sizes", "Fields", "Agents", "Crawlers that were asked for"):
+        assert f"<h2>{title}" in page
+    again = stats(archive, "--html", "page.html")
+    assert (again.status, "will not be overwritten" in again.err) == (2, True)
+
+
+def test_empty_shares_are_no_error(tmp_path: Path) -> None:
+    archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", b"", 404)])
+    assert "0        0.0 %    rules" in stats(archive).out
+    assert stats(archive, "--html", "page.html").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["robots.txt"], "robots.txt: no archive by its name: .warc, .warc.gz or .parquet"),
+        (["none.warc"], "none.warc: No such file"),
+        (["a.warc.gz", "--html", "none/page.html"], "none/page.html: No such file"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(archive: Path, arguments: list[str], error: str) -> None:
+    ended = run_here("stats", *arguments, cwd=archive.parent)
+    assert ended.status == 2
+    assert error in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_damage_is_said(tmp_path: Path) -> None:
+    archive = warc(tmp_path / "a.warc.gz", [response("https://a.example/robots.txt", b""), b"broken"])
+    ended = stats(archive)
+    assert ended.status == 0
+    assert ended.err.startswith("damaged in 1 place, such as: byte ")
