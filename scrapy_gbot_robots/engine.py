@@ -16,11 +16,12 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.http.request import CallbackT
     from scrapy.spiders import SitemapSpider
 
@@ -158,6 +159,21 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
     """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page; None if no rule matches it."""
     return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
+
+
+def before_sending(crawler: Crawler, wait: Callable[[Request], Awaitable[None]]) -> None:
+    """Let each request wait for `wait` when the downloader is about to send it, after all middlewares and queues."""
+    handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
+    send = getattr(handlers, "download_request_async", None)
+    if send is None:
+        return
+
+    async def send_in_turn(request: Request) -> Response:
+        await wait(request)
+        response: Response = await send(request)
+        return response
+
+    handlers.download_request_async = send_in_turn
 
 
 def _engine_slot(crawler: Crawler) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest

@@ -324,6 +324,17 @@ class GbotSettings:
         "[semantics](semantics.md#crawl-delay)",
     )
     crawl_delay_max_secs: float = _setting(60, _seconds(), "a longer crawl-delay counts as this")
+    crawl_delay_over: str = _setting(
+        "cap",
+        _one_of("cap", "refuse"),
+        'what a longer crawl-delay than that means: it is cut (`"cap"`), or nothing of the origin is fetched (`"refuse"`)',
+    )
+    crawl_delay_shared: bool = _setting(
+        False,
+        _FLAG,
+        "one crawl-delay for all processes that share the Redis of `GBOT_ROBOTS_REDIS_URL`; see "
+        "[fleets](fleets.md#one-crawl-delay-for-all)",
+    )
     sitemaps: str = _setting(
         "feed",
         _one_of("feed", "collect", "off"),

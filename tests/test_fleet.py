@@ -204,3 +204,21 @@ def check_one_warning_and_all_pages(
         assert fetches(*all_sites) == [1] * 10
         assert len(worker.warnings()) == 1, worker.log
         assert warning in worker.warnings()[0]
+
+
+def test_delay_is_kept_by_all_processes_together(start: Start, server: RedisServer) -> None:
+    delay = 0.25
+    settings = redis(server) | {
+        "GBOT_ROBOTS_CRAWL_DELAY": True,
+        "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True,
+        "GBOT_ROBOTS_REDIS_URL": server.url,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    }
+    with sites(1, Reply(200, f"user-agent: *\ncrawl-delay: {delay}\n".encode())) as (site,):
+        crew = [start([site.url(f"/{name}{number}") for number in range(8)], settings) for name in "abc"]
+        crawled = sum(len(worker.report()["crawled"]) for worker in crew)
+        times = sorted(asked.at for asked in site.asked if asked.path != "/robots.txt")
+    assert crawled == len(times) == 24
+    for first, at in enumerate(times):  # at no time more than the delay allows, but for one that was late
+        assert sum(at <= each < at + 4 * delay for each in times[first:]) <= 5
+    assert [worker.warnings() for worker in crew] == [[], [], []]

@@ -36,6 +36,8 @@ def test_defaults_are_the_documented_ones() -> None:
         "refuse_private": False,
         "crawl_delay": False,
         "crawl_delay_max_secs": 60,
+        "crawl_delay_over": "cap",
+        "crawl_delay_shared": False,
         "sitemaps": "feed",
         "sitemaps_hosts": "any",
         "sitemaps_max": 50,

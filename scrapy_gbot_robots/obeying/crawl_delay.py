@@ -9,12 +9,15 @@ one slot the largest delay counts. A slot waits from the start of one request to
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
-from ..engine import download_slots
+from ..core.rules import Verdict
+from ..engine import before_sending, download_slots
+from .shared_pace import SharedPace
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -49,6 +52,11 @@ class _Pace:
         self._own_delay = slot.delay
         self._asked: dict[tuple[Origin, Agent], float] = {}
 
+    @property
+    def secs(self) -> float:
+        """The largest delay asked for, 0 if there is none."""
+        return max(self._asked.values(), default=0.0)
+
     def ask(self, wish: _Wish) -> bool:
         """Take a wish; tell whether it is news."""
         before = self._asked.pop((wish.origin, wish.agent), 0.0)
@@ -79,12 +87,22 @@ class CrawlDelays:
         self._crawler = crawler
         self._heeds_robots_txt = settings.crawl_delay
         self._longest = settings.crawl_delay_max_secs
+        self._refuses_longer = settings.crawl_delay and settings.crawl_delay_over == "refuse"
+        self._shared = _shared_pace(settings, crawler)
         self._wishes: WeakKeyDictionary[Request, _Wish] = WeakKeyDictionary()
         self._paces: dict[str, _Pace] = {}
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
+        if self._shared is not None:
+            crawler.signals.connect(self._spider_opened, signals.spider_opened)
+            crawler.signals.connect(self._shared.close, signals.spider_closed)
 
-    def attend(self, request: Request, agent: Agent, answer: Answer) -> None:
+    def _spider_opened(self) -> None:
+        before_sending(self._crawler, self._wait_for_turn)
+
+    def attend(self, request: Request, agent: Agent, answer: Answer) -> Verdict | None:
         """Let `request`, on its way to the downloader, start there no sooner after the one before than `answer` says.
+
+        Returns why it may not go at all if the delay is longer than the settings allow; else None.
 
         It goes through the slot of its host, unless who made it chose another. Of itself it might not: Scrapy leaves a
         redirected request in the slot of the host that it comes from, and by CONCURRENT_REQUESTS_PER_IP a host changes
@@ -92,6 +110,9 @@ class CrawlDelays:
         """
         origin = answer.origin
         asked = (answer.crawl_delay(agent) if self._heeds_robots_txt else None) or 0.0
+        if asked > self._longest and answer.set_delay is None and self._refuses_longer:
+            most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {self._longest:g}"
+            return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
         secs = min(asked, self._longest) if answer.set_delay is None else answer.set_delay
         self._wishes[request] = _Wish(origin, agent, secs, capped=answer.set_delay is None and secs < asked)
         meta = request.meta
@@ -100,6 +121,13 @@ class CrawlDelays:
             meta[_OWN_SLOT] = ""
             if secs:
                 meta[_SLOT] = origin.host.strip("[]")
+        return None
+
+    async def _wait_for_turn(self, request: Request) -> None:
+        """Let a request that is about to be sent wait until it is its turn among all processes."""
+        pace = self._paces.get(request.meta.get(_SLOT, ""))
+        if self._shared is not None and pace is not None and pace.secs:
+            await self._shared.turn(request.meta[_SLOT], pace.secs)
 
     def _reached_downloader(self, request: Request) -> None:
         """Slow down the slot that `request` has come to, before that looks at its queue."""
@@ -147,3 +175,12 @@ class CrawlDelays:
             )
         else:
             logger.debug("A crawl-delay of %g s is kept for %s", wish.secs, wish.origin)
+
+
+def _shared_pace(settings: GbotSettings, crawler: Crawler) -> SharedPace | None:
+    """What lets processes share a delay; None if the settings do not ask for it."""
+    if not settings.crawl_delay_shared:
+        return None
+    from ..storage.redis_turns import RedisTurns  # noqa: PLC0415  redis-py is an extra
+
+    return SharedPace(partial(RedisTurns, settings.redis_url), crawler.stats)

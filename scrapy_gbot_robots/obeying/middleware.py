@@ -109,11 +109,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             refusal = None if verdict.allowed else verdict
         elif not answer.allowed(request.url, agent):
             refusal = answer.verdict(request.url, agent)
+        if refusal is None and self._crawl_delays is not None:
+            refusal = self._crawl_delays.attend(request, agent, answer)
         answer.judged(request.url, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
-        if self._crawl_delays is not None:
-            self._crawl_delays.attend(request, agent, answer)
         if self._settings.provenance:
             provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
         return None

@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.resolver import dnscache
 
-from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Asked, Site, redirect
 
 if TYPE_CHECKING:
@@ -203,3 +203,28 @@ async def test_delay_that_robots_txt_no_longer_asks_for_is_lifted() -> None:
 
         crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
         assert crawler.spider.waits == [DELAY, 0]
+
+
+@in_reactor
+async def test_origin_that_asks_for_too_long_a_delay_is_left_alone_on_demand() -> None:
+    settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
+    patient, slow = "user-agent: *\ncrawl-delay: 0.1", "user-agent: *\ncrawl-delay: 11"
+    with Site({"/robots.txt": patient, "*": b"ok"}) as fast, Site({"/robots.txt": slow, "*": b"ok"}) as other:
+        crawler = await crawl(Pages, settings, urls=[fast.url("/a"), other.url("/a")])
+    assert set(pages(crawler).crawled) == {fast.url("/a")}
+    (error,) = pages(crawler).refused.values()
+    assert "its crawl-delay of 11 s is longer than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = 10" in str(error)
+    assert stats(crawler)["robotstxt/forbidden"] == 1
+
+
+@in_reactor
+async def test_shared_delay_without_its_redis_is_each_process_own_and_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"}
+    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url(f"/{number}") for number in range(4)])
+        assert len(pages(crawler).crawled) == 4
+        assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith("The crawl-delay cannot be shared with other processes now")

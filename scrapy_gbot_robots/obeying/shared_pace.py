@@ -1,0 +1,83 @@
+"""`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: one crawl-delay for all processes that share a Redis.
+
+Each process keeps the delay in its own download slots (`crawl_delay`). Beyond that, a request of such a slot waits for its
+turn when it is about to be sent, after all middlewares and queues: what comes later could put two processes' requests
+together again. While it waits it occupies one transfer of its slot, as a request to a slow host does.
+
+When the Redis is lost, each process keeps its own delay, and the log says so once; the Redis is tried again later.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from ..concurrency import OneThread, pause
+from ..core.urls import shown
+from ..storage.base import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.statscollectors import StatsCollector
+
+    from ..storage.redis_turns import RedisTurns
+
+TRY_AGAIN_SECS = 30.0
+
+logger = logging.getLogger(__name__)
+
+
+class SharedPace:
+    """Lets requests of a slot wait for their turn among all processes.
+
+    Args:
+        opens: makes the turns; called in the thread, at the first request.
+        stats: how many waited is counted there.
+    """
+
+    def __init__(self, opens: Callable[[], RedisTurns], stats: StatsCollector) -> None:
+        self._opens = opens
+        self._stats = stats
+        self._turns: RedisTurns | None = None
+        self._thread = OneThread()
+        self._lost = False
+        self._try_again_at = 0.0
+
+    async def turn(self, slot: str, secs: float) -> None:
+        """Wait for the next turn of the download slot `slot`, whose requests are `secs` seconds apart."""
+        if time.monotonic() < self._try_again_at:
+            return
+        try:
+            wait = await self._thread.run(lambda: self._opened().next_turn(slot, secs))
+        except StorageError as error:
+            self._fall_back(error)
+            return
+        if self._lost:
+            self._lost = False
+            logger.info("The crawl-delay is shared with other processes again")
+        self._stats.inc_value("gbot_robots/crawl_delay/turns")
+        if wait > 0:
+            await pause(wait)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._turns is not None:
+            await self._thread.run(self._turns.close)
+        self._thread.end()
+
+    def _opened(self) -> RedisTurns:
+        if self._turns is None:
+            self._turns = self._opens()
+        return self._turns
+
+    def _fall_back(self, error: StorageError) -> None:
+        self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
+        self._stats.inc_value("gbot_robots/storage/errors")
+        if not self._lost:
+            self._lost = True
+            logger.warning(
+                "The crawl-delay cannot be shared with other processes now; this one keeps it for itself: %s",
+                shown(str(error), limit=500),
+            )
