@@ -18,9 +18,9 @@ from ..concurrency import run_in_thread
 from ..core.urls import shown
 from ..policy.ladder import State
 from ..settings import GbotSettings
-from ..signals import request_forbidden, robotstxt_known, robotstxt_unreachable
+from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from . import file
-from .page import OriginRow, Report, RuleRow, page
+from .page import OriginRow, OverrideRow, Report, RuleRow, page
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..core.origin import Origin
+    from ..core.rules import Verdict
     from ..exceptions import ForbiddenByRobotsTxt
     from ..obeying.answer import Answer
+    from ..policy.overrides import Override
 
 MOST_ORIGINS = 10_000  # that are followed one by one
 MOST_OTHERS = 90_000  # that are counted, at some 200 bytes each
@@ -67,6 +69,19 @@ class _Followed:
         self.state, self.status, self.why, self.unreachable = answer.state, answer.status, answer.why, answer.temporary
 
 
+class _Use:
+    """What one override did."""
+
+    __slots__ = ("against", "key", "reason", "refused", "requests", "until", "what")
+
+    def __init__(self, override: Override) -> None:
+        self.key = override.key
+        self.what = override.what
+        self.reason = override.reason
+        self.until = "" if override.until is None else override.until.isoformat()
+        self.requests = self.refused = self.against = 0
+
+
 class RobotsReport:
     """The extension: logs the summary at INFO, and writes the page that `GBOT_ROBOTS_REPORT` names."""
 
@@ -79,6 +94,7 @@ class RobotsReport:
         self._uncounted = False  # whether there were more origins than these
         self._rules: Tally[_Rule] = Tally()
         self._blocked = 0
+        self._uses: dict[str, _Use] = {}  # by the keys of overrides; the user has written them all
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -94,6 +110,7 @@ class RobotsReport:
         crawler.signals.connect(report._learnt, robotstxt_known)
         crawler.signals.connect(report._learnt, robotstxt_unreachable)
         crawler.signals.connect(report._request_forbidden, request_forbidden)
+        crawler.signals.connect(report._override_used, override_used)
         crawler.signals.connect(report._spider_closed, signals.spider_closed)
         return report
 
@@ -119,8 +136,14 @@ class RobotsReport:
             rule = verdict.rule
             self._rules.add(_Rule(error.origin.robots_url, rule.line, str(rule), verdict.group or ""))
 
+    def _override_used(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
+        use = self._uses.setdefault(override.key, _Use(override))
+        use.requests += 1
+        use.refused += refusal is not None
+        use.against += against_robotstxt
+
     async def _spider_closed(self, spider: Spider) -> None:
-        if self._origins or self._blocked:
+        if self._origins or self._blocked or self._uses:
             logger.info("%s", self.summary(), extra={"spider": spider})
         if self._path is not None:
             await run_in_thread(_write, self._path, page(self._report(spider)))
@@ -154,7 +177,23 @@ class RobotsReport:
         more = len(unreachable[_IN_SUMMARY:]) + self._unreachable_others()
         if more:
             lines.append(f"  unreachable: {'more than ' if self._uncounted else ''}{more:,} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._override_lines()])
+
+    def _most_used(self, most: int) -> list[_Use]:
+        return sorted(self._uses.values(), key=lambda use: -use.requests)[:most]
+
+    def _override_lines(self) -> list[str]:
+        lines = []
+        for use in self._most_used(_IN_SUMMARY):
+            counts = [_many(use.requests, "request")]
+            counts += [f"{use.refused:,} blocked"] if use.refused else []
+            counts += [f"{use.against:,} against robots.txt"] if use.against else []
+            what = f"{shown(use.what)}, {shown(use.reason)}"
+            lines.append(f"  override for {shown(use.key)} ({what}): {', '.join(counts)}")
+        more = len(self._uses) - len(lines)
+        if more:
+            lines.append(f"  overrides: {more:,} more")
+        return lines
 
     def _report(self, spider: Spider) -> Report:
         followed = sorted(self._origins.values(), key=lambda each: -each.blocked)
@@ -171,11 +210,17 @@ class RobotsReport:
             rules_known=len(self._rules),
             rules_exact=self._rules.exact,
             origins=[_row(each) for each in followed[:_ON_PAGE]],
+            overrides=[_override_row(use) for use in self._most_used(_ON_PAGE)],
+            overrides_used=len(self._uses),
         )
 
 
 def _row(followed: _Followed) -> OriginRow:
     return OriginRow(followed.blocked, followed.robots_txt, followed.state.value, followed.status, followed.why)
+
+
+def _override_row(use: _Use) -> OverrideRow:
+    return OverrideRow(use.requests, use.refused, use.against, use.key, use.what, use.reason, use.until)
 
 
 def _many(count: int, what: str, *, exact: bool = True) -> str:

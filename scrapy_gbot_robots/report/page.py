@@ -43,6 +43,18 @@ class OriginRow(NamedTuple):
     why: str
 
 
+class OverrideRow(NamedTuple):
+    """An override, the requests that it decided about, those it kept back, and those it let go on against robots.txt."""
+
+    requests: int
+    blocked: int
+    against: int
+    key: str
+    what: str
+    reason: str
+    until: str
+
+
 @dataclass(frozen=True)
 class Report:
     """All that the page shows. Times are seconds since the epoch.
@@ -60,6 +72,8 @@ class Report:
     rules: Sequence[RuleRow]
     rules_known: int
     origins: Sequence[OriginRow]
+    overrides: Sequence[OverrideRow] = ()
+    overrides_used: int = 0
     exact: bool = True
     rules_exact: bool = True
     obeyed: bool = True
@@ -83,6 +97,7 @@ def page(report: Report) -> str:
         rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
         origins_note=_left_out(len(report.origins), origins, report.exact),
+        overrides=_overrides(report),
         style=_asset("page.css"),
         script=script,
         script_hash=f"sha256-{sha}",
@@ -135,6 +150,18 @@ def _rule(rule: RuleRow) -> str:
 def _origin(origin: OriginRow) -> str:
     status = (origin.status or 0, str(origin.status or ""))
     return _row([(origin.blocked, f"{origin.blocked:,}"), origin.robots_txt, origin.state, status, origin.why])
+
+
+def _overrides(report: Report) -> str:
+    """The section about overrides; none where none was used."""
+    if not report.overrides:
+        return ""
+    rows = "\n".join(
+        _row([*((count, f"{count:,}") for count in use[:3]), use.key, use.what, use.reason, use.until])
+        for use in report.overrides
+    )
+    note = _left_out(len(report.overrides), report.overrides_used, exact=True).replace("blocked requests", "requests")
+    return Template(_asset("overrides.html")).substitute(rows=rows, note=note)
 
 
 def _row(cells: Iterable[str | tuple[int, str]]) -> str:

@@ -16,9 +16,10 @@ from scrapy_gbot_robots import Origin, RobotsTxt, Rule, Verdict
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.policy.overrides import Overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import OriginRow, Report, RuleRow, page
-from scrapy_gbot_robots.signals import request_forbidden, robotstxt_known, robotstxt_unreachable
+from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, in_reactor
 from ..support.web import Reply, Site
@@ -60,6 +61,44 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
             f"  unreachable: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
         ]
+
+
+@in_reactor
+async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as partner,
+        Site({"/robots.txt": RULES, "*": b"ok"}, host="127.0.0.2") as never,
+        caplog.at_level(logging.INFO),
+    ):
+        settings = {
+            "GBOT_ROBOTS_OVERRIDES": {
+                partner.url(): {"rules": "ignore", "reason": "contract <17>", "until": "2999-03-31"},
+                "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
+            },
+            "GBOT_ROBOTS_REPORT": str(tmp_path / "report.html"),
+        }
+        urls = [*(partner.url(path) for path in ("/yes", "/no", "/no/1")), never.url("/a")]
+        await crawl(Pages, settings, urls=urls)
+        summary, _ = summaries(caplog)
+        assert summary.splitlines()[1:] == [
+            f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 2 against robots.txt",
+            "  override for 127.0.0.2 (disallow, asked us to stop): 1 request, 1 blocked",
+        ]
+        rows = Selector(text=(tmp_path / "report.html").read_text(encoding="utf-8")).css("#overrides tbody tr")
+        assert [row.css("td::text").getall() for row in rows] == [
+            ["3", "0", "2", partner.url(), "ignore", "contract <17>", "2999-03-31"],
+            ["1", "1", "0", "127.0.0.2", "disallow", "asked us to stop"],
+        ]
+
+
+def test_many_overrides_are_added_up() -> None:
+    crawler = get_crawler()
+    extension = RobotsReport.from_crawler(crawler)
+    value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
+    for override in Overrides.read(value, lambda path: b""):
+        crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
+    assert extension.summary().splitlines()[-1] == "  overrides: 1,995 more"
+    assert "The 1,000 with most requests, of 2,000." in page(extension._report(Pages(urls=[])))
 
 
 @in_reactor
