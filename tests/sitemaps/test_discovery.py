@@ -168,6 +168,25 @@ async def test_allowed_domains_decide_about_pages_and_not_about_sitemaps() -> No
 
 
 @in_reactor
+async def test_host_outside_allowed_domains_is_not_fed_from_even_if_the_crawl_gets_a_page_from_it() -> None:
+    class Visiting(Sitemaps):
+        other: Site
+
+        def parse(self, response: Response, **kwargs: Any) -> Any:
+            self.parsed[response.url] = response
+            if response.url.endswith("/page"):
+                yield Request(self.other.url("/visited"), meta={"allow_offsite": True})
+
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
+        listing(other)
+        site.pages["/robots.txt"] = f"Sitemap: {other.url('/for-site.xml')}".encode()
+        other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
+        crawler = await crawl(Visiting, start_urls=[site.url()], allowed_domains=["127.0.0.1"], other=other)
+        assert set(parsed(crawler)) == {site.url("/page"), other.url("/visited")}
+        assert other.paths() == ["/robots.txt", "/for-site.xml", "/visited"]
+
+
+@in_reactor
 async def test_sitemap_follow_is_applied() -> None:
     with Web() as web:
         news = web.sites["news"]

@@ -16,7 +16,7 @@ from scrapy.spiders import SitemapSpider
 import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import QUIET, Pages, crawl, in_reactor, pages
 from ..support.sitemap_web import Sitemaps, listing, sitemap_stats
 from ..support.web import Site
 
@@ -83,7 +83,7 @@ class Indexes(SitemapSpider):
 def test_middlewares_are_installed_for_spiders_that_may_need_them(
     spider: type[Spider], installed: tuple[bool, bool]
 ) -> None:
-    crawler = CrawlerRunner().create_crawler(spider)
+    crawler = CrawlerRunner(QUIET).create_crawler(spider)
     crawler._apply_settings()
 
     def is_installed(middleware: Any) -> bool:
