@@ -8,17 +8,19 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.exceptions import StopDownload
 from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
+from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from scrapy.spiders import SitemapSpider
 
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
+
+LISTENER = "gbot_robots_listener"  # request.meta key: the `Listener` that hears of this request's download
+
+_STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
 def is_for_one_page(crawler: Crawler) -> bool:
@@ -49,6 +55,84 @@ class _Backout:
     def __call__(self) -> bool:
         limit, active = self._downloader.total_concurrency, self._downloader.active
         return self._own() and (limit <= 0 or len(active) - sum(map(active.__contains__, self.left_out)) >= limit)
+
+
+class Listener(Protocol):
+    """Hears what the downloader does with one request, also if a middleware sends that anew."""
+
+    def reached_downloader(self, request: Request) -> None:
+        """All middlewares have let `request` pass."""
+
+    def headers_received(self) -> bool:
+        """The headers of its response are there; returns whether the download goes on."""
+
+    def bytes_received(self, data: bytes) -> bool:
+        """A piece of the body is there; returns whether the download goes on."""
+
+    def response_downloaded(self, response: Response) -> None:
+        """The download handler has made a response, which no middleware has seen yet."""
+
+
+class Overhearing:
+    """Lets the requests that carry a `Listener` be heard of, while `listening`; costs other requests nothing else.
+
+    A handler of Scrapy's signals would be called for every request and every piece of every body of the crawl. So the
+    sending of signals is watched instead, and only while a request with a listener is under way. That has a second use:
+    of such a request only the listener may stop the download. Other handlers hear of it as ever, but a `StopDownload`
+    of theirs, which is meant for pages, is left out.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._signals = crawler.signals
+        self._under_way = 0
+        self._is_watching = False
+        self._send: Callable[..., list[tuple[Any, Any]]] = crawler.signals.send_catch_log
+        self._hook = self._overhear
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Let listeners hear."""
+        sender: Any = self._signals
+        self._under_way += 1
+        if not self._is_watching:
+            self._is_watching = True
+            self._send, sender.send_catch_log = sender.send_catch_log, self._hook
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way and sender.send_catch_log is self._hook:  # nobody else watches it since
+                self._is_watching = False
+                sender.send_catch_log = self._send
+
+    def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
+        results = self._send(signal, **named)
+        request = named.get("request")
+        if not isinstance(request, Request) or LISTENER not in request.meta:
+            return results
+        listener: Listener = request.meta[LISTENER]
+        goes_on = True
+        if signal is signals.request_reached_downloader:
+            listener.reached_downloader(request)
+        elif signal is signals.headers_received:
+            goes_on = listener.headers_received()
+        elif signal is signals.bytes_received:
+            goes_on = listener.bytes_received(named["data"])
+        elif signal is signals.response_downloaded:
+            listener.response_downloaded(named["response"])
+        kept = [(by, result) for by, result in results if not _is_stop(result)]
+        return kept if goes_on else [*kept, (self._overhear, _STOP)]
+
+
+def _is_stop(result: object) -> bool:
+    return isinstance(result, Failure) and isinstance(result.value, StopDownload)
+
+
+def is_transferring(crawler: Crawler, request: Request) -> bool:
+    """Whether the download handler has `request`; before that it waits in the downloader, or a middleware has it."""
+    engine = crawler.engine
+    slots = engine.downloader.slots.values() if engine is not None else ()
+    return any(request in slot.transferring for slot in slots)
 
 
 @contextmanager
@@ -125,11 +209,6 @@ def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
 def download_slots(crawler: Crawler) -> dict[str, Slot]:
     """The downloader's slots by their keys."""
     return getattr(getattr(crawler.engine, "downloader", None), "slots", None) or {}
-
-
-def is_queued(crawler: Crawler, request: Request) -> bool:
-    """Whether `request` still stands in the queue of a download slot."""
-    return any(request is queued for slot in download_slots(crawler).values() for queued, _ in slot.queue)
 
 
 def is_idle(crawler: Crawler) -> bool:

@@ -1,40 +1,44 @@
 """Getting one robots.txt: a request of our own making in, an `Outcome` out, whatever the server or the settings do.
 
 The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies, user agents, delays
-and other download handlers apply. The answer is taken as the download handler gave it, by the `response_downloaded`
-signal, before any middleware can redirect, decode, cache or drop it. What the answer means is `policy.outcome`'s to say
-(Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1).
+and other download handlers apply. The answer is taken as the download handler gave it (`Exchange`), before any middleware
+can redirect, decode, cache or drop it. What the answer means is `policy.outcome`'s to say (Google's page, "Handling of
+errors and HTTP status codes"; RFC 9309 2.3.1).
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
-from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 
-from ..concurrency import Places, within
+from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
-from ..engine import is_queued, uncounted
+from ..engine import LISTENER, Overhearing, is_transferring, uncounted
 from ..policy import headers
 from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
-from ..policy.rendered import as_served
-from ..policy.served import ACCEPTED, DecodeError, decoded
+from ..policy.served import ACCEPTED, DecodeError, as_served, decoded
 from ..signals import robotstxt_served
-from .ftp import MOST_BYTES
+from .exchange import NEVER_SENT, Exchange
+from .failures import failure_of
+from .ftp import CUT, MOST_BYTES
 from .private_addresses import leads_inside
+from .proxies import carry_credentials
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
+    from twisted.python.failure import Failure as Failed
 
     from ..core.origin import Origin
     from ..settings import GbotSettings
@@ -43,7 +47,11 @@ PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
 
 MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
 
-_EXCHANGE = "gbot_robots_exchange"  # request.meta key
+_BODY_DECIDES = range(200, 300)  # of any other status the body says nothing, or nothing that is needed
+_STATUS_SECS = 2.0  # for a second request that only the status is wanted of; besides what the first one's headers took
+_GRACE_SECS = 1.0  # for a download handler to keep to the time-out by itself
+_LOOK_SECS = 0.5
+_DECODE_IN_THREAD_BYTES = 8 * 2**10  # as served; what is longer may take milliseconds
 
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to its request.
 _OWN_META = {
@@ -53,7 +61,7 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    "download_fail_on_dataloss": True,
+    "download_fail_on_dataloss": False,  # then a response says what was lost, and has its status
     "download_maxsize": 0,  # the body is cut at our own limit, not thrown away at Scrapy's
     "download_warnsize": 0,
     "ftp_password": "guest",
@@ -61,61 +69,7 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# Present and empty, so that nothing fills them in: a robots.txt is asked for without credentials and unconditionally.
-_NEVER_SENT = (
-    "Authorization",
-    "Cookie",
-    "If-Match",
-    "If-Modified-Since",
-    "If-None-Match",
-    "If-Unmodified-Since",
-    "Range",
-    "Referer",
-)
-
-# Exceptions by the names of their classes, Twisted's (Scrapy 2.14) and Scrapy's own (newer); the most specific decides.
-_FAILURES = {
-    "CannotResolveHostError": Failure.DNS,
-    "DNSLookupError": Failure.DNS,
-    "ConnectionRefusedError": Failure.REFUSED,
-    "DownloadConnectionRefusedError": Failure.REFUSED,
-    "ConnectError": Failure.REFUSED,
-    "ConnectionLost": Failure.RESET,
-    "ConnectionDone": Failure.RESET,
-    "ConnectionResetError": Failure.RESET,
-    "DownloadTimeoutError": Failure.TIMEOUT,
-    "TimeoutError": Failure.TIMEOUT,
-    "TCPTimedOutError": Failure.TIMEOUT,
-    "UserTimeoutError": Failure.TIMEOUT,
-    "ResponseDataLossError": Failure.TRUNCATED,
-    "_DataLoss": Failure.TRUNCATED,
-    "PotentialDataLoss": Failure.TRUNCATED,
-    "_MalformedChunkedDataError": Failure.CHUNKING,
-    "SSLError": Failure.TLS,
-    "VerificationError": Failure.TLS,
-    "CertificateError": Failure.TLS,
-    "Error": Failure.TLS,  # OpenSSL.SSL.Error
-    "ParseError": Failure.INVALID,
-    "DownloadCancelledError": Failure.CANCELLED,
-    "CancelledError": Failure.CANCELLED,
-    "NotSupported": Failure.NO_HANDLER,
-    "UnsupportedURLSchemeError": Failure.NO_HANDLER,
-}
-
 logger = logging.getLogger(__name__)
-
-
-class Exchange:
-    """One request for a robots.txt on its way, and what the download handler made of it."""
-
-    __slots__ = ("content_encoding", "headers_at", "received", "response", "secs")
-
-    def __init__(self) -> None:
-        self.received = 0  # bytes
-        self.headers_at: float | None = None  # on the monotonic clock
-        self.secs: float | None = None  # that the server took; not those spent in the downloader's queue
-        self.content_encoding = ""
-        self.response: Response | None = None
 
 
 class Fetcher:
@@ -125,10 +79,7 @@ class Fetcher:
         self._crawler = crawler
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
-        crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
-        crawler.signals.connect(self._headers_received, signals.headers_received)
-        crawler.signals.connect(self._bytes_received, signals.bytes_received)
-        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        self._overhearing = Overhearing(crawler)
 
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`, which `request` made the crawl ask for.
@@ -138,7 +89,7 @@ class Fetcher:
         inherited = (
             {} if request is None else {k: request.meta[k] for k in self._settings.meta_keys if k in request.meta}
         )
-        return Request(
+        own = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
@@ -146,27 +97,32 @@ class Fetcher:
             headers={"Accept-Encoding": ACCEPTED},
             meta=inherited,
         )
+        if request is not None:
+            carry_credentials(own, request)
+        return own
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Ask for the robots.txt of `origin`, follow redirects, and say what came of it. Only cancellation raises.
 
         Args:
             origin: whose robots.txt.
-            request: the request that made the crawl ask; the meta keys of `GBOT_ROBOTS_META_KEYS` are taken from it.
+            request: the request that made the crawl ask; the meta keys of `GBOT_ROBOTS_META_KEYS` are taken from it, and
+                its credentials for its proxy.
         """
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
         while True:
-            asked_at = time.monotonic()
-            exchange = Exchange()
-            own = self._own_request(asked[-1], request, exchange, left)
-            async with self._places:
-                answer = await self._ask(own, exchange)
-            if isinstance(answer, Exception):
-                return self._failed(answer)
+            exchange = await self._ask(asked[-1], request, left)
+            answer = exchange.response
+            if answer is None:
+                return self._failed(exchange)
             if answer.status not in REDIRECTS:
-                return self._told(self._outcome(answer, asked[-1], exchange), own, answer, exchange)
-            left -= time.monotonic() - asked_at if exchange.secs is None else exchange.secs
+                read = partial(self._outcome, answer, asked[-1], exchange)
+                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and _content_encoding(answer, exchange)
+                outcome = await run_in_thread(read) if long else read()
+                self._tell_served(outcome, answer, exchange)
+                return outcome
+            left -= exchange.secs
             looking_at = time.monotonic()
             hop = await self._next_hop(answer, asked, left)
             if not isinstance(hop, str):
@@ -194,75 +150,64 @@ class Fetcher:
         self._tell_refused(asked[0], hop)
         return to_private_address(answer.status, asked[-1])
 
+    async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
+        """Ask for `url`; if the answer broke off after its headers, ask again for its status alone.
+
+        What follows from most statuses does not hang on the body (Google's page, "HTTP status codes"), but no download
+        handler tells the status of a response whose body hangs or is reset.
+        """
+        exchange = await self._send(url, request, left)
+        if exchange.response is None and exchange.headers_at is not None:
+            again_secs = min(left, _STATUS_SECS + 2 * (exchange.latency or 0.0))
+            again = await self._send(url, request, again_secs, status_only=True)
+            if again.response is not None and again.response.status not in _BODY_DECIDES:
+                return again
+        return exchange
+
+    async def _send(self, url: str, request: Request | None, left: float, *, status_only: bool = False) -> Exchange:
+        """Send a request for `url` through Scrapy's engine; what the download handler made of it within `left` seconds."""
+        exchange = Exchange(self._settings.max_bytes, status_only=status_only)
+        own = self._own_request(url, request, exchange, left)
+        engine = self._crawler.engine
+        assert engine is not None  # noqa: S101  for the type checker: there is one while there are requests
+        async with self._places:
+            with self._overhearing.listening(), uncounted(self._crawler, own):
+                try:
+                    result = await _Download(self._crawler, engine.download_async(own), exchange, left).result()
+                finally:
+                    own.meta.pop(LISTENER, None)  # so that nothing keeps the body alive
+                    own.headers.pop("Proxy-Authorization", None)  # and nothing tells it, such as an archive
+        if isinstance(result, BaseException):
+            exchange.error = result
+        elif exchange.request is None:
+            exchange.response = result  # of a middleware that answers by itself, such as a cache
+        return exchange
+
     def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
         own = self.robots_request(url, request)
         own.meta.update(_OWN_META, download_timeout=left)
         own.meta[MOST_BYTES] = self._settings.max_bytes
-        own.meta[_EXCHANGE] = exchange
-        for name in _NEVER_SENT:
+        own.meta[LISTENER] = exchange
+        exchange.own = own
+        for name in NEVER_SENT:
             own.headers.setlist(name, [])
         return own
 
-    async def _ask(self, own: Request, exchange: Exchange) -> Response | Exception:
-        """Send `own`; the download handler's response, or what went wrong."""
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker: there is one while there are requests
-        download = deferred_from_coro(engine.download_async(own))
-        watch = _Watch(self._crawler, own, download)
-        try:
-            with uncounted(self._crawler, own):
-                response = await maybe_deferred_to_future(download)
-        except (asyncio.CancelledError, CancelledError):
-            if watch.gave_up:
-                return TimeoutError("the download handler let the time-out pass")
-            raise
-        except Exception as error:
-            return exchange.response or error
-        finally:
-            watch.end()
-            own.meta.pop(_EXCHANGE, None)  # so that nothing keeps the body alive
-        return exchange.response or response
-
-    def _reached_downloader(self, request: Request) -> None:
-        """Take out what kept middlewares from filling in headers: not every download handler leaves out empty ones."""
-        if _exchange(request):
-            for name in _NEVER_SENT:
-                if not request.headers.getlist(name):
-                    request.headers.pop(name, None)
-
-    def _headers_received(self, request: Request) -> None:
-        if exchange := _exchange(request):
-            exchange.headers_at = time.monotonic()
-            exchange.received = 0  # another middleware may have sent the request anew
-
-    def _bytes_received(self, data: bytes, request: Request) -> None:
-        if exchange := _exchange(request):
-            exchange.received += len(data)
-            if exchange.received > self._settings.max_bytes:
-                raise StopDownload(fail=False)
-
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        """Take the response before any middleware does, and spare it their decoding."""
-        if exchange := _exchange(request):
-            exchange.content_encoding = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1")
-            response.headers.pop("Content-Encoding", None)
-            exchange.response = response
-            latency = request.meta.get("download_latency")
-            if latency is not None and exchange.headers_at is not None:
-                exchange.secs = float(latency) + time.monotonic() - exchange.headers_at
-
     def _outcome(self, response: Response, url: str, exchange: Exchange) -> Outcome:
-        if "dataloss" in response.flags:
-            return failed(Failure.TRUNCATED)
-        whole = "download_stopped" not in response.flags
-        may_be_empty = "partial" not in response.flags  # else it ended with the connection: maybe before it began
-        broken = ""
-        try:
-            served = as_served(response.body, response.flags)
-            limit, coding = self._settings.max_bytes, exchange.content_encoding
-            body, cut = decoded(served, coding, limit, whole=whole, may_be_empty=may_be_empty)
-        except DecodeError as error:
-            body, cut, broken = b"", False, str(error)
+        """Say what a response came to. Of all but a 2xx the status decides, whatever became of the body."""
+        lost = _lost(response, exchange)
+        body, cut, broken = b"", False, ""
+        if lost is None:
+            try:
+                body, cut = decoded(
+                    as_served(response.body, response.flags),
+                    _content_encoding(response, exchange),
+                    self._settings.max_bytes,
+                    whole=not _is_stopped(response),
+                    may_be_empty="partial" not in response.flags,  # else it ended with the connection: maybe at once
+                )
+            except DecodeError as error:
+                broken = str(error)
         outcome = outcome_of(
             response.status,
             url,
@@ -272,18 +217,14 @@ class Fetcher:
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
             soft_404=self._settings.soft_404,
         )
-        if broken and isinstance(outcome, Fetched):  # of any other answer the status says all
-            return failed(Failure.BAD_CONTENT, broken)
+        if isinstance(outcome, Fetched) and (lost or broken):
+            return failed(lost or Failure.BAD_CONTENT, broken)
         return outcome
 
-    def _told(self, outcome: Outcome, own: Request, response: Response, exchange: Exchange) -> Outcome:
-        """Tell what was served, and return what it came to."""
-        headers = response.headers.copy()
-        if exchange.content_encoding:
-            headers["Content-Encoding"] = exchange.content_encoding
+    def _tell_served(self, outcome: Outcome, response: Response, exchange: Exchange) -> None:
+        headers = exchange.headers or response.headers
         send = self._crawler.signals.send_catch_log
-        send(robotstxt_served, outcome=outcome, request=own, response=response, headers=headers)
-        return outcome
+        send(robotstxt_served, outcome=outcome, request=exchange.own, response=response, headers=headers)
 
     def _tell_refused(self, robots_url: str, target: str) -> None:
         self._crawler.stats.inc_value("gbot_robots/refused_private")
@@ -293,35 +234,65 @@ class Fetcher:
             shown(target),
         )
 
-    def _failed(self, error: Exception) -> Outcome:
+    def _failed(self, exchange: Exchange) -> Outcome:
+        error = exchange.error
+        if error is None:
+            return failed(Failure.REPLACED)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        if isinstance(error, IgnoreRequest):
-            return failed(Failure.OTHER, f"another middleware dropped the request: {error}")
-        return failed(_failure(error), str(error))
+        return failure_of(error)
 
 
-class _Watch:
-    """Ends a download whose handler does not keep to `download_timeout`, once it has left the downloader's queue."""
+class _Download:
+    """A download that ends: with a response, with an exception as a value, or cancelled because it takes too long.
 
-    _GRACE_SECS = 1.0
+    Some download handlers do not keep to `download_timeout`. The time runs while the handler has the request: neither the
+    downloader's queue nor other middlewares count.
+    """
 
-    def __init__(self, crawler: Crawler, request: Request, download: object) -> None:
+    def __init__(self, crawler: Crawler, work: Coroutine[Any, Any, Response], exchange: Exchange, secs: float) -> None:
         self._crawler = crawler
-        self._request = request
-        self._download = download
-        self._secs = float(request.meta["download_timeout"]) + self._GRACE_SECS
-        self._timer = call_later(self._secs, self._look)
-        self.gave_up = False
+        self._exchange = exchange
+        self._secs = secs + _GRACE_SECS
+        self._began: float | None = None  # when the handler was first seen to have the request
+        self._over: Deferred[list[Response | BaseException]] = Deferred(self._cancelled)
+        self._timer = call_later(_LOOK_SECS, self._look)
+        self._download = deferred_from_coro(work)
+        self._download.addCallbacks(self._succeeded, self._failed)
+
+    async def result(self) -> Response | BaseException:
+        """Wait for the end. Whatever the handler raises is returned, a cancellation of its own too; only ours raises."""
+        try:
+            (result,) = await maybe_deferred_to_future(self._over)
+        finally:
+            self._timer.cancel()
+        return result
+
+    def _succeeded(self, response: Response) -> None:
+        self._end(response)
+
+    def _failed(self, failure: Failed) -> None:
+        self._end(failure.value or RuntimeError("the download failed without an exception"))
+
+    def _end(self, result: Response | BaseException) -> None:
+        if not self._over.called:
+            self._over.callback([result])  # in a list: a Deferred would raise an exception that it is given
+
+    def _cancelled(self, over: Deferred[list[Response | BaseException]]) -> None:
+        over.errback(CancelledError())
+        self._download.cancel()
 
     def _look(self) -> None:
-        if is_queued(self._crawler, self._request):
-            self._timer = call_later(self._secs, self._look)
+        request = self._exchange.request
+        now = time.monotonic()
+        if request is None or not is_transferring(self._crawler, request):
+            self._began = None
+        elif self._began is None:
+            self._began = now
+        elif now - self._began >= self._secs:
+            self._end(TimeoutError("the download handler let the time-out pass"))
+            self._download.cancel()
             return
-        self.gave_up = True
-        self._download.cancel()  # type: ignore[attr-defined]
-
-    def end(self) -> None:
-        self._timer.cancel()
+        self._timer = call_later(_LOOK_SECS, self._look)
 
 
 def _is_url_for_scrapy(url: str) -> bool:
@@ -333,21 +304,22 @@ def _is_url_for_scrapy(url: str) -> bool:
     return True
 
 
-def _exchange(request: Request) -> Exchange | None:
-    exchange = request.meta.get(_EXCHANGE)
-    return exchange if isinstance(exchange, Exchange) else None
+def _lost(response: Response, exchange: Exchange) -> Failure | None:
+    """How the body came to be incomplete, None if it is whole or long enough: only our own cut makes a short body good."""
+    if "dataloss" in response.flags:
+        return Failure.TRUNCATED
+    if _is_stopped(response) and not exchange.stopped and CUT not in response.flags:
+        return Failure.STOPPED
+    return None
+
+
+def _is_stopped(response: Response) -> bool:
+    return "download_stopped" in response.flags
+
+
+def _content_encoding(response: Response, exchange: Exchange) -> str:
+    return b",".join((exchange.headers or response.headers).getlist("Content-Encoding")).decode("latin-1")
 
 
 def _max_age(found: Headers) -> float | None:
     return headers.max_age(found.getlist("Cache-Control"), found.get("Age"))
-
-
-def _failure(error: BaseException) -> Failure:
-    """Say which failure an exception is; Twisted wraps the reasons of a failed response in another exception."""
-    for reason in getattr(error, "reasons", None) or ():
-        if (kind := _failure(reason.value)) is not Failure.OTHER:
-            return kind
-    for cls in type(error).__mro__:
-        if cls.__name__ in _FAILURES:
-            return _FAILURES[cls.__name__]
-    return _failure(error.__cause__) if error.__cause__ is not None else Failure.OTHER

@@ -1,7 +1,8 @@
-"""Scrapy's FTP handler with an end: of a robots.txt no more is received than is read of it.
+"""Scrapy's FTP handler with an end: no more of a file is received than is wanted.
 
-Scrapy's own keeps a whole file in memory and sends no signals meanwhile, by which a download could be stopped. The
-add-on puts this one in its place; other requests than those for a robots.txt are handled as ever.
+Scrapy's own keeps a whole file in memory, however long, and sends no signals by which a download could be stopped. The
+add-on puts this one in its place. Of a robots.txt it receives what is read of it. For any other file the bound is that of
+http, `DOWNLOAD_MAXSIZE` or the meta key `download_maxsize`: a longer one fails.
 """
 
 from __future__ import annotations
@@ -12,32 +13,60 @@ from urllib.parse import unquote
 
 from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.http import Response
+from scrapy.responsetypes import responsetypes
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.protocol import ClientCreator
 
+try:
+    from scrapy.exceptions import DownloadCancelledError
+except ImportError:  # before Scrapy 2.15, which has Twisted's for that
+    from twisted.internet.defer import CancelledError as DownloadCancelledError  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from twisted.protocols.ftp import FTPClient
 
-MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: how many bytes of a file are wanted at the most
+MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: receive so many bytes of a file and one more, then stop
+CUT = "gbot_robots_cut"  # flag of a response whose file is longer than that
+
+_NO_BOUND = 2**63
 
 
 class RobotsFtpHandler(FTPDownloadHandler):
-    """Stops once it has more than a request's `MOST_BYTES`: the response then has the flag `download_stopped`."""
+    """Scrapy's handler for FTP; a file that is written to disk (`ftp_local_filename`) is left to that."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._most_bytes = crawler.settings.getint("DOWNLOAD_MAXSIZE")
 
     async def download_request(self, request: Request) -> Response:
-        """Download a file, as Scrapy's own handler does."""
-        most = request.meta.get(MOST_BYTES)
-        if most is None:
+        """Download a file.
+
+        Raises:
+            DownloadCancelledError: it is longer than `DOWNLOAD_MAXSIZE`, or the meta key `download_maxsize`, allows.
+        """
+        if request.meta.get("ftp_local_filename"):
             return await super().download_request(request)
+        most = request.meta.get(MOST_BYTES)
+        if most is not None:
+            return await self._received(request, most)
+        most = request.meta.get("download_maxsize", self._most_bytes) or _NO_BOUND
+        response = await self._received(request, most)
+        if CUT in response.flags:
+            raise DownloadCancelledError(f"{request} is longer than the {most} bytes that may be downloaded")
+        return response
+
+    async def _received(self, request: Request, most: int) -> Response:
+        """The file, or its first `most` bytes and one more with the flag `CUT`."""
         from .ftp_client import CommandFailed, Received  # noqa: PLC0415  not before a reactor is installed
 
         client: Any = await self._connected(request)
         received = Received(most)
         client.retrieveFile(unquote(urlparse_cached(request).path), received).addCallbacks(received.end, received.fail)
         try:
-            stopped = await maybe_deferred_to_future(received.over)
+            cut = await maybe_deferred_to_future(received.over)
         except CommandFailed as error:
             message = str(error)
             code = re.search(r"\d+", message)
@@ -46,7 +75,10 @@ class RobotsFtpHandler(FTPDownloadHandler):
         finally:
             received.hang_up()
             client.transport.loseConnection()
-        return Response(request.url, 200, body=bytes(received.body), flags=["download_stopped"] if stopped else [])
+        body = bytes(received.body)
+        headers = {"local filename": b"", "size": str(len(body))}  # as Scrapy's own handler gives them
+        kind = responsetypes.from_args(url=request.url, body=body)
+        return kind(request.url, 200, headers, body, ["download_stopped", CUT] if cut else [])
 
     async def _connected(self, request: Request) -> FTPClient:
         from twisted.internet import reactor  # noqa: PLC0415  as above

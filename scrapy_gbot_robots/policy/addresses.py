@@ -11,7 +11,16 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from socket import inet_aton
 
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
-_WITH_IPV4_AT_THE_END = (IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))  # RFC 4291 2.5.5.1, RFC 6052 (NAT64)
+_WITH_IPV4_AT_THE_END = (
+    IPv6Network("::/96"),  # RFC 4291 2.5.5.1
+    IPv6Network("64:ff9b::/96"),  # RFC 6052 (NAT64)
+    IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
+)
+_PRIVATE = (  # that not every Python's `ipaddress` knows
+    IPv6Network("64:ff9b:1::/48"),  # RFC 8215 (a network's own NAT64)
+    IPv6Network("3fff::/20"),  # RFC 9637 (documentation)
+    IPv6Network("5f00::/16"),  # RFC 9602 (SRv6 segment identifiers)
+)
 
 
 def is_private(host: str) -> bool | None:
@@ -43,7 +52,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
         inner = _ipv4_in(address)
         if inner is not None:
             return _is_private(inner)
-        if address.is_site_local:
+        if address.is_site_local or any(address in network for network in _PRIVATE):
             return True
     return not address.is_global or address.is_multicast
 

@@ -63,6 +63,9 @@ class Failure(Enum):
     INVALID = "not an HTTP answer"
     NO_HANDLER = "no download handler for this scheme"
     CANCELLED = "the fetch was cancelled"
+    PROXY = "the proxy refused the request"
+    STOPPED = "the download was stopped before its end"
+    REPLACED = "the download failed, and another middleware put a response in its place"
     OTHER = "the fetch failed"
 
 
@@ -72,10 +75,12 @@ _STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     (range(304, 305), Unreachable),
     (range(300, 400), Unavailable),  # a redirect that was not followed ends as a 404
+    (range(407, 408), Unreachable),  # only a proxy says this: it is not the site's answer (RFC 9110 15.5.8)
     (range(429, 430), Unreachable),
     (range(400, 500), Unavailable),
 )
 _SERVER_ERRORS = range(500, 600)
+_PROXY_AUTHENTICATION_REQUIRED = 407
 _THREE_DIGITS = range(1000)  # a server can send any number
 
 
@@ -103,6 +108,8 @@ def outcome_of(
         return Unavailable(status, url, f"HTTP {status}", max_age)
     if soft_404 and status in _SERVER_ERRORS and says_not_found(body):
         return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
+    if status == _PROXY_AUTHENTICATION_REQUIRED:
+        return failed(Failure.PROXY, f"HTTP {status}")
     return Unreachable(f"HTTP {status}", status, retry_after)
 
 

@@ -1,32 +1,72 @@
-"""Content decoding that stops: of a compressed robots.txt the first bytes are decoded and no more, whatever follows.
+"""The bytes of a robots.txt as its site served them: what a browser or a content coding made of them is undone.
 
-Pure. Each coding is a generator that turns pieces into pieces, so that layers stack and none runs ahead of what is
-asked of it; a bomb costs one piece. Why not Scrapy's HttpCompressionMiddleware: it decodes all or throws away all.
+Pure. Decoding stops: of a compressed robots.txt the first bytes are decoded and no more, whatever follows. Each coding is
+a generator that turns pieces into pieces, so that layers stack and none runs ahead of what is asked of it; a bomb costs
+one piece. Why not Scrapy's HttpCompressionMiddleware: it decodes all or throws away all.
+Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli), RFC 8878 and 9659 (zstd);
+for the page in which a browser shows a text, what Chromium, Firefox and WebKit make of it.
 """
 
 from __future__ import annotations
 
+import html
+import re
 import zlib
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
-ACCEPTED = "gzip, deflate"  # what a robots.txt request says it accepts; `br` is understood when sent all the same
+ACCEPTED = "gzip, deflate"  # what a robots.txt request says it accepts; `br` and `zstd` are understood when sent anyway
+RENDERED = "playwright"  # what scrapy-playwright puts into the flags of a response that a browser made
 
-_PIECE = 65_536  # bytes decoded at a time
+_FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_GZIP_MAGIC, _ZLIB_HEADER = b"\x1f\x8b", 2
+_ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
 _MAX_LAYERS = 4
+
+# Codings that exist and are not undone here: what they made is no text.
+_UNDECODED = frozenset(
+    "aes128gcm bzip2 bz2 compress dcb dcz exi lz4 lzip lzma pack200-gzip sdch snappy x-bzip2 x-compress x-lzma x-snappy "
+    "x-xz xz zip".split()
+)
+_BINARY = re.compile(
+    rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
+)  # what a browser takes for binary (mimesniff.spec.whatwg.org 3)
+
+_TEXT_FILE = re.compile(
+    rb"\A<html><head>(?:<(?:meta|link)[^<>]{0,200}>){0,4}</head><body><pre[^<>]{0,200}>([^<]*)</pre></body></html>\Z"
+)
 
 
 class DecodeError(ValueError):
     """The body is not what its Content-Encoding says, or ends too early."""
 
 
+def as_served(body: bytes, flags: Collection[str]) -> bytes:
+    """Return the text file that `body` shows if `flags` say that a browser made it, and `body` itself if not.
+
+    A browser shows a text file as the content of a `pre` element, escaped. Read as it is, the line with the first user
+    agent would be lost, and the rules below it with it.
+    """
+    shown = _TEXT_FILE.match(body) if RENDERED in flags else None
+    if shown is None:
+        return body
+    text = shown[1].decode("utf-8", "surrogateescape")
+    return html.unescape(text).encode("utf-8", "surrogateescape")
+
+
 def decoded(
     body: bytes, content_encoding: str, limit: int, *, whole: bool = True, may_be_empty: bool = True
 ) -> tuple[bytes, bool]:
     """Undo the content codings of `body` as far as its first `limit` bytes.
+
+    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, was put there by mistake: browsers read the body
+    as it is, and so it is read here if it is text.
 
     Args:
         body: what came over the wire, in bytes.
@@ -41,16 +81,32 @@ def decoded(
     Raises:
         DecodeError: the body is broken or incomplete, or a coding is unknown.
     """
-    codings = [name for name in (part.strip().lower() for part in content_encoding.split(",")) if name != "identity"]
-    codings = [name for name in codings if name]
-    if not codings or (may_be_empty and not body):
-        return body[:limit], len(body) > limit or not whole
-    unknown = [name for name in codings if name not in _DECODERS]
-    if unknown or len(codings) > _MAX_LAYERS:
+    names = _names(content_encoding)
+    codings = [name for name in names if name in _DECODERS]
+    if may_be_empty and not body:
+        return b"", not whole
+    if len(codings) > _MAX_LAYERS or not _UNDECODED.isdisjoint(names):
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    pieces: Iterable[bytes] = (body[start : start + _PIECE] for start in range(0, len(body), _PIECE))
+    pieces: Iterable[bytes] = (body[start : start + _FED] for start in range(0, len(body), _FED))
     for name in reversed(codings):
         pieces = _DECODERS[name](iter(pieces))
+    text, more = _first(pieces, limit, content_encoding, whole=whole)
+    if len(codings) < len(names) and _BINARY.search(text):
+        raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
+    return text, more or not whole
+
+
+def _names(content_encoding: str) -> list[str]:
+    names = (part.strip().lower() for part in content_encoding.split(","))
+    return [name for name in names if name not in {"", "identity"}]
+
+
+def _first(pieces: Iterable[bytes], limit: int, coding: str, *, whole: bool) -> tuple[bytes, bool]:
+    """The first `limit` bytes of `pieces`, and whether there are more.
+
+    Raises:
+        DecodeError: a piece cannot be decoded, or the body is `whole` and ends too early.
+    """
     out = bytearray()
     try:
         for piece in pieces:
@@ -60,27 +116,35 @@ def decoded(
                 return bytes(out), True
     except EOFError:
         if whole:
-            raise DecodeError(f"the {content_encoding[:80]} body ends too early") from None
-        return bytes(out), True
+            raise DecodeError(f"the {coding[:80]} body ends too early") from None
     except Exception as error:  # zlib.error, brotli.error, and whatever a decoder makes of hostile bytes
-        raise DecodeError(f"the {content_encoding[:80]} body is broken: {error}") from error
-    return bytes(out), not whole
+        raise DecodeError(f"the {coding[:80]} body is broken: {error}") from error
+    return bytes(out), False
 
 
 def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
+    """Undo what zlib does. Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
+
+    Whatever else stands behind the end is padding. `begun` is one byte that may begin a file whose rest comes next.
+    """
     stream = zlib.decompressobj(wbits)
+    begun = b""
     for piece in pieces:
-        waiting = piece
+        waiting, begun = begun + piece, b""
         while waiting:
-            if stream.eof:  # gzip files may follow one another; anything else behind the end is padding
-                if wbits != _GZIP or not waiting.startswith(b"\x1f\x8b"):
+            if stream.eof:
+                waiting = waiting.lstrip(b"\0")
+                if len(waiting) < len(_GZIP_MAGIC) and _GZIP_MAGIC.startswith(waiting):
+                    begun = waiting
+                    break
+                if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
                     return
                 stream = zlib.decompressobj(wbits)
             yield stream.decompress(waiting, _PIECE)
             waiting = stream.unused_data if stream.eof else stream.unconsumed_tail
         while not stream.eof and (rest := stream.decompress(b"", _PIECE)):
             yield rest
-    if not stream.eof:
+    if not stream.eof or (begun and wbits == _GZIP):
         raise EOFError
 
 
@@ -91,14 +155,11 @@ def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """`deflate` is zlib by the letter of RFC 9110 8.4.1.2, and raw deflate from some servers."""
-    first = next(pieces, b"")
-    is_zlib = len(first) > 1 and first[0] & 0x0F == zlib.DEFLATED and (first[0] << 8 | first[1]) % 31 == 0
-
-    def again() -> Iterator[bytes]:
-        yield first
-        yield from pieces
-
-    yield from _unzipped(again(), _ZLIB if is_zlib else _RAW)
+    first = b""
+    while len(first) < _ZLIB_HEADER and (piece := next(pieces, b"")):
+        first += piece
+    is_zlib = len(first) >= _ZLIB_HEADER and first[0] & 0x0F == zlib.DEFLATED and (first[0] << 8 | first[1]) % 31 == 0
+    yield from _unzipped(chain((first,), pieces), _ZLIB if is_zlib else _RAW)
 
 
 def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -106,11 +167,42 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
     stream = brotli.Decompressor()
     for piece in pieces:
-        yield stream.process(piece, output_buffer_limit=_PIECE)
-        while not stream.can_accept_more_data():
-            yield stream.process(b"", output_buffer_limit=_PIECE)
+        waiting = piece
+        while out := stream.process(
+            waiting, output_buffer_limit=_PIECE
+        ):  # also while more may be fed: some is held back
+            yield out
+            waiting = b""
     if not stream.is_finished():
         raise EOFError
+
+
+def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Undo zstd, whose frames may follow one another (RFC 8878 3)."""
+    zstd = _zstd()
+
+    def new() -> Any:
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
+
+    stream = None
+    for piece in pieces:
+        waiting = piece
+        while waiting or not (stream is None or stream.needs_input):
+            stream = stream or new()
+            yield stream.decompress(waiting, _PIECE)
+            waiting = stream.unused_data if stream.eof else b""
+            if stream.eof:
+                stream = None
+    if stream is not None:
+        raise EOFError
+
+
+def _zstd() -> Any:
+    """Python's zstd module of 3.14, or its backport, which Scrapy brings from 2.18 on."""
+    for name in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            return import_module(name)
+    raise DecodeError("there is no module for zstd")
 
 
 _DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
@@ -118,4 +210,5 @@ _DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
     "deflate": _inflated,
     "gzip": gunzipped,
     "x-gzip": gunzipped,
+    "zstd": _unzstd,
 }

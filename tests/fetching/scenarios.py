@@ -46,6 +46,7 @@ class Scenario:
     tls: bool = False
     asked_by: str = ""  # a scheme, where it is not the server's
     settings: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""  # a module without which the plugin cannot read it
 
 
 def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
@@ -100,6 +101,23 @@ def _bomb(connection: socket) -> None:
     coded("gzip", bomb())(connection)
 
 
+def gzip_across(boundary: int) -> bytes:
+    """Two gzip files, of which the second, with the rules, begins one byte before `boundary`."""
+    overhead = len(gzip.compress(b"#" * (boundary - 100), 0)) - (boundary - 100)
+    first = gzip.compress(b"#" * (boundary - 2 - overhead) + b"\n", 0)
+    assert len(first) == boundary - 1
+    return first + ZIPPED
+
+
+def zstd(body: bytes) -> bytes:
+    """`body` as a zstd frame; not compressed where there is no module to do it."""
+    try:
+        from backports import zstd as module
+    except ImportError:
+        return body
+    return module.compress(body)
+
+
 BIG = RULES + b"# padding\n" * 60_000
 LATE = b"# padding\n" * 51_200 + RULES
 
@@ -147,6 +165,29 @@ SCENARIOS = [
     # 4xx
     *[Scenario(f"S2.11-{status}", ALLOW, Reply(status, RULES)) for status in (400, 401, 403, 404, 410, 418, 451, 499)],
     Scenario("S2.12-429", DISALLOW, Reply(429, RULES)),
+    Scenario("S2.11-407-of-a-proxy-on-the-way", DISALLOW, Reply(407, RULES)),
+    # the status has said all: what becomes of the body plays no part
+    *[
+        Scenario(f"S2.11-{status}-{name}", ALLOW, raw(head("Content-Length: 99", status=status), *body, reset=reset))
+        for status in ("404 Not Found", "410 Gone")
+        for name, body, reset in (
+            ("short", (RULES,), False),
+            ("reset", (RULES, 0.1), True),
+            ("hanging", (RULES, 3.0), False),
+        )
+    ],
+    *[
+        Scenario(
+            f"S2.5-301-{name}", OBEY, raw(head("Content-Length: 99", "Location: /1", status="301 Go"), *body), hops(1)
+        )
+        for name, body in (("short", (RULES,)), ("hanging", (RULES, 3.0)))
+    ],
+    Scenario("S2.12-429-short", DISALLOW, raw(head("Content-Length: 99", status="429 No"), RULES)),
+    Scenario(
+        "S2.19-500-half-a-title",
+        DISALLOW,
+        raw(head("Content-Length: 99", status="500 No"), b"<title>Not found</title>"),
+    ),
     # 5xx and codes nobody knows
     *[Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b"")) for status in (500, 502, 503, 504, 599)],
     *[Scenario(f"S2.26-{status}", DISALLOW, Reply(status, RULES)) for status in (600, 999)],
@@ -185,6 +226,15 @@ SCENARIOS = [
     Scenario("S4.8-deflate", OBEY, coded("deflate", zlib.compress(RULES))),
     Scenario("S4.8-raw-deflate", OBEY, coded("deflate", zlib.compress(RULES)[2:-4])),
     Scenario("S4.8-brotli-unasked", OBEY, coded("br", brotli.compress(RULES))),
+    Scenario("S4.8-brotli-unasked-of-all-that-is-read", OBEY, coded("br", brotli.compress(BIG))),
+    Scenario("S4.8-zstd-unasked", OBEY, coded("zstd", zstd(BIG)), needs="backports.zstd"),
+    *[
+        Scenario(f"S4.8-{word}-is-no-coding", OBEY, coded(word, RULES))
+        for word in ("utf-8", "none", "aws-chunked", "x-odd")
+    ],
+    Scenario("S4.8-gzip-and-utf-8", OBEY, coded("gzip, utf-8", ZIPPED)),
+    Scenario("S2.20-odd-coding-of-no-text", DISALLOW, coded("x-odd", ZIPPED)),
+    Scenario("S4.8-gzip-members-across-64-KiB", OBEY, coded("gzip", gzip_across(65_536))),
     Scenario("S4.8-gzip-twice", OBEY, coded("gzip, gzip", gzip.compress(ZIPPED))),
     Scenario("S4.8-gzip-rules-after-500-KiB", ALLOW, coded("gzip", gzip.compress(LATE))),
     Scenario("S4.8-gzip-bomb", OBEY, _bomb),

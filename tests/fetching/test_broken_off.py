@@ -66,8 +66,6 @@ CHUNKED = head("Transfer-Encoding: chunked") + CHUNKS
         pytest.param(CHUNKED, closed, id="S2.21-chunked-closed"),
         pytest.param(head(f"Content-Length: {len(ZIPPED)}", "Content-Encoding: gzip") + ZIPPED, reset, id="S2.20-gzip"),
         pytest.param(head("Content-Encoding: gzip") + ZIPPED, closed, id="S2.21-gzip-of-unsaid-length"),
-        pytest.param(head("Content-Length: 1", status="404 No") + b"x", reset, id="S2.20-404"),
-        pytest.param(head("Content-Length: 1", "Location: /r", status="302 Go") + b"x", reset, id="S2.20-redirect"),
     ],
 )
 @in_reactor
@@ -75,6 +73,22 @@ async def test_answer_that_breaks_off_opens_no_door(answer: bytes, end: Callable
     *broken_off, whole = await crawled(answer, end, ("/free",))
     assert broken_off == [set()] * len(answer)
     assert whole == {"/free"}
+
+
+@pytest.mark.parametrize("end", [reset, closed])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param(head("Content-Length: 9", status="404 No"), id="S2.11-404"),
+        pytest.param(head("Transfer-Encoding: chunked", status="410 Gone"), id="S2.11-410-chunked"),
+        pytest.param(head("Content-Length: 9", "Location: /r", status="301 Go"), id="S2.5-301"),
+    ],
+)
+@in_reactor
+async def test_status_decides_as_soon_as_it_is_there(headers: bytes, end: Callable[[socket], None]) -> None:
+    found = await crawled(headers + b"12345", end, ("/free",))
+    assert found[: len(headers)] == [set()] * len(headers)
+    assert found[len(headers) :] == [{"/free"}] * 6
 
 
 @in_reactor

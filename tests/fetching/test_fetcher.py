@@ -7,21 +7,28 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
-from scrapy import Request
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from scrapy import Request, signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.http import TextResponse
+from scrapy.signalmanager import SignalManager
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.python.failure import Failure as TwistedFailure
 
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, redirect
-from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, hops, run
+from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, hops, raw, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 
@@ -63,9 +70,12 @@ if iscoroutinefunction(HTTP11DownloadHandler.download_request):
     class HangingHandler(HTTP11DownloadHandler):
         """A download handler that does not keep to the time-out."""
 
+        def hang(self) -> Deferred[Response] | None:
+            return Deferred()
+
         async def download_request(self, request: Request) -> Response:
-            if request.url.endswith("/robots.txt"):
-                await maybe_deferred_to_future(Deferred())
+            if request.url.endswith("/robots.txt") and (hanging := self.hang()):
+                await maybe_deferred_to_future(hanging)
             return await super().download_request(request)
 
 else:  # before Scrapy 2.15
@@ -73,9 +83,12 @@ else:  # before Scrapy 2.15
     class HangingHandler(HTTP11DownloadHandler):  # type: ignore[no-redef]
         """A download handler that does not keep to the time-out."""
 
+        def hang(self) -> Deferred[Response] | None:
+            return Deferred()
+
         def download_request(self, request: Request, spider: Any) -> Deferred[Response]:  # type: ignore[override]
-            if request.url.endswith("/robots.txt"):
-                return Deferred()
+            if request.url.endswith("/robots.txt") and (hanging := self.hang()):
+                return hanging
             return super().download_request(request, spider)  # type: ignore[call-arg, return-value]
 
 
@@ -239,6 +252,138 @@ async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
         assert stats(crawler)["gbot_robots/cut"] == 1
         assert time.monotonic() - began < 10  # it did not wait for the time-out
         assert sum(sent) < 50_000_000
+
+
+class Stopping:
+    """A user's extension that stops downloads early, as crawls of headers do."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.fail = crawler.settings.getbool("TEST_FAIL")
+        crawler.signals.connect(self.stop, getattr(signals, crawler.settings["TEST_SIGNAL"]))
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Stopping:
+        return cls(crawler)
+
+    def stop(self) -> None:
+        raise StopDownload(fail=self.fail)
+
+
+@pytest.mark.parametrize("fail", [True, False])
+@pytest.mark.parametrize("signal", ["headers_received", "bytes_received"])
+@in_reactor
+async def test_crawl_that_stops_its_downloads_early_reads_each_robots_txt_to_its_end(signal: str, fail: bool) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {"EXTENSIONS": {Stopping: 0}, "TEST_SIGNAL": signal, "TEST_FAIL": fail}
+        crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
+        assert set(site.paths()) == {"/robots.txt", "/free"}
+        found = pages(crawler)
+        assert fail or "download_stopped" in found.crawled[site.url("/free")].flags
+        assert not fail or isinstance(found.refused[site.url("/free")], StopDownload)
+
+
+@in_reactor
+async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
+    heard: list[str] = []
+
+    class Listening(Pages):
+        name = "listening"
+
+        def parse(self, response: Response, **kwargs: Any) -> None:
+            super().parse(response, **kwargs)
+            heard.extend(
+                f"{signal}: {receiver}"
+                for signal in (signals.headers_received, signals.bytes_received, signals.request_reached_downloader)
+                for receiver in liveReceivers(getAllReceivers(self.crawler, signal))
+                if "scrapy_gbot_robots" in (getattr(receiver, "__module__", "") or "")
+            )
+            if self.crawler.signals.send_catch_log.__func__ is not SignalManager.send_catch_log:  # type: ignore[attr-defined]
+                heard.append("all signals")
+
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Listening, urls=[site.url("/free")])
+        assert pages(crawler).crawled
+        assert not heard
+
+
+class MakingUp:
+    """A user's middleware that makes an empty page of a failure."""
+
+    def process_exception(self, request: Request, exception: Exception) -> Response:
+        return TextResponse(request.url)
+
+
+@in_reactor
+async def test_response_that_a_middleware_makes_of_a_failure_is_not_the_servers() -> None:
+    with Site({"/robots.txt": raw(), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {MakingUp: 600}}, urls=[site.url("/free")])
+        assert site.paths() == ["/robots.txt"]
+        assert stats(crawler)["gbot_robots/unreachable"] == 1
+
+
+class Slow:
+    """A user's middleware that takes its time over each robots.txt."""
+
+    SECS = 0.8
+
+    async def process_request(self, request: Request) -> None:
+        await self._wait(request)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        await self._wait(request)
+        return response
+
+    async def _wait(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            await pause(self.SECS)
+
+
+@in_reactor
+async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetcher, "_GRACE_SECS", 0.0)
+    monkeypatch.setattr(fetcher, "_LOOK_SECS", 0.1)
+    settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Slow: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
+    got, _, _ = await run(Scenario("", OBEY, RULES), **settings)
+    assert got == OBEY
+
+
+class ReasonsError(Exception):
+    """As Twisted's ResponseFailed: of HTTP/2's reasons the value may be a text."""
+
+    reasons: ClassVar = [TwistedFailure("Remote peer sent RST_STREAM", ValueError)]  # type: ignore[no-untyped-call]
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+class Raising(HangingHandler):
+    """A download handler that raises what it is told to, for the first request for a robots.txt."""
+
+    error: ClassVar[BaseException]
+    left: ClassVar[int]
+
+    def hang(self) -> Deferred[Response] | None:
+        Raising.left -= 1
+        return fail(Raising.error) if Raising.left >= 0 else None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ReasonsError(), UnspeakableError(), CancelledError(), RuntimeError("x" * 9999)],
+    ids=lambda error: type(error).__qualname__,
+)
+@in_reactor
+async def test_exception_of_a_download_handler_is_a_network_failure_and_tried_again(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    Raising.error, Raising.left = error, 1
+    settings: dict[str, Any] = {"DOWNLOAD_HANDLERS": {"http": Raising}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+    got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
+    assert got == OBEY
+    assert stats(crawler)["gbot_robots/unreachable"] == 1
+    assert "looking up" not in caplog.text
 
 
 @in_reactor

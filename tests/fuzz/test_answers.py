@@ -11,7 +11,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.fetching.fetcher import Exchange, Fetcher
+from scrapy_gbot_robots.fetching.exchange import Exchange
+from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.entry import Entry, Kind, Outage
 from scrapy_gbot_robots.policy.headers import max_age, retry_after
 from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
@@ -104,11 +105,14 @@ def outcome(answer: HttpAnswer) -> Outcome:
         hop = next_hop(answer.status, answer.location, [URL], max_redirects=0)
         assert isinstance(hop, Unavailable)
         return hop
-    exchange = Exchange()
-    exchange.content_encoding = answer.content_encoding
-    named = {b"Cache-Control": answer.cache_control, b"Age": answer.age, b"Retry-After": answer.retry_after}
+    named = {
+        b"Cache-Control": answer.cache_control,
+        b"Age": answer.age,
+        b"Retry-After": answer.retry_after,
+        b"Content-Encoding": answer.content_encoding,
+    }
     headers = {name: value for name, value in named.items() if value is not None}
-    return FETCHER._outcome(Response(URL, answer.status, headers, answer.body), URL, exchange)
+    return FETCHER._outcome(Response(URL, answer.status, headers, answer.body), URL, Exchange(MAX_BYTES))
 
 
 @given(HTTP_ANSWERS)

@@ -112,9 +112,13 @@ class Site:
             path = start.split(" ")[1]
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
             self.asked.append(Asked(path, headers, time.monotonic()))
-            content = self.pages.get(path, self.pages.get("*", Reply(404, b"no such page")))
+            content = self._content(path, headers)
             if isinstance(content, str):
                 content = content.encode()
             if isinstance(content, bytes):
                 content = Reply(200, content)
             content(connection)
+
+    def _content(self, path: str, headers: Mapping[str, str]) -> Content:
+        """What is answered to a request; for subclasses to change."""
+        return self.pages.get(path, self.pages.get("*", Reply(404, b"no such page")))

@@ -1,0 +1,84 @@
+"""What an exception of a download means: a table from the names of exceptions to `policy.outcome.Failure`.
+
+By name, for Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download handlers need not be
+importable. A name that is not in the table is a failure all the same: no exception of a download is an error of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+from ..policy.outcome import Failure, Unreachable, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FAILURES = {
+    "CannotResolveHostError": Failure.DNS,
+    "DNSLookupError": Failure.DNS,
+    "ConnectionRefusedError": Failure.REFUSED,
+    "DownloadConnectionRefusedError": Failure.REFUSED,
+    "ConnectError": Failure.REFUSED,
+    "ConnectionLost": Failure.RESET,
+    "ConnectionDone": Failure.RESET,
+    "ConnectionResetError": Failure.RESET,
+    "ServerDisconnectedError": Failure.RESET,  # aiohttp
+    "ReadError": Failure.RESET,  # httpx
+    "DownloadTimeoutError": Failure.TIMEOUT,
+    "TimeoutError": Failure.TIMEOUT,
+    "TCPTimedOutError": Failure.TIMEOUT,
+    "UserTimeoutError": Failure.TIMEOUT,
+    "ResponseDataLossError": Failure.TRUNCATED,
+    "_DataLoss": Failure.TRUNCATED,
+    "PotentialDataLoss": Failure.TRUNCATED,
+    "InvalidBodyLengthError": Failure.TRUNCATED,  # h2
+    "_MalformedChunkedDataError": Failure.CHUNKING,
+    "SSLError": Failure.TLS,
+    "VerificationError": Failure.TLS,
+    "CertificateError": Failure.TLS,
+    "Error": Failure.TLS,  # OpenSSL.SSL.Error
+    "InvalidNegotiatedProtocol": Failure.TLS,  # Scrapy's HTTP/2 handler, of a server without HTTP/2
+    "ParseError": Failure.INVALID,
+    "ProtocolError": Failure.INVALID,  # h2
+    "BadHttpMessage": Failure.INVALID,  # aiohttp
+    "RemoteProtocolError": Failure.INVALID,  # httpx
+    "TunnelError": Failure.PROXY,
+    "ClientHttpProxyError": Failure.PROXY,  # aiohttp
+    "ProxyError": Failure.PROXY,  # httpx
+    "DownloadCancelledError": Failure.CANCELLED,
+    "CancelledError": Failure.CANCELLED,
+    "NotSupported": Failure.NO_HANDLER,
+    "UnsupportedURLSchemeError": Failure.NO_HANDLER,
+}
+_MOST_CAUSES = 10  # of causes of causes
+_DETAIL_CHARS = 1000
+_USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+
+
+def failure_of(error: BaseException) -> Unreachable:
+    """Return what a fetch came to that ended in `error`; passwords in URLs of the message are left out."""
+    try:
+        detail = _USER_INFO.sub("", str(error)[:_DETAIL_CHARS])
+    except Exception:
+        detail = type(error).__name__
+    if isinstance(error, IgnoreRequest):
+        return failed(Failure.OTHER, f"another middleware dropped the request: {detail}")
+    kinds = list(_kinds(error, _MOST_CAUSES))
+    return failed(Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail)
+
+
+def _kinds(error: object, depth: int) -> Iterator[Failure]:
+    """Yield what `error` and all behind it mean, the most telling first: Twisted's reasons, the exception, its cause.
+
+    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception; their values may be texts.
+    """
+    if not depth:
+        return
+    for reason in getattr(error, "reasons", None) or ():
+        yield from _kinds(getattr(reason, "value", reason), depth - 1)
+    yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
+    if (cause := getattr(error, "__cause__", None)) is not None:
+        yield from _kinds(cause, depth - 1)

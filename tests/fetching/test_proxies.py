@@ -1,0 +1,156 @@
+"""A robots.txt through a proxy that wants credentials: it carries those of its request, to that proxy and nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+import socket
+import threading
+from typing import Any
+
+import pytest
+from scrapy import Request
+
+from scrapy_gbot_robots.signals import robotstxt_served
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site, redirect
+from .scenarios import RULES, tls_context
+
+USER, PASSWORD = "me", "secret"
+BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+
+
+class Proxy(Site):
+    """A proxy for http and https that lets nobody pass without credentials; what it serves of http is in `pages`."""
+
+    target: Site | None = None  # where all tunnels lead
+
+    def _content(self, path: str, headers: Any) -> Any:
+        if headers.get("proxy-authorization") != BASIC:
+            return Reply(407, b"", {"Proxy-Authenticate": "Basic"})
+        return super()._content(path, headers) if self.target is None else self._tunnel
+
+    def _tunnel(self, connection: socket.socket) -> None:
+        assert self.target is not None
+        with socket.create_connection((self.target.host, self.target.port)) as there:
+            connection.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+            threading.Thread(target=pump, args=(there, connection), daemon=True).start()
+            pump(connection, there)
+
+    def with_credentials(self) -> str:
+        return self.url("").replace("://", f"://{USER}:{PASSWORD}@")
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def passed(url: str, proxy: Proxy) -> Request:
+    """A request that has passed HttpProxyMiddleware, as one that is retried or redirected has."""
+    meta = {"proxy": proxy.url(""), "_auth_proxy": proxy.url("")}
+    return Request(url, meta=meta, headers={"Proxy-Authorization": BASIC}, dont_filter=True)
+
+
+@in_reactor
+async def test_robots_txt_after_a_redirect_goes_through_the_proxy_too() -> None:
+    far = "http://far.example"
+    with Proxy(
+        {
+            "http://near.example/robots.txt": b"",
+            "http://near.example/page": redirect(f"{far}/page"),
+            "http://near.example/free": redirect(f"{far}/free"),
+            f"{far}/robots.txt": redirect(f"{far}/rules"),
+            f"{far}/rules": RULES,
+            f"{far}/free": b"ok",
+        }
+    ) as proxy:
+        urls = [f"http://near.example/{name}" for name in ("page", "free")]
+        requests = [Request(url, meta={"proxy": proxy.with_credentials()}, dont_filter=True) for url in urls]
+        crawler = await crawl(Pages, urls=requests)
+        assert set(pages(crawler).crawled) == {f"{far}/free"}
+        assert f"{far}/page" not in proxy.paths()
+        assert all(asked.headers.get("proxy-authorization") == BASIC for asked in proxy.asked)
+
+
+@in_reactor
+async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
+    with Site({"/robots.txt": RULES, "/free": b"ok"}, tls=tls_context()) as site, Proxy({}) as proxy:
+        proxy.target = site
+        urls = [f"https://far.example/{name}" for name in ("page", "free")]
+        crawler = await crawl(Pages, urls=[passed(url, proxy) for url in urls])
+        assert set(pages(crawler).crawled) == {"https://far.example/free"}
+        assert set(site.paths()) == {"/robots.txt", "/free"}
+        assert not any("proxy-authorization" in asked.headers for asked in site.asked)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@in_reactor
+async def test_refusal_of_the_proxy_is_not_the_sites_answer(scheme: str, caplog: pytest.LogCaptureFixture) -> None:
+    with Proxy({"*": b""}) as proxy:
+        request = Request(f"{scheme}://far.example/page", meta={"proxy": proxy.url("")})
+        crawler = await crawl(Pages, urls=[request])
+        assert not pages(crawler).crawled
+        assert stats(crawler)["gbot_robots/unreachable"] == 1
+        assert len(proxy.asked) == 1
+    assert "the proxy refused the request" in own_warnings(caplog)[0]
+
+
+class Elsewhere:
+    """A user's middleware that sends each robots.txt by another way."""
+
+    def __init__(self, proxy: str | None) -> None:
+        self.proxy = proxy
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Elsewhere:
+        return cls(crawler.settings["TEST_PROXY"])
+
+    def process_request(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            request.meta["proxy"] = self.proxy
+
+
+@pytest.mark.parametrize("after", [740, 760], ids=["before-HttpProxyMiddleware", "after-HttpProxyMiddleware"])
+@pytest.mark.parametrize("other", [True, False], ids=["another-proxy", "no-proxy"])
+@in_reactor
+async def test_credentials_go_to_no_other_proxy_and_not_to_the_site(other: bool, after: int) -> None:
+    with Site({"*": RULES}) as elsewhere, Proxy({"*": b"ok"}) as proxy:
+        url = "http://far.example" if other else elsewhere.url("")
+        settings = {
+            "DOWNLOADER_MIDDLEWARES": {Elsewhere: after},
+            "TEST_PROXY": elsewhere.url("") if other else None,
+        }
+        await crawl(Pages, settings, urls=[passed(f"{url}/free", proxy)])
+        assert [asked.path.rpartition("/")[2] for asked in elsewhere.asked] == ["robots.txt"]
+        assert "proxy-authorization" not in elsewhere.asked[0].headers
+
+
+@in_reactor
+async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    told: list[bytes] = []
+
+    class Served(Pages):
+        name = "served"
+
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.served, robotstxt_served)
+            return spider
+
+        def served(self, request: Request) -> None:
+            told.extend(request.headers.getlist("Proxy-Authorization"))
+
+    with Proxy({"http://far.example/robots.txt": RULES}) as proxy:
+        await crawl(Served, {"LOG_LEVEL": "DEBUG"}, urls=[passed("http://far.example/page", proxy)])
+        broken = f"http://{USER}:{PASSWORD}@no such proxy:99999"
+        await crawl(Pages, urls=[Request("http://other.example/", meta={"proxy": broken})])
+    assert not told
+    of_ours = [record.getMessage() for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
+    assert not [line for line in of_ours if PASSWORD in line or BASIC.split()[1] in line]
