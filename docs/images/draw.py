@@ -37,14 +37,15 @@ def rooms() -> str:
     parts = []
     for level in range(top, -1, -1):
         row = [room for room in doors if levels[room] == level]
-        y, width = 44 + (top - level) * 58, (760 - 12 * (len(row) - 1)) // len(row)
+        y, width = 44 + (top - level) * 62, (760 - 12 * (len(row) - 1)) // len(row)
         for at, room in enumerate(row):
             kind = "pure" if room in _PURE else ""
-            parts.append(_box(20 + at * (width + 12), y, width, 40, room, kind=kind))
+            name, text = (", ".join(_WORDS[:2]) + ",", ", ".join(_WORDS[2:])) if "," in room else (room, "")
+            parts.append(_box(20 + at * (width + 12), y, width, 46, name, text, kind))
         if level:
-            parts.append(f'<path d="M400 {y + 42}v12"/>')
+            parts.append(f'<path d="M400 {y + 48}v12"/>')
     key = '<text x="20" y="26" class="s">Imports lead down only. Shaded: pure, no network and no Scrapy.</text>'
-    return _svg(800, 60 + (top + 1) * 58, "The rooms of the package", [key, *parts])
+    return _svg(800, 56 + (top + 1) * 62, "The rooms of the package", [key, *parts])
 
 
 def _drawn(room: str) -> str:
@@ -110,10 +111,9 @@ def _row(y: int, boxes: list[tuple[str, str, str]], *, arrows: bool = True) -> l
 
 def _box(x: int, y: int, width: int, height: int, name: str, text: str = "", kind: str = "") -> str:
     middle = x + width // 2
-    size = 'style="font-size:13px" ' if len(name) * 8 > width else ""
-    lines = f'<text x="{middle}" y="{y + (22 if text else 25)}" {size}text-anchor="middle">{escape(name)}</text>'
+    lines = f'<text x="{middle}" y="{y + (21 if text else 28)}" text-anchor="middle">{escape(name)}</text>'
     if text:
-        lines += f'<text x="{middle}" y="{y + 40}" class="s" text-anchor="middle">{escape(text)}</text>'
+        lines += f'<text x="{middle}" y="{y + 38}" class="s" text-anchor="middle">{escape(text)}</text>'
     return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{kind}"/>{lines}'
 
 
