@@ -82,7 +82,7 @@ def release(session: nox.Session) -> None:
     """Build what is uploaded, check it, and try each file in an environment of its own. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")
     shutil.rmtree(session.create_tmp())
-    built = Path(session.create_tmp()) / "dist"
+    built = Path(session.create_tmp()).resolve() / "dist"
     session.run("python", "-m", "build", "--outdir", str(built))
     session.run("twine", "check", "--strict", *map(str, built.iterdir()))
     wheel, sdist = (next(built.glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))
@@ -95,7 +95,7 @@ def release(session: nox.Session) -> None:
 
 def _try_out(session: nox.Session, file: Path) -> None:
     """Install one file where nothing else is, far from the project, and use it as a newcomer would."""
-    place = Path(session.create_tmp()) / f"try-{file.suffix[1:]}"
+    place = Path(session.create_tmp()).resolve() / f"try-{file.suffix[1:]}"
     session.run("python", "-m", "venv", str(place))
     bin_dir = place / ("Scripts" if os.name == "nt" else "bin")
     python = str(bin_dir / "python")

@@ -21,6 +21,7 @@ settings.load_profile("patient")
 
 MAY_BE_SKIPPED_IN_CI = (
     "GBOT_ROBOTS_REFERENCE",  # data that is not the project's to carry
+    "GBOT_ROBOTS_AXE",  # axe-core comes from npm
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again
 )
 

@@ -20,6 +20,7 @@ from ..policy.ladder import State
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from . import file
+from .over_time import OverTime
 from .page import OriginRow, OverrideRow, Report, RuleRow, page
 from .tally import Tally
 
@@ -41,6 +42,9 @@ MOST_OTHERS = 90_000  # that are counted, at some 200 bytes each
 
 _IN_SUMMARY = 5  # rules, and unreachable robots.txt files
 _ON_PAGE = 1_000  # rows of a table
+_IN_CHART = 10  # reasons
+_REASONS = 1_000  # that are counted; an error of a server's may be part of one
+_BY_A_RULE = "by a rule of the robots.txt"
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +97,8 @@ class RobotsReport:
         self._others: dict[int, tuple[State, bool]] = {}  # by hash: the state, and whether it is unreachable
         self._uncounted = False  # whether there were more origins than these
         self._rules: Tally[_Rule] = Tally()
+        self._reasons: Tally[str] = Tally(_REASONS)
+        self._over_time = OverTime(self._began)
         self._blocked = 0
         self._uses: dict[str, _Use] = {}  # by the keys of overrides; the user has written them all
 
@@ -127,6 +133,8 @@ class RobotsReport:
 
     def _request_forbidden(self, error: ForbiddenByRobotsTxt) -> None:
         self._blocked += 1
+        self._over_time.add(time.time())
+        self._reasons.add(_BY_A_RULE if error.verdict.rule is not None else error.verdict.reason)
         if error.origin is None:
             return
         if error.origin in self._origins:
@@ -209,6 +217,9 @@ class RobotsReport:
             rules=[RuleRow(count, *rule) for rule, count in self._rules.top(_ON_PAGE)],
             rules_known=len(self._rules),
             rules_exact=self._rules.exact,
+            reasons=self._reasons.top(_IN_CHART),
+            over_time=self._over_time.counts,
+            span_secs=self._over_time.span_secs,
             origins=[_row(each) for each in followed[:_ON_PAGE]],
             overrides=[_override_row(use) for use in self._most_used(_ON_PAGE)],
             overrides_used=len(self._uses),

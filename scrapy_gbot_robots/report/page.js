@@ -39,5 +39,17 @@ for (const head of document.querySelectorAll("th[data-key]")) {
     location.hash = head.closest("table").id + "." + sign + key;
   });
 }
+for (const table of document.querySelectorAll(".wide table")) {
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  label.className = "filter";
+  input.type = "search";
+  label.append("Show rows with", input);
+  table.parentElement.before(label);
+  input.addEventListener("input", () => {
+    const wanted = input.value.toLowerCase();
+    for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+  });
+}
 addEventListener("hashchange", sort);
 sort();

@@ -8,18 +8,17 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.urls import shown
+from .charts import bars, clock, over_time, shares, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_BARS = 10  # rules in the chart
+_BARS = 10  # in a chart
+_NOTHING = "Nothing was blocked."
 _OFF = '<p class="off">robots.txt was switched off in this crawl: ROBOTSTXT_OBEY is False</p>'
 
 
@@ -60,7 +59,8 @@ class Report:
     """All that the page shows. Times are seconds since the epoch.
 
     `by_state` and `unreachable` count origins; unless `exact`, there were more. `rules_known` counts the rules that blocked;
-    unless `rules_exact`, there were more. `obeyed` is False if robots.txt was switched off.
+    unless `rules_exact`, there were more. `obeyed` is False if robots.txt was switched off. `reasons` says why requests were
+    blocked, `over_time` how many in each span of `span_secs` seconds since `began`.
     """
 
     spider: str
@@ -77,6 +77,9 @@ class Report:
     exact: bool = True
     rules_exact: bool = True
     obeyed: bool = True
+    reasons: Sequence[tuple[str, int]] = ()
+    over_time: Sequence[int] = ()
+    span_secs: float = 1.0
 
 
 def page(report: Report) -> str:
@@ -85,14 +88,23 @@ def page(report: Report) -> str:
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     origins = sum(report.by_state.values())
     return Template(_asset("page.html")).substitute(
-        spider=_text(report.spider),
-        when=f"{_time(report.began)} to {_time(report.ended)}",
+        spider=text(report.spider),
+        when=f"{clock(report.began)} to {clock(report.ended)}",
         off="" if report.obeyed else _OFF,
         origins=_number(origins, report.exact),
         blocked=f"{report.blocked:,}",
         unreachable=_number(report.unreachable, report.exact),
-        states=_states(report.by_state),
-        bars=_bars(report.rules[:_BARS]),
+        states=shares(report.by_state),
+        reasons=bars([(why, "", count) for why, count in report.reasons], _NOTHING),
+        over_time=over_time(report.over_time, report.span_secs, report.began),
+        bars=bars(
+            [(rule.text, f"{rule.robots_txt}, line {rule.line}", rule.blocked) for rule in report.rules[:_BARS]],
+            "No rule blocked a request.",
+        ),
+        site_bars=bars(
+            [(each.robots_txt, f"{each.state}: {each.why}", each.blocked) for each in _most_blocked(report.origins)],
+            _NOTHING,
+        ),
         rules="\n".join(map(_rule, report.rules)),
         rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
@@ -108,37 +120,8 @@ def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8").strip("\n")
 
 
-def _text(text: str) -> str:
-    return escape(shown(text, limit=500))
-
-
-def _time(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _states(by_state: Mapping[str, int]) -> str:
-    """The origins by state, as parts of one bar and in words."""
-    total = max(1, sum(by_state.values()))
-    parts, words, at = [], [], 0.0
-    for state, count in sorted(by_state.items()):
-        width, kind = 100 * count / total, state.replace(" ", "-")
-        parts.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
-        words.append(f'<li><i class="{kind}"></i>{count:,} {escape(state)}</li>')
-        at += width
-    bar = f'<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
-    return f'{bar}<ul class="legend">{"".join(words)}</ul>' if parts else "<p>None was met.</p>"
-
-
-def _bars(rules: Sequence[RuleRow]) -> str:
-    """The rules that kept back most, each as a bar."""
-    longest = max((rule.blocked for rule in rules), default=1)
-    rows = [
-        f'<li><span class="rule">{_text(rule.text)}</span> <span class="faint">{_text(rule.robots_txt)}, '
-        f'line {rule.line}</span><svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect width="{100 * rule.blocked / longest:.2f}" height="1"/></svg><b>{rule.blocked:,}</b></li>'
-        for rule in rules
-    ]
-    return f'<ol class="bars">{"".join(rows)}</ol>' if rows else "<p>No rule blocked a request.</p>"
+def _most_blocked(origins: Sequence[OriginRow]) -> list[OriginRow]:
+    return [each for each in origins[:_BARS] if each.blocked]
 
 
 def _rule(rule: RuleRow) -> str:
@@ -167,7 +150,7 @@ def _overrides(report: Report) -> str:
 def _row(cells: Iterable[str | tuple[int, str]]) -> str:
     """A table row; of a number, what it is sorted by stands beside what is shown."""
     columns = (
-        f"<td>{_text(cell)}</td>" if isinstance(cell, str) else f'<td class="number" data-by="{cell[0]}">{cell[1]}</td>'
+        f"<td>{text(cell)}</td>" if isinstance(cell, str) else f'<td class="number" data-by="{cell[0]}">{cell[1]}</td>'
         for cell in cells
     )
     return f"<tr>{''.join(columns)}</tr>"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Selector
@@ -18,14 +20,12 @@ from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.ladder import Decision, State
 from scrapy_gbot_robots.policy.overrides import Overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
+from scrapy_gbot_robots.report.over_time import MOST_SPANS
 from scrapy_gbot_robots.report.page import OriginRow, Report, RuleRow, page
 from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, in_reactor
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -131,6 +131,10 @@ async def test_page_is_written_where_the_setting_says(tmp_path: Path, caplog: py
         html = path.read_text(encoding="utf-8")
         assert f"<td>{site.url('/robots.txt')}</td>" in html
         assert "<td>Disallow: /no</td>" in html
+        why = html.partition("Why requests were blocked")[2]
+        assert '<span class="rule">by a rule of the robots.txt</span>' in why.partition("</section>")[0]
+        assert "; the highest is 1." in html.partition("Blocked over time")[2].partition("</section>")[0]
+        assert site.url("/robots.txt") in html.partition("Sites that blocked most")[2].partition("</section>")[0]
     assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
 
 
@@ -227,6 +231,7 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
     assert summary.count("\n") < 15
     assert len(extension._origins) == 100
     assert len(extension._rules) <= 10_000
+    assert len(extension._over_time.counts) <= MOST_SPANS
     assert "  the rest by more than " in summary
     assert "  unreachable: 9,995 more" in summary
 
@@ -299,7 +304,7 @@ def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
     assert "No rule blocked a request." in html
 
 
-def dom(path: Path, order: str, profile: Path) -> str:
+def dom(path: Path, order: str, profile: Path, *more: str) -> str:
     """The page as Chromium has it after its script has run."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
@@ -308,7 +313,8 @@ def dom(path: Path, order: str, profile: Path) -> str:
         [
             CHROMIUM,
             *flags.split(),
-            "--virtual-time-budget=1000",
+            *more,
+            "--virtual-time-budget=20000",
             f"--user-data-dir={profile}",
             "--dump-dom",
             f"{path.as_uri()}#{order}",
@@ -337,7 +343,8 @@ def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[
     assert re.findall(r'aria-sort="(\w+)"', table) == ([arrow] if arrow else [])
     assert table.count("<button>") == 5
     assert "<title>taken</title>" not in shown
-    assert re.findall(r'<rect width="([\d.]+)"', shown) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
+    chart = shown.partition("Rules that blocked most")[2].partition("</section>")[0]
+    assert re.findall(r'<rect width="([\d.]+)"', chart) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
 
 
 def test_a_click_on_a_title_sorts(tmp_path: Path) -> None:
@@ -348,3 +355,37 @@ def test_a_click_on_a_title_sorts(tmp_path: Path) -> None:
     table = dom(path, "", tmp_path / "profile").partition('<table id="origins">')[2].partition("</table>")[0]
     assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d"]
     assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]
+
+
+def test_a_table_can_be_narrowed_by_typing(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    type_it = (
+        "<script>const box = document.querySelectorAll('.filter input')[1]; box.value = 'A.EXAMPLE';"
+        "box.dispatchEvent(new Event('input'))</script></body>"
+    )
+    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))
+    path.write_text(without_policy.replace("</body>", type_it), encoding="utf-8")
+    shown = dom(path, "", tmp_path / "profile")
+    table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
+    assert re.findall(r"<tr>.*?https://(\w)\.example", table) == ["a"]
+    assert table.count("<tr hidden") == 3
+    assert "<tr hidden" not in shown.partition('<table id="rules">')[2].partition("</table>")[0]
+
+
+@pytest.mark.skipif("GBOT_ROBOTS_AXE" not in os.environ, reason="GBOT_ROBOTS_AXE names axe.min.js of axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(scheme: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    axe = Path(os.environ["GBOT_ROBOTS_AXE"]).read_text(encoding="utf-8").replace("</script", "<\\/script")
+    ask = (
+        f"<script>{axe}</script><script>axe.run().then(({{ violations, passes }}) => {{"
+        "document.title = `passed ${passes.length}; violated ${violations.map((each) => each.id)}.`; })</script></body>"
+    )
+    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))
+    dark = "<style>:root { color-scheme: dark }</style>" if scheme == "dark" else ""
+    path.write_text(without_policy.replace("</body>", dark + ask), encoding="utf-8")
+    more = ("--blink-settings=preferredColorScheme=0",) if scheme == "dark" else ()
+    found = re.search(r"<title>passed (\d+); violated ([^<]*)\.</title>", dom(path, "", tmp_path / "profile", *more))
+    assert found is not None
+    assert int(found[1]) > 20
+    assert found[2] == ""

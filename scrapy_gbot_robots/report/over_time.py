@@ -1,0 +1,29 @@
+"""Counts over the time of a crawl, in bounded memory: when there would be too many spans, each becomes twice as long."""
+
+from __future__ import annotations
+
+MOST_SPANS = 60
+
+
+class OverTime:
+    """How often something happened in each span of a crawl.
+
+    Attributes:
+        span_secs: the length of a span.
+        counts: one number a span, from the beginning on.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self.span_secs = 1.0
+        self.counts: list[int] = []
+
+    def add(self, now: float) -> None:
+        """Count once at `now`, in seconds on the clock that `began` was read from; one set back counts in the first span."""
+        at = int(max(0.0, now - self._began) / self.span_secs)
+        while at >= MOST_SPANS:
+            self.counts = [sum(self.counts[i : i + 2]) for i in range(0, len(self.counts), 2)]
+            self.span_secs *= 2
+            at //= 2
+        self.counts += [0] * (at + 1 - len(self.counts))
+        self.counts[at] += 1
