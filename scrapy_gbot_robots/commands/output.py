@@ -44,9 +44,9 @@ def cells(text: str) -> int:
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1: "1 URL", "2 URLs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, in the plural (`nouns`) unless it is 1: "1 URL", "2 URLs"."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def span(secs: float) -> str:

@@ -27,7 +27,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, BatchThread, pause, within
 from ..core.urls import shown
-from ..storage.base import StorageError
+from ..storage.base import Beats, StorageError
 from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
 from ..storage.memory import MemoryStorage
 
@@ -99,6 +99,10 @@ class Entries:
         """Give back the lease that `find` gave."""
         token = self._leases.pop(origin, "")
         await self._call(lambda driver: driver.release(origin, token))
+
+    async def beat(self, facts: Mapping[str, object]) -> None:
+        """Let a storage that many machines share say of this process that it lives; any other does nothing."""
+        await self._call(lambda driver: driver.beat(facts) if isinstance(driver, Beats) else None)
 
     async def close(self) -> None:
         """Hand over what a storage in trouble does not know, give back the leases that are left, and close the driver."""

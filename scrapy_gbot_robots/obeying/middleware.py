@@ -34,6 +34,7 @@ from . import provenance
 from .crawl_delay import CrawlDelays
 from .drivers import driver_for
 from .entries import Entries
+from .heartbeat import Heartbeat
 from .lookup import Lookup
 from .overriding import overridden
 from .robotparser import AnswerRobotParser, GbotRobotParser
@@ -68,6 +69,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._settings = GbotSettings.of_crawl(crawler)
         self._driver = driver_for(self._settings, crawler)
         entries = Entries(self._driver.opens, crawler.stats)
+        self._heartbeat = Heartbeat(crawler, entries) if self._settings.storage == "redis" else None
         lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()

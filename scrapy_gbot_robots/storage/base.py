@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..policy.entry import Entry
 
@@ -21,6 +21,14 @@ MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told other
 
 class StorageError(Exception):
     """A storage cannot do what was asked now; the driver's own error is its cause. It may be able to later."""
+
+
+@runtime_checkable
+class Beats(Protocol):
+    """A storage in which the processes of a fleet say that they live."""
+
+    def beat(self, facts: Mapping[str, object]) -> None:
+        """Say of this process that it lives, and `facts` of it. Raises StorageError."""
 
 
 @runtime_checkable

@@ -9,13 +9,14 @@ have. Nothing is asked of the server before the first use: it may be away, and c
 
 from __future__ import annotations
 
-import secrets
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .base import KEEP_SECS, MAX_BODY, StorageError
 from .batches import Found
 from .codec import decode, encode, longest
+from .redis_keys import PREFIX, new_id, new_token
 
 try:
     from .redis_clients import client_for
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from ..policy.entry import Entry
     from .batches import Settled, Wanted
 
-_PREFIX = "gbot_robots:"
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
+BEAT_LASTS_SECS = 30
 _SCAN_KEYS = 1000  # looked at in one go
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 
@@ -75,10 +76,12 @@ class RedisStorage:
     """
 
     def __init__(
-        self, url: str, *, prefix: str = _PREFIX, timeout: float = _TIMEOUT_SECS, max_body: int = MAX_BODY
+        self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS, max_body: int = MAX_BODY
     ) -> None:
         self._entries = f"{prefix}entry:"
         self._leases = f"{prefix}lease:"
+        self._id = new_id()
+        self._process = f"{prefix}process:{self._id}"
         self._max_body = max_body
         try:
             self._client = client_for(url, timeout=timeout)
@@ -114,7 +117,7 @@ class RedisStorage:
         return found
 
     def _find(self, wanted: Sequence[Wanted], secs: float, *, entry_will_do: bool) -> list[Found]:
-        tokens = [secrets.token_hex(8) for _ in wanted]
+        tokens = [new_token(self._id) for _ in wanted]
         will_do, most = int(entry_will_do), longest(self._max_body)
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
@@ -182,7 +185,7 @@ class RedisStorage:
 
         One that would not end, or later than one taken now, was not taken by us: it is given an end.
         """
-        token = secrets.token_hex(8)
+        token = new_token(self._id)
         with self._asked():
             taken = self._redis.eval(_TAKE, 1, self._lease_key(origin), token, _millisecs(secs))
         return token if taken else None
@@ -196,6 +199,11 @@ class RedisStorage:
         """End the lease if it is the token's."""
         with self._asked():
             self._redis.eval(_RELEASE, 1, self._lease_key(origin), token)
+
+    def beat(self, facts: Mapping[str, object]) -> None:
+        """Say of this process that it lives, and `facts` of it; that ends by itself soon after the last time."""
+        with self._asked():
+            self._redis.set(self._process, json.dumps(facts), ex=BEAT_LASTS_SECS)
 
     def close(self) -> None:
         """Close the connections."""

@@ -10,8 +10,8 @@ from typing import Final
 
 from .base import StorageError
 from .redis_clients import client_for
+from .redis_keys import PREFIX
 
-_PREFIX: Final = "gbot_robots:turn:"
 _TIMEOUT_SECS: Final = 2.0  # for a connection, and for each answer
 
 # ARGV[1]: milliseconds between two turns. A key that says more than a day ahead was not written here.
@@ -29,7 +29,7 @@ _NEXT: Final = """
 class RedisTurns:
     """Turns in the Redis at `url`; calls are synchronous and may be made from any thread."""
 
-    def __init__(self, url: str, *, prefix: str = _PREFIX, timeout: float = _TIMEOUT_SECS) -> None:
+    def __init__(self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS) -> None:
         self._prefix = prefix
         try:
             self._client = client_for(url, timeout=timeout)
@@ -43,7 +43,7 @@ class RedisTurns:
             StorageError: the server does not answer as a Redis does.
         """
         try:
-            answer = self._client.redis.eval(_NEXT, 1, f"{self._prefix}{slot}", max(1, round(secs * 1000)))
+            answer = self._client.redis.eval(_NEXT, 1, f"{self._prefix}turn:{slot}", max(1, round(secs * 1000)))
             return max(0.0, int(answer) / 1000)
         except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
             raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error

@@ -1,0 +1,129 @@
+"""`scrapy robots fleet`: who shares a Redis, and what they do."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage.redis import RedisStorage
+from scrapy_gbot_robots.storage.redis_fleet import RedisFleet
+
+from ..support.command import run_here
+from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.entries import DOWN, RULES
+from ..support.redis_server import redis_server
+from ..support.redis_topologies import cluster
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with redis_server() as server:
+        yield server.url
+
+
+def told(url: str, directory: Path) -> tuple[int, dict[str, Any]]:
+    ended = run_here("fleet", "--redis", url, "--json", cwd=directory)
+    assert ended.err == ""
+    return ended.status, json.loads(ended.out)
+
+
+def test_redis_without_a_fleet_is_status_1(url: str, tmp_path: Path) -> None:
+    status, facts = told(url, tmp_path)
+    assert status == 1
+    assert facts["processes"] == []
+    assert facts["origins"] == {"known": 0, "unreachable": 0, "more": False, "leased": 0}
+
+
+def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Path) -> None:
+    with closing(RedisStorage(url)) as one, closing(RedisStorage(url)) as other:
+        one.beat({"host": "a", "pid": 1, "spider": "s", "fetched": 3})
+        other.beat({"host": "b", "pid": 2})
+        one.put("https://a.example", Entry(RULES))
+        one.put("https://b.example", Entry(RULES, DOWN))
+        one.lease("https://c.example", 60)
+        one.lease("https://d.example", 60)
+        other.lease("https://e.example", 60)
+        status, facts = told(url, tmp_path)
+        shown = run_here("fleet", "--redis", url, cwd=tmp_path).out
+    assert status == 0
+    assert facts["origins"] == {"known": 2, "unreachable": 1, "more": False, "leased": 3}
+    assert sorted((row["host"], row["leases"]) for row in facts["processes"]) == [("a", 2), ("b", 1)]
+    assert "a:1 " in shown
+    assert "2 processes; 2 origins known, 1 of them unreachable; 3 leases" in shown
+
+
+def test_looking_at_an_entry_does_not_keep_it_for_longer(url: str) -> None:
+    import redis
+
+    with closing(RedisStorage(url)) as storage, closing(RedisFleet(url)) as fleet, redis.Redis.from_url(url) as client:
+        storage.put("https://a.example", Entry(RULES))
+        client.expire("gbot_robots:entry:https://a.example", 100)
+        assert fleet.origins(10).known == 1
+        assert client.ttl("gbot_robots:entry:https://a.example") <= 100
+
+
+def test_of_many_origins_the_first_are_counted(url: str) -> None:
+    with closing(RedisStorage(url)) as storage, closing(RedisFleet(url)) as fleet:
+        for number in range(7):
+            storage.put(f"https://{number}.example", Entry(RULES))
+        assert fleet.origins(7) == (7, 0, False)
+        assert fleet.origins(6) == (6, 0, True)
+
+
+@pytest.mark.parametrize(
+    "forged", [b"\xff\xfe", b"[]", b"nothing", b"x" * 10_000, b'{"started": "text", "fetched": []}']
+)
+def test_what_strangers_wrote_does_no_harm(forged: bytes, url: str, tmp_path: Path) -> None:
+    import redis
+
+    with redis.Redis.from_url(url) as client:
+        for kind in ("process", "lease", "entry"):
+            client.set(f"gbot_robots:{kind}:x", forged)
+        client.lpush("gbot_robots:process:y", 1)
+    assert run_here("fleet", "--redis", url, cwd=tmp_path).status in {0, 1}
+
+
+def test_fleet_on_a_cluster_is_told(tmp_path: Path) -> None:
+    with cluster() as servers, closing(RedisStorage(servers.url)) as storage:
+        storage.beat({"host": "a", "pid": 1})
+        for number in range(9):
+            storage.put(f"https://{number}.example", Entry(RULES))
+        storage.lease("https://c.example", 60)
+        status, facts = told(servers.url, tmp_path)
+    assert status == 0
+    assert facts["origins"] == {"known": 9, "unreachable": 0, "more": False, "leased": 1}
+    assert [row["leases"] for row in facts["processes"]] == [1]
+
+
+def test_redis_that_is_away_is_status_2(tmp_path: Path) -> None:
+    ended = run_here("fleet", "--redis", "redis://127.0.0.1:1/0", cwd=tmp_path)
+    assert ended.status == 2
+    assert "cannot use Redis at 127.0.0.1:1" in ended.err
+
+
+@in_reactor
+async def test_crawl_says_that_it_lives(url: str) -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Looks(Pages):
+        def parse(self, response: Any, **kwargs: Any) -> None:
+            super().parse(response)
+            with closing(RedisFleet(url)) as fleet:
+                seen.extend(fleet.processes().values())
+
+    settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": url}
+    with Site({"/robots.txt": b"", "*": Reply(200, b"ok", after_secs=0.3)}) as site:
+        crawler = await crawl(Looks, settings, urls=[site.url("/a")])
+    assert pages(crawler).crawled
+    (facts,) = seen
+    assert facts["spider"] == "pages"
+    assert isinstance(facts["pid"], int)
