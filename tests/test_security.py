@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import struct
 import time
 import zlib
 from contextlib import closing
@@ -22,11 +21,12 @@ from scrapy import Selector
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.sitemaps.urls import usable_url
-from scrapy_gbot_robots.storage.codec import VERSION, encode
+from scrapy_gbot_robots.storage.codec import encode
 
 from .fetching.scenarios import raw
 from .support.command import project, run_here
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.entries import with_body
 from .support.redis_server import redis_server
 from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
 from .support.web import Reply, Site, redirect
@@ -176,8 +176,7 @@ def sealed_bomb() -> bytes:
     """A valid head and checksum over what inflates to a hundred megabytes."""
     packer = zlib.compressobj(9)
     bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(100)) + packer.flush()
-    summed = struct.pack(">L", 500_000) + bomb
-    return VERSION + struct.pack(">BL", 1, zlib.crc32(summed)) + summed
+    return with_body(bomb, 500_000)
 
 
 def copied(fetched_at: float, fresh_until: float, **facts: Any) -> bytes:

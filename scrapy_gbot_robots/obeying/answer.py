@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
 
-_MOST_AGENTS = 16  # whose rules are held at a time; a crawl has one, rarely a few
+_MOST_AGENTS = 1000  # whose rules are held at a time: a crawl has one, one with many User-Agent headers has hundreds
+_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # more than these few are held only as long as all weigh no more than this
 _CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer that it puts in the future is doubted
 _BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
 
@@ -53,6 +54,7 @@ class Answer:
         fetched_at: when the definite answer came that it rests on; None if there is none.
         robots_sha256: of the body that it rests on, in hexadecimal; None if there is none, or nobody wants to know.
         source: where it comes from.
+        probe: whether one page may be asked for though everything is disallowed, to see if the site is available.
         weight: roughly how many bytes of memory this takes.
     """
 
@@ -62,6 +64,7 @@ class Answer:
         "fetched_at",
         "given_at",
         "origin",
+        "probe",
         "refresh_at",
         "robots_sha256",
         "site_available",
@@ -83,6 +86,7 @@ class Answer:
         self.temporary_since = time.monotonic()
         self.site_available = False
         self.source = Source.STORED
+        self.probe = decision.probe
         self.given_at = now
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at
@@ -114,7 +118,7 @@ class Answer:
     @property
     def bars_for_now(self) -> bool:
         """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
-        return self.temporary and self.state is State.FULL_DISALLOW
+        return self.temporary and self.state is State.FULL_DISALLOW and not self.probe
 
     @property
     def of_site(self) -> Answer | None:
@@ -147,11 +151,23 @@ class Answer:
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
         """Keep the rules of more agents; of many, those learnt first make room."""
         for agent in agents:
-            self._rules.pop(agent, None)
-            self._rules[agent] = robotstxt.rules_for(agent)
-            if len(self._rules) > _MOST_AGENTS:
-                del self._rules[next(iter(self._rules))]
-        self.weight = _BYTES_EACH + sum(rules.weight for rules in self._rules.values())
+            self._forget(agent)
+            rules = self._rules[agent] = robotstxt.rules_for(agent)
+            self.weight += rules.weight
+            while len(self._rules) > _MOST_AGENTS or (len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY):
+                self._forget(next(iter(self._rules)))
+
+    def _forget(self, agent: Agent) -> None:
+        rules = self._rules.pop(agent, None)
+        if rules is not None:
+            self.weight -= rules.weight
+
+    def takes_probe(self, url: str, agent: Agent) -> bool:
+        """Whether `url` is the one page to ask for; the last copy of the robots.txt, if there is one, must allow it."""
+        if not self.probe or (self._rules and not (agent in self._rules and self._rules[agent].allowed(url))):
+            return False
+        self.probe = False
+        return True
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether `agent` may fetch `url` in every form that a download handler may send for it; the fast way."""

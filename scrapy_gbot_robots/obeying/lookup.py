@@ -8,7 +8,7 @@ The plan is single flight. `known` looks into the cache of answers. For what tha
 or starts one. A flight runs in the background and belongs to no request:
 
     1. `SharedFetch.entry`: the stored entry, or one fetched by this process or another;
-    2. `decide` (policy) says what the entry means now; the rules of all user agents that asked are read from its copy;
+    2. `policy.ladder` says what the entry means now; the rules of all user agents that asked are read from its copy;
     3. the answer is cached, signal handlers are called, and the flight *lands*: all who wait go on.
 
 Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes while that is fetched, as "bbot".
@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..concurrency import Background, Closing, Turnstile, run_in_thread
 from ..core.robots import RobotsTxt
 from ..policy.entry import Kind
-from ..policy.ladder import decide
+from ..policy.ladder import State
 from .answer import Answer
 from .cache import AnswerCache
 from .change_watch import ChangeWatch
@@ -99,6 +100,7 @@ class Lookup:
         self._shared_fetch = SharedFetch(settings, entries, fetcher, self._telling, watch)
         self._cache = AnswerCache(settings.cache_size)
         self._flights: dict[Origin, _Flight] = {}
+        self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
         self._closing = False
 
     def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
@@ -157,8 +159,21 @@ class Lookup:
     def site_answered(self, origin: Origin) -> None:
         """Note that a page of `origin` was served: if its robots.txt is unreachable, it is not for want of a server."""
         answer = self._cache.get(origin)
-        if answer is not None and answer.temporary:
-            answer.site_available = True
+        if answer is None or not answer.temporary or answer.site_available:
+            return
+        answer.site_available = True
+        if answer.state is State.FULL_DISALLOW:
+            answer.ask_at = time.time()  # the ladder may say something else now
+        self._available.add(origin)
+        if not self._closing:
+            self._background.start(self._keep_available(origin))
+
+    async def _keep_available(self, origin: Origin) -> None:
+        """Let the storage know, for the process that asks next."""
+        entry = await self._entries.get(str(origin))
+        if entry is not None and entry.outage is not None and not entry.outage.site_available:
+            await self._entries.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
+        self._available.discard(origin)
 
     def abandon(self) -> None:
         """Give up what is under way, and begin nothing more: requests that wait, or come, get `Closing`."""
@@ -171,6 +186,8 @@ class Lookup:
         self.abandon()
         self._telling.close()
         await self._background.ended()
+        for origin in list(self._available):
+            await self._keep_available(origin)
         await self._entries.close()
 
     def _join(self, origin: Origin, agent: Agent, request: Request | None) -> _Flight:
@@ -213,7 +230,7 @@ class Lookup:
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available
-        decision = decide(obtained.entry, now, self._settings.policy, site_available=site_available)
+        decision = self._shared_fetch.decision(obtained.entry, now, site_available=site_available)
         answer = Answer.of(origin, obtained.entry, decision, before, now)
         answer.source = obtained.source
         robotstxt = None
@@ -222,6 +239,8 @@ class Lookup:
                 answer.robots_sha256 = sha256(decision.copy.body).hexdigest()
             had_one = before.agents if before is not None else ()
             robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
+        elif decision.probe and obtained.entry.copy is not None:
+            await self._read(obtained.entry.copy, answer, agents)
         self._cache.put(answer)
         if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
             self._telling.known(robotstxt, answer, request)

@@ -109,7 +109,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if answer.takes_long(request.url, agent):
             verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
             refusal = None if verdict.allowed else verdict
-        elif not answer.allowed(request.url, agent):
+        elif not (answer.allowed(request.url, agent) or answer.takes_probe(request.url, agent)):
             refusal = answer.verdict(request.url, agent)
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, agent, answer)

@@ -35,6 +35,7 @@ from ..concurrency import pause
 from ..policy.ladder import decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import Source
+from .jumps import Jumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..policy.entry import Entry
+    from ..policy.ladder import Decision
     from ..settings import GbotSettings
     from .change_watch import ChangeWatch
     from .entries import Entries
@@ -72,6 +74,7 @@ class SharedFetch:
         self._fetcher = fetcher
         self._telling = telling
         self._watch = watch
+        self._jumps = Jumps()
 
     async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Obtained:
         """An entry of `origin` that is good now, or the one that a fetch has led to, and where it comes from.
@@ -128,13 +131,20 @@ class SharedFetch:
         self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
         return latest
 
+    def decision(self, entry: Entry | None, now: float, *, site_available: bool = False) -> Decision:
+        """What `entry` means at `now`, as far as this process can trust its clock."""
+        skipped = (
+            self._jumps.skipped_since(entry.outage.since) if entry is not None and entry.outage is not None else 0.0
+        )
+        return decide(entry, now, self._policy, site_available=site_available, skipped_secs=skipped)
+
     def _is_good(self, entry: Entry | None) -> bool:
         now = time.time()
-        return now < decide(entry, now, self._policy).ask_at
+        return now < self.decision(entry, now).ask_at
 
     def _is_fresh(self, entry: Entry | None) -> bool:
         now = time.time()
-        return now < decide(entry, now, self._policy).refresh_at
+        return now < self.decision(entry, now).refresh_at
 
 
 def _pauses() -> Iterator[float]:

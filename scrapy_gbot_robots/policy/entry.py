@@ -40,6 +40,7 @@ class Outage:
     status: int | None  # of the last failure; None: there was no answer at all
     why: str  # of the last failure
     retry_at: float  # when to ask again
+    site_available: bool = False  # another URL of the origin has answered since the first failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ class Decision:
     """What holds for an origin now. From `refresh_at` on ask anew in the background, from `ask_at` on before going on.
 
     `temporary`: it holds only because no definite answer came yet. `copy` is the definite answer that it rests on.
+    `probe`: it is a full disallow only for want of a sign that the site is available; one page may be asked for to see.
     """
 
     state: State
@@ -91,6 +92,7 @@ class Decision:
     refresh_at: float
     ask_at: float
     copy: Copy | None = None
+    probe: bool = False
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
@@ -110,7 +112,9 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
 def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: Policy) -> Outage:
     failures = 1 + (outage.failures if outage else 0)
     wait = _wait(outcome, failures, policy)
-    return Outage(min(outage.since, now) if outage else now, failures, outcome.status, outcome.why, now + wait)
+    since = min(outage.since, now) if outage else now
+    site_available = outage is not None and outage.site_available
+    return Outage(since, failures, outcome.status, outcome.why, now + wait, site_available)
 
 
 def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
@@ -121,17 +125,22 @@ def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
     return min(doubled, policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs)
 
 
-def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
+def decide(
+    entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False, skipped_secs: float = 0.0
+) -> Decision:
     """Say what an entry means at `now`.
 
-    `site_available`: another URL of the origin answered, without a server or network error, since the outage began.
+    `site_available`: another URL of the origin answered, without a server or network error, since the outage began; that
+    the entry says so will do as well. `skipped_secs`: how much of the time since then did not pass, because the clock was
+    set forward; it does not count as time of the outage.
     Nothing known is full disallow until robots.txt was asked. An early refresh that fails takes nothing from an answer
     that is still fresh.
     """
     copy, outage = (entry.copy, entry.outage) if entry else (None, None)
     fresh_until = _fresh_until(copy, now, policy) if copy else now
     if outage and fresh_until <= now:
-        return _on_ladder(outage, copy, now, policy, site_available=site_available)
+        age = max(0.0, now - outage.since - skipped_secs)
+        return _on_ladder(outage, copy, now, age, policy, site_available=site_available or outage.site_available)
     if copy is None:
         return Decision(State.FULL_DISALLOW, "robots.txt not asked yet", True, now, now)
     lifetime = max(0.0, fresh_until - copy.fetched_at)
@@ -159,16 +168,19 @@ def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, tempora
     return Decision(state, why, temporary, refresh_at, ask_at, copy)
 
 
-def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy, *, site_available: bool) -> Decision:
+def _on_ladder(
+    outage: Outage, copy: Copy | None, now: float, age: float, policy: Policy, *, site_available: bool
+) -> Decision:
     """Climb to the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
-    age = max(0.0, now - outage.since)
     answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
     stands_until = retry_at + policy.patience_secs
     if answer is Answer.COPY and copy:
         return _definite(copy, f"{why}; the last answer holds", retry_at, stands_until, temporary=True)
-    if answer is Answer.DISALLOW or (answer is Answer.ALLOW_IF_SITE_AVAILABLE and not site_available):
+    if answer is Answer.ALLOW_IF_SITE_AVAILABLE and not site_available:
+        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, probe=True)
+    if answer is Answer.DISALLOW:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
 

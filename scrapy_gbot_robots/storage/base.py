@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
 
-KEEP_DAYS = 30
+# An outage and the copy under it count from their 30th day on (`policy.ladder`): a crawl that comes once a month must still
+# find them then, and the copy from before the outage, too.
+KEEP_DAYS = 100
 KEEP_SECS = KEEP_DAYS * 86400
 MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
 

@@ -1,151 +1,175 @@
 r"""Entry <-> bytes: what is written to a storage that other versions, other programs and enemies may write to as well.
 
 Anything that is not exactly what `encode` writes is a miss (None): no exception, nothing evaluated or imported, never
-more memory than a body of the size asked for. Layout, big-endian:
+more memory than a body of the size asked for. An entry is one line that people can read, in redis-cli too, and the body:
 
-    b"GRB" version   4 bytes   this module reads version 1
-    packing          1 byte    0: the payload as it is, 1: by zlib
-    crc32            4 bytes   of all that follows
-    size             4 bytes   of the payload, uncompressed
-    payload                    copy, then outage, each as one byte (there or not), its numbers, its texts
+    GRB2 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
+    disallow:
 
-A text is its length in 4 bytes and UTF-8; so is a body, but for the UTF-8.
+`GRB2` is the version of this layout, then comes the CRC-32 of all behind it in hexadecimal, then the facts as JSON in
+ASCII, names in order. A field that is added is another version: an entry of another version is a miss.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import struct
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..policy.entry import Copy, Entry, Kind, Outage
 from .base import MAX_BODY
 
-VERSION = b"GRB\x01"
-_HEAD = struct.Struct(">4sBLL")
-_SUM_FROM = struct.calcsize(">4sBL")
-_PLAIN, _ZLIB = 0, 1
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_LENGTH = struct.Struct(">L")
-_COPY = struct.Struct(">B?idd")  # kind, cut, status, fetched_at, fresh_until
-_OUTAGE = struct.Struct(">?iLdd")  # whether there is a status, status, failures, since, retry_at
-_KINDS = (Kind.RULES, Kind.NONE)  # by their number
-_MOST_FAILURES = 2**32 - 1  # that there is room for
+VERSION = b"GRB2"
+_CRC_AT = len(VERSION) + 1
+_FACTS_AT = _CRC_AT + 8 + 1
 
-_TEXT_BYTES = 32_768  # of a URL or a reason
-_FACTS_BYTES = 4 * _TEXT_BYTES  # more than all but the body can take
+_MOST_FAILURES = 2**32 - 1
+_STATUSES = range(-(2**31), 2**31)  # a server can send any number
+_TEXT_CHARS = 32_768  # of a URL or a reason
+_FACTS_BYTES = 4 * _TEXT_CHARS  # more than all but the body can take
+
+_PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
+_ZLIB_LEVEL = 4  # a third of the time of the best, and a few hundredths larger
+_JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
 def encode(entry: Entry) -> bytes:
-    """Write `entry`, compressed where that makes it smaller."""
-    payload = _payload(entry)
-    packed = zlib.compress(payload)
-    packing, data = (_ZLIB, packed) if len(packed) < len(payload) else (_PLAIN, payload)
-    size = _LENGTH.pack(len(payload))
-    return _HEAD.pack(VERSION, packing, zlib.crc32(size + data), len(payload)) + data
+    """Write `entry`, its body compressed where that makes it smaller."""
+    body = entry.copy.body if entry.copy is not None else b""
+    packed = zlib.compress(body, _ZLIB_LEVEL) if len(body) >= _PACK_FROM else body
+    is_packed = len(packed) < len(body)
+    summed = _facts(entry, packed=is_packed) + b"\n" + (packed if is_packed else body)
+    return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
 
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     """Read what `encode` wrote; None for anything else, and where the body has more than `max_body` bytes."""
-    try:
-        version, packing, checksum, size = _HEAD.unpack_from(data)
-        if version != VERSION or zlib.crc32(data[_SUM_FROM:]) != checksum or size > max_body + _FACTS_BYTES:
-            return None
-        payload = _unpacked(data[_HEAD.size :], packing, size)
-        entry = _Reader(payload).entry()
-        if len(payload) != size or _payload(entry) != payload:
-            return None
-    except (struct.error, zlib.error, ValueError, IndexError):
+    if not data.startswith(VERSION) or data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
         return None
-    return None if entry.copy and len(entry.copy.body) > max_body else entry
+    end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
+    try:
+        head = data[_FACTS_AT:end]
+        facts = json.loads(head)
+        packed = facts["body"]["zlib"] is True
+        body = _unpacked(data[end + 1 :], facts["body"]["bytes"], max_body) if packed else data[end + 1 :]
+        entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
+        is_as_written = end > 0 and len(body) <= max_body and _facts(entry, packed=packed) == head
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error):
+        return None
+    return entry if is_as_written else None
 
 
 def longest(max_body: int = MAX_BODY) -> int:
     """Say how many bytes an entry can have that `decode` would read."""
-    return _HEAD.size + _FACTS_BYTES + max_body
+    return _FACTS_AT + _FACTS_BYTES + max_body
 
 
-def _unpacked(data: bytes, packing: int, size: int) -> bytes:
-    """Return the payload, of a larger one than `size` bytes never much more. Raises ValueError or zlib.error."""
-    if packing == _PLAIN:
-        return data
+def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
+    """Return a body of `size` bytes, of a larger one never much more. Raises ValueError or zlib.error."""
+    if not isinstance(size, int) or not 0 <= size <= max_body:
+        raise ValueError("a size that cannot be")
     stream = zlib.decompressobj()
-    payload = stream.decompress(data, size + 1)
-    if packing != _ZLIB or not stream.eof or stream.unused_data:
+    body = stream.decompress(data, size + 1)
+    if len(body) != size or not stream.eof or stream.unused_data:
         raise ValueError("not packed as `encode` does")
-    return payload
+    return body
 
 
-def _payload(entry: Entry) -> bytes:
-    return _copy_bytes(entry.copy) + _outage_bytes(entry.outage)
+def _facts(entry: Entry, *, packed: bool) -> bytes:
+    copy, outage = entry.copy, entry.outage
+    facts = {
+        "body": {"bytes": len(copy.body) if copy is not None else 0, "zlib": packed},
+        "copy": None if copy is None else _copy_facts(copy),
+        "outage": None if outage is None else _outage_facts(outage),
+    }
+    return _JSON.encode(facts).encode("ascii")
 
 
-def _copy_bytes(copy: Copy | None) -> bytes:
-    if copy is None:
-        return b"\0"
-    facts = _COPY.pack(_KINDS.index(copy.kind), copy.cut, copy.status, copy.fetched_at, copy.fresh_until)
-    return b"\1" + facts + _text_bytes(copy.url) + _text_bytes(copy.why) + _sized(copy.body)
+def _copy_facts(copy: Copy) -> dict[str, Any]:
+    return {
+        "cut": copy.cut,
+        "fetched_at": float(copy.fetched_at),
+        "fresh_until": float(copy.fresh_until),
+        "kind": copy.kind.value,
+        "status": copy.status,
+        "url": _fit(copy.url),
+        "why": _fit(copy.why),
+    }
 
 
-def _outage_bytes(outage: Outage | None) -> bytes:
-    if outage is None:
-        return b"\0"
-    status = (outage.status is not None, outage.status or 0)
-    failures = min(outage.failures, _MOST_FAILURES)
-    return b"\1" + _OUTAGE.pack(*status, failures, outage.since, outage.retry_at) + _text_bytes(outage.why)
+def _outage_facts(outage: Outage) -> dict[str, Any]:
+    return {
+        "failures": min(outage.failures, _MOST_FAILURES),
+        "retry_at": float(outage.retry_at),
+        "since": float(outage.since),
+        "site_available": outage.site_available,
+        "status": outage.status,
+        "why": _fit(outage.why),
+    }
 
 
-def _text_bytes(text: str) -> bytes:
-    return _sized(text.encode("utf-8", "replace"))
+def _copy(facts: Mapping[str, Any] | None, body: bytes) -> Copy | None:
+    """Read the facts of a copy; what else they hold, `decode` finds by writing them again."""
+    if facts is None:
+        if body:
+            raise ValueError("a body of nothing")
+        return None
+    return Copy(
+        Kind(facts["kind"]),
+        _status(facts["status"]),
+        _text(facts["url"]),
+        body,
+        _flag(facts["cut"]),
+        _text(facts["why"]),
+        _time(facts["fetched_at"]),
+        _time(facts["fresh_until"]),
+    )
 
 
-def _sized(data: bytes) -> bytes:
-    return _LENGTH.pack(len(data)) + data
+def _outage(facts: Mapping[str, Any] | None) -> Outage | None:
+    if facts is None:
+        return None
+    failures, status = facts["failures"], facts["status"]
+    if type(failures) is not int or failures < 0:
+        raise ValueError("no number of failures")
+    return Outage(
+        _time(facts["since"]),
+        failures,
+        None if status is None else _status(status),
+        _text(facts["why"]),
+        _time(facts["retry_at"]),
+        _flag(facts["site_available"]),
+    )
 
 
-class _Reader:
-    """Reads a payload from front to end. Raises struct.error, ValueError or IndexError where it is not as written."""
+def _status(value: Any) -> int:
+    if type(value) is not int or value not in _STATUSES:
+        raise ValueError("no status")
+    return value
 
-    def __init__(self, payload: bytes) -> None:
-        self._payload = payload
-        self._at = 0
 
-    def entry(self) -> Entry:
-        entry = Entry(self._copy() if self._there() else None, self._outage() if self._there() else None)
-        if self._at != len(self._payload):
-            raise ValueError("something is left over")
-        return entry
+def _time(value: Any) -> float:
+    if type(value) is not float or not math.isfinite(value):
+        raise ValueError("no time")
+    return value
 
-    def _there(self) -> bool:
-        return bool((b"\0", b"\1").index(self._piece(1)))
 
-    def _copy(self) -> Copy:
-        kind, cut, status, fetched_at, fresh_until = self._numbers(_COPY)
-        url, why, body = self._text(), self._text(), self._piece(self._length())
-        return Copy(_KINDS[kind], status, url, body, cut, why, fetched_at, fresh_until)
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("no flag")
+    return value
 
-    def _outage(self) -> Outage:
-        has_status, status, failures, since, retry_at = self._numbers(_OUTAGE)
-        return Outage(since, failures, status if has_status else None, self._text(), retry_at)
 
-    def _numbers(self, shape: struct.Struct) -> tuple[Any, ...]:
-        numbers = shape.unpack(self._piece(shape.size))
-        if not all(map(math.isfinite, numbers)):
-            raise ValueError("a time that is none")
-        return numbers
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _TEXT_CHARS:
+        raise ValueError("no text, or too long a one")
+    return value
 
-    def _text(self) -> str:
-        if (length := self._length()) > _TEXT_BYTES:
-            raise ValueError("a text too long")
-        return self._piece(length).decode()
 
-    def _length(self) -> int:
-        return int(self._numbers(_LENGTH)[0])
-
-    def _piece(self, length: int) -> bytes:
-        piece = self._payload[self._at : self._at + length]
-        if len(piece) != length:
-            raise ValueError("the end came early")
-        self._at += length
-        return piece
+def _fit(text: str) -> str:
+    """Replace what is no Unicode character."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -26,7 +26,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.entries import DOWN, GONE, MISSING, RULES, payload_of, sealed
+from tests.support.entries import DOWN, GONE, MISSING, RULES, sealed, summed_of, with_body
 from tests.support.reference import DATA, body_of, read
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def parser(data: bytes) -> None:
 
 
 def codec(data: bytes) -> None:
-    """An input is a byte that says how to take it, and then what a storage has, the payload of that, or an entry."""
+    """An input is a byte that says how to take it, and then what a storage has, what its checksum is of, a body, or an entry."""
     way, rest = data[0] % 4 if data else RAW, data[1:]
     if way == RAW:
         promises.bytes_are_an_entry_or_a_miss(rest)
@@ -64,9 +64,9 @@ def codec(data: bytes) -> None:
         entry = _entry(atheris.FuzzedDataProvider(rest))
         assert promises.bytes_are_an_entry_or_a_miss(encode(entry)) == entry
     else:
-        packed = sealed(zlib.compress(rest), packing=1, size=len(rest))
-        read = promises.bytes_are_an_entry_or_a_miss(packed if way == PACKED else sealed(rest))
-        assert read is None or payload_of(read) == rest
+        data = with_body(zlib.compress(rest), len(rest)) if way == PACKED else sealed(rest)
+        read = promises.bytes_are_an_entry_or_a_miss(data)
+        assert way != PACKED or (read is not None and read.copy is not None and read.copy.body == rest)
 
 
 def _entry(parts: atheris.FuzzedDataProvider) -> Entry:
@@ -99,8 +99,8 @@ def parser_seeds() -> Iterator[bytes]:
 def codec_seeds() -> Iterator[bytes]:
     for entry in (Entry(RULES), Entry(MISSING), Entry(None, GONE), Entry(RULES, DOWN), Entry()):
         yield bytes([RAW]) + encode(entry)
-        yield bytes([PLAIN]) + payload_of(entry)
-        yield bytes([PACKED]) + payload_of(entry)
+        yield bytes([PLAIN]) + summed_of(entry)
+        yield bytes([PACKED]) + (entry.copy.body if entry.copy else b"")
 
 
 TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], Iterator[bytes]]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import json
 import tracemalloc
 import zlib
 from dataclasses import replace
@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.entry import Entry, Outage
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, payload_of, rules, sealed
+from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
 
 WHOLE = encode(Entry(RULES, DOWN))
 
 
-def outage_payload(has_status: int, status: int) -> bytes:
-    """An entry without a copy and with an outage, which says whether there is a status by any byte."""
-    return b"\0\1" + struct.pack(">BiLdd", has_status, status, 1, 0.0, 0.0) + b"\0\0\0\0"
+FACTS, _, BODY_OF_WHOLE = summed_of(Entry(RULES, DOWN)).partition(b"\n")
+
+
+def changed(old: bytes, new: bytes) -> bytes:
+    """The bytes of an entry with other facts and a checksum that is right."""
+    assert FACTS.count(old) == 1
+    return sealed(FACTS.replace(old, new) + b"\n" + BODY_OF_WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_more_failures_than_there_is_room_for_are_kept_as_well_as_can_be() -> No
 
 def test_compressed_where_it_pays() -> None:
     assert len(encode(rules(BODY * 50))) < len(BODY) * 5
-    assert len(encode(Entry(None, GONE))) < 100
+    assert len(encode(Entry(None, GONE))) < 250
 
 
 def test_longest_is_long_enough_and_bounded() -> None:
@@ -83,27 +87,44 @@ def test_any_changed_byte_is_a_miss(place: int) -> None:
     [
         pytest.param(b"", id="nothing"),
         pytest.param(WHOLE + b"x", id="more"),
-        pytest.param(sealed(payload_of(Entry(RULES)), version=b"GRB\x02"), id="next-version"),
-        pytest.param(sealed(payload_of(Entry(RULES)), version=b"GRB\x00"), id="version-before"),
-        pytest.param(sealed(payload_of(Entry(RULES)), packing=2), id="unknown-packing"),
-        pytest.param(sealed(payload_of(Entry(RULES)), packing=1), id="not-compressed"),
-        pytest.param(sealed(payload_of(Entry(RULES)) + b"\0"), id="left-over"),
+        pytest.param(sealed(summed_of(Entry(RULES)), version=b"GRB3"), id="next-version"),
+        pytest.param(b"GRB\x01" + WHOLE[4:], id="version-before"),
+        pytest.param(WHOLE.replace(b" {", b"  {", 1), id="another-blank"),
         pytest.param(sealed(b""), id="empty"),
-        pytest.param(sealed(b"\2\0"), id="neither-there-nor-not"),
-        pytest.param(sealed(outage_payload(2, 503)), id="neither-a-status-nor-none"),
-        pytest.param(sealed(outage_payload(0, 503)), id="status-that-is-none"),
-        pytest.param(sealed(zlib.compress(b"\0\0") + b"x", packing=1, size=2), id="more-behind-the-compressed"),
-        pytest.param(sealed(zlib.compress(b"\0\0")[:-1], packing=1, size=2), id="compressed-and-cut"),
-        pytest.param(sealed(payload_of(Entry(RULES)).replace(b"\1\0", b"\1\7", 1)), id="unknown-kind"),
-        pytest.param(sealed(payload_of(Entry(RULES)).replace(b"www", b"\xff\xff\xff")), id="text-no-utf8"),
-        pytest.param(
-            sealed(payload_of(Entry(RULES)).replace(b"\0\0\0\x22http", b"\xff\0\0\x22http")), id="length-too-large"
-        ),
-        pytest.param(sealed(payload_of(Entry(RULES)), size=2**32 - 1), id="size-too-large"),
-        pytest.param(sealed(b"\0\1" + struct.pack(">?iLdd", False, 0, 1, float("nan"), 0.0) + b"\0\0\0\0"), id="nan"),
-        pytest.param(
-            sealed(b"\0\1" + struct.pack(">?iLdd", False, 0, 1, 0.0, float("inf")) + b"\0\0\0\0"), id="infinity"
-        ),
+        pytest.param(sealed(b"\n"), id="no-facts"),
+        pytest.param(sealed(FACTS), id="no-body"),
+        pytest.param(sealed(b"[]\n"), id="list"),
+        pytest.param(sealed(b"null\n"), id="null"),
+        pytest.param(sealed(b"[" * 100_000 + b"\n"), id="nested-without-end"),
+        pytest.param(sealed(b"9" * 100_000 + b"\n"), id="number-without-end"),
+        pytest.param(sealed(FACTS + b" \n" + BODY_OF_WHOLE), id="blank-behind-the-facts"),
+        pytest.param(sealed(FACTS + b"\n" + BODY_OF_WHOLE + b"x"), id="longer-body"),
+        pytest.param(changed(b'"cut": false', b'"cut": 0'), id="flag-that-is-none"),
+        pytest.param(changed(b'"failures": 3', b'"failures": true'), id="number-that-is-none"),
+        pytest.param(changed(b'"failures": 3', b'"failures": -3'), id="failures-below-none"),
+        pytest.param(changed(b'"failures": 3', b'"failures": 4294967296'), id="more-failures-than-there-are"),
+        pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
+        pytest.param(changed(b'"status": 503', b'"status": 5030000000000'), id="status-too-large"),
+        pytest.param(changed(b'"kind": "rules"', b'"kind": "other"'), id="unknown-kind"),
+        pytest.param(changed(b'"kind": "rules"', b'"kind": ["rules"]'), id="kind-that-cannot-be"),
+        pytest.param(changed(b'"site_available": false', b'"site_available": null'), id="neither-up-nor-not"),
+        pytest.param(changed(b'"cut": false, ', b""), id="fact-that-is-missing"),
+        pytest.param(changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": NaN'), id="nan"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": Infinity'), id="infinity"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e999'), id="too-late"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1700000000'), id="whole-number-for-a-time"),
+        pytest.param(changed(b"https://www", b"https://\\u0077ww"), id="escaped-without-need"),
+        pytest.param(changed(b"https://www", b"https://\xff\xff"), id="text-no-ascii"),
+        pytest.param(changed(b"https://www", b"https://" + b"w" * 40_000), id="text-too-long"),
+        pytest.param(with_body(BODY, len(BODY)), id="not-compressed"),
+        pytest.param(with_body(zlib.compress(BODY) + b"x", len(BODY)), id="more-behind-the-compressed"),
+        pytest.param(with_body(zlib.compress(BODY)[:-1], len(BODY)), id="compressed-and-cut"),
+        pytest.param(with_body(zlib.compress(BODY), len(BODY) - 1), id="body-longer-than-it-says"),
+        pytest.param(with_body(zlib.compress(BODY), len(BODY) + 1), id="body-shorter-than-it-says"),
+        pytest.param(with_body(zlib.compress(BODY), -1), id="size-below-none"),
+        pytest.param(with_body(zlib.compress(BODY), 2**64), id="size-too-large"),
+        pytest.param(sealed(summed_of(Entry(None, GONE)) + b"x"), id="body-of-nothing"),
         pytest.param(b"cos\nsystem\n(S'echo'\ntR.", id="pickle"),
         pytest.param(b"\x80\x04\x95\x1a\0\0\0\0\0\0\0\x8c\x02os", id="pickle-4"),
     ],
@@ -113,9 +134,19 @@ def test_other_bytes_are_a_miss(data: bytes) -> None:
 
 
 def test_the_tests_own_seal_is_right() -> None:
-    assert decode(sealed(payload_of(Entry(RULES)))) == Entry(RULES)
-    assert decode(sealed(outage_payload(1, 503))) == Entry(None, Outage(0.0, 1, 503, "", 0.0))
-    assert decode(sealed(zlib.compress(payload_of(Entry(RULES))), packing=1, size=len(payload_of(Entry(RULES)))))
+    assert decode(sealed(summed_of(Entry(RULES)))) == Entry(RULES)
+    assert decode(changed(b'"failures": 3', b'"failures": 4')) == Entry(RULES, replace(DOWN, failures=4))
+    assert decode(with_body(zlib.compress(BODY), len(BODY))) == Entry(RULES)
+
+
+def test_what_is_known_can_be_read_by_people() -> None:
+    line, _, body = encode(Entry(MISSING, DOWN)).partition(b"\n")
+    version, _, facts = line.decode("ascii").split(" ", 2)
+    assert version == "GRB2"
+    assert json.loads(facts)["copy"]["status"] == 404
+    assert json.loads(facts)["outage"]["why"] == "HTTP 503"
+    assert body == b""
+    assert BODY in encode(Entry(RULES))
 
 
 @given(st.binary(max_size=300))
@@ -125,7 +156,7 @@ def test_no_bytes_raise(data: bytes) -> None:
 
 @given(st.binary(max_size=200), st.booleans())
 def test_no_sealed_bytes_raise(payload: bytes, packed: bool) -> None:
-    data = sealed(zlib.compress(payload), packing=1, size=len(payload)) if packed else sealed(payload)
+    data = with_body(payload, len(payload)) if packed else sealed(payload)
     entry = decode(data)
     assert entry is None or decode(encode(entry)) == entry
 
@@ -139,7 +170,7 @@ def test_body_over_the_limit_is_a_miss() -> None:
 def test_bomb_is_not_inflated(claimed: int) -> None:
     packer = zlib.compressobj(9)
     bomb = b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(100)) + packer.flush()
-    data = sealed(bomb, packing=1, size=claimed)
+    data = with_body(bomb, claimed)
     tracemalloc.start()
     try:
         assert decode(data) is None

@@ -57,7 +57,7 @@ def test_prefix_keeps_crawls_apart(storage: RedisStorage, redis_url: str) -> Non
         assert list(other.origins()) == []
 
 
-def test_entry_is_kept_for_thirty_days_past_its_use(storage: RedisStorage, client: Any) -> None:
+def test_entry_is_kept_for_a_time_past_its_use(storage: RedisStorage, client: Any) -> None:
     storage.put(ORIGIN, Entry(RULES))
     assert KEEP_SECS - 5 < client.ttl(ENTRY) <= KEEP_SECS
     client.expire(ENTRY, 100)
@@ -85,7 +85,7 @@ def test_lease_that_none_of_us_took_ends_too(storage: RedisStorage, client: Any,
     [
         pytest.param(b"garbage", id="garbage"),
         pytest.param(b"", id="empty"),
-        pytest.param(b"GRB\x02" + encode(Entry(RULES))[4:], id="next-version"),
+        pytest.param(b"GRB3" + encode(Entry(RULES))[4:], id="next-version"),
         pytest.param(encode(rules(b"x" * 1001)), id="body-over-the-limit"),
         pytest.param(b"cos\nsystem\n(S'touch /tmp/owned'\ntR.", id="pickle"),
     ],

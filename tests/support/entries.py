@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import zlib
 
 from hypothesis import strategies as st
@@ -26,7 +25,9 @@ STATUSES = st.integers(-(2**31), 2**31 - 1)
 COPIES = st.builds(
     Copy, st.sampled_from(Kind), STATUSES, TEXTS, st.binary(max_size=2000), st.booleans(), TEXTS, TIMES, TIMES
 )
-OUTAGES = st.builds(Outage, TIMES, st.integers(0, 2**32 - 1), st.one_of(st.none(), STATUSES), TEXTS, TIMES)
+OUTAGES = st.builds(
+    Outage, TIMES, st.integers(0, 2**32 - 1), st.one_of(st.none(), STATUSES), TEXTS, TIMES, st.booleans()
+)
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
 
 
@@ -35,16 +36,21 @@ def rules(body: bytes) -> Entry:
     return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
 
 
-def sealed(payload: bytes, *, packing: int = 0, size: int | None = None, version: bytes = VERSION) -> bytes:
-    """Bytes of any payload, with a checksum that is right."""
-    summed = struct.pack(">L", len(payload) if size is None else size) + payload
-    return version + struct.pack(">BL", packing, zlib.crc32(summed)) + summed
+def sealed(summed: bytes, *, version: bytes = VERSION) -> bytes:
+    """Bytes of any facts and body, with a checksum that is right."""
+    return version + b" %08x " % zlib.crc32(summed) + summed
 
 
-def payload_of(entry: Entry) -> bytes:
-    """What `encode` writes of an entry, unpacked."""
-    data = encode(entry)
-    return zlib.decompress(data[13:]) if data[4] else data[13:]
+def summed_of(entry: Entry) -> bytes:
+    """What `encode` writes of an entry behind the checksum: its facts, and its body."""
+    return encode(entry)[len(VERSION) + 10 :]
+
+
+def with_body(packed: bytes, size: int) -> bytes:
+    """An entry whose body is `packed`, said to be `size` bytes; its checksum is right."""
+    facts, _, _ = summed_of(Entry(RULES)).partition(b"\n")
+    facts = facts.replace(b'"bytes": %d, "zlib": false' % len(BODY), b'"bytes": %d, "zlib": true' % size)
+    return sealed(facts + b"\n" + packed)
 
 
 # How the log lines begin that say that the storage failed, and that it works again.

@@ -1,0 +1,156 @@
+"""Outages of weeks, over many runs: what holds in the end, and that no clock and no forgetting decides it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.clock import DAY, HOUR, Clock
+from ..support.crawls import in_reactor, stats
+from ..support.visits import Visitor, fetches, visit
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = b"user-agent: *\ndisallow: /no"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock.of(monkeypatch)
+    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
+    return clock
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, Any]:
+    return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+
+
+async def visits(site: Site, clock: Clock, days: list[float], **settings: Any) -> list[tuple[bool, bool]]:
+    """Crawl a page that the rules allow and one that they do not, each of so many days in a run of its own."""
+    seen: list[tuple[bool, bool]] = []
+    now = 0.0
+
+    async def script(visitor: Visitor) -> None:
+        seen.append((await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))))
+
+    for day in days:
+        clock.goes_on((day - now) * DAY)
+        now = day
+        await visit(script, **settings)
+    return seen
+
+
+SHUT, AS_THE_COPY, OPEN = (False, False), (True, False), (True, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "first", "seen"),
+    [
+        pytest.param("google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.17-google-copy"),
+        pytest.param("google", Reply(503), [SHUT, OPEN, OPEN, OPEN], id="S2.17-google-no-copy"),
+        pytest.param("rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.24-rfc9309-copy"),
+        pytest.param("allow", RULES, [AS_THE_COPY] * 4, id="S2.24-allow-copy"),
+    ],
+)
+@in_reactor
+async def test_crawl_that_comes_each_month_finds_what_the_ladder_needs(
+    policy: str, first: bytes | Reply, seen: list[tuple[bool, bool]], clock: Clock, settings: dict[str, Any]
+) -> None:
+    settings["GBOT_ROBOTS_UNREACHABLE"] = policy
+    with Site({"/robots.txt": first, "*": b"ok"}) as site:
+        assert await visits(site, clock, [0], **settings) == seen[:1]
+        site.pages["/robots.txt"] = Reply(503)
+        assert await visits(site, clock, [31, 62, 93], **settings) == seen[1:]
+
+
+@in_reactor
+async def test_site_whose_pages_answer_is_known_to_be_up_by_the_next_process(  # S2.23, S2.24
+    clock: Clock, settings: dict[str, Any]
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await visits(site, clock, [0], GBOT_ROBOTS_UNREACHABLE="google-2026", **settings)
+        site.pages["/robots.txt"] = Reply(503)
+        days = [1.5, 15, 29, 31.9, 32.1, 60, 90]
+        seen = await visits(site, clock, days, GBOT_ROBOTS_UNREACHABLE="google-2026", **settings)
+        assert seen == [
+            (False, False),
+            (True, False),
+            (True, False),
+            (True, False),
+            (True, True),
+            (True, True),
+            (True, True),
+        ]
+
+
+@in_reactor
+async def test_page_is_asked_for_as_a_probe_where_the_policy_hangs_on_it(  # S2.23
+    clock: Clock, settings: dict[str, Any]
+) -> None:
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await visits(site, clock, [0], **settings)
+        site.pages["/robots.txt"] = Reply(503)
+        site.pages["*"] = Reply(500)
+        await visits(site, clock, [1], **settings)
+        site.asked.clear()
+
+        async def script(visitor: Visitor) -> None:
+            assert not await visitor.may(site.url("/no"))  # the last copy disallows it: no page to try with
+            assert await visitor.may(site.url("/probe"))  # which the server answers by 500
+            assert not await visitor.may(site.url("/more"))
+            site.pages["*"] = b"ok"
+            clock.goes_on(HOUR + 1)
+            assert await visitor.may(site.url("/probe"))
+            assert await visitor.may(site.url("/more"))
+            assert await visitor.may(site.url("/no"))  # as if there were no robots.txt
+
+        clock.goes_on(40 * DAY)
+        await visit(script, **settings)
+        pages = [path for path in site.paths() if path != "/robots.txt"]
+        assert pages == ["/probe", "/probe", "/more", "/no"]
+
+
+@pytest.mark.parametrize("had_rules", [False, True])
+@in_reactor
+async def test_clock_that_is_set_31_days_ahead_during_an_outage_opens_nothing(had_rules: bool, clock: Clock) -> None:
+    with Site({"/robots.txt": RULES if had_rules else Reply(503), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/yes")) is had_rules
+            site.pages["/robots.txt"] = Reply(503)
+            clock.goes_on(DAY + 1)
+            assert not await visitor.may(site.url("/yes"))
+            for _ in range(3):
+                clock.goes_on(31 * DAY)
+                assert not await visitor.may(site.url("/yes"))
+            assert fetches(site) >= 4
+            site.pages["/robots.txt"] = RULES
+            clock.goes_on(HOUR + 1)
+            assert await visitor.may(site.url("/yes"))
+
+        await visit(script)
+
+
+@in_reactor
+async def test_hundreds_of_user_agents_are_read_once_each() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        names = ["bot" + "".join(chr(97 + int(digit)) for digit in f"{number:03}") for number in range(200)]
+
+        async def script(visitor: Visitor) -> None:
+            for _ in range(2):
+                for name in names:
+                    assert await visitor.may(site.url("/yes"), name)
+
+        crawler = await visit(script)
+        assert stats(crawler, "gbot_robots/lookup/") == {
+            "gbot_robots/lookup/fetched": 1,
+            "gbot_robots/lookup/storage": 199,
+            "gbot_robots/lookup/memory": 200,
+        }
