@@ -121,9 +121,8 @@ async def serve(after_secs: float) -> None:
 
 def measure(case: Case, rounds: int, path: str = "") -> dict[str, list[dict[str, float]]]:
     """Crawl `case` in `rounds` rounds; return what each crawl of each kind took."""
-    command = [sys.executable, "-m", "benchmarks.crawl"]
-    paths = [path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)] if path else []
-    environment = {**os.environ, **({"PYTHONPATH": os.pathsep.join(filter(None, paths))} if path else {})}
+    command = [sys.executable, __file__]
+    environment = {**os.environ, "PYTHONPATH": path}
     taken: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with subprocess.Popen([*command, "serve", str(case.after_secs)], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
@@ -132,9 +131,7 @@ def measure(case: Case, rounds: int, path: str = "") -> dict[str, list[dict[str,
             for _ in range(rounds):
                 for kind in KINDS:
                     run = [*command, "crawl", kind, str(case.hosts), str(case.pages), port]
-                    done = subprocess.run(
-                        run, env=environment, cwd=path or None, check=True, stdout=subprocess.PIPE, text=True
-                    )
+                    done = subprocess.run(run, env=environment, check=True, stdout=subprocess.PIPE, text=True)
                     taken[kind].append(json.loads(done.stdout))
                     assert taken[kind][-1]["crawled"] == case.hosts * case.pages
         finally:
@@ -162,7 +159,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--case", choices=tuple(CASES), action="append", help="may be repeated; default: all")
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--path", default="", help="a checkout whose plugin and benchmarks/crawl.py are run")
+    options.add_argument("--path", default="", help="a checkout whose plugin is run, in place of the installed one")
     chosen = options.parse_args()
     for name in chosen.case or CASES:
         report(name, measure(CASES[name], chosen.rounds, chosen.path))

@@ -130,9 +130,7 @@ def _is_stop(result: object) -> bool:
 
 def is_transferring(crawler: Crawler, request: Request) -> bool:
     """Whether the download handler has `request`; before that it waits in the downloader, or a middleware has it."""
-    engine = crawler.engine
-    slots = engine.downloader.slots.values() if engine is not None else ()
-    return any(request in slot.transferring for slot in slots)
+    return any(request in slot.transferring for slot in download_slots(crawler).values())
 
 
 @contextmanager

@@ -104,6 +104,30 @@ def test_every_room_has_its_row() -> None:
     }
 
 
+# Private or changing parts of Scrapy's engine, downloader and spiders. Only `engine` names them.
+PARTS_OF_THE_ENGINE = {
+    "_cbs",
+    "_follow",
+    "_get_slot",
+    "_slot",
+    "needs_backout",
+    "slots",
+    "spidermw",
+    "total_concurrency",
+}
+
+
+def test_only_one_module_names_parts_of_the_engine() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        named |= {str(node.value) for node in nodes if isinstance(node, ast.Constant)}  # for getattr
+        if path.name == "engine.py":
+            assert named >= PARTS_OF_THE_ENGINE
+        else:
+            assert not named & PARTS_OF_THE_ENGINE, path
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=lambda path: str(path.parent.name))
 def test_the_init_of_a_room_is_its_law_and_no_code_beyond_names(path: Path) -> None:
     law, *code = ast.parse(path.read_text(encoding="utf-8")).body

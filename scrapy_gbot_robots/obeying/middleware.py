@@ -78,6 +78,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
         self._asked_as = self._settings.asked_as
+        self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
+        if self._settings.unreachable == "google-2026":
+            self.process_response = self._note_site  # other crawls have nothing to do for a response
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -105,8 +108,37 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 return request
         if Origin.of_robots_txt(request.url) is not None:
             return await self._known_robots_txt(request, answer)
+        await self._judge(request, agent, answer)
+        if self._crawl_delays is not None:
+            self._crawl_delays.attend(request, agent, answer)
+        return None
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        """Refuse `request` if `rp` does: Scrapy's hook. A subclass that overrides it decides in place of this.
+
+        Raises:
+            ForbiddenByRobotsTxt: it may not be fetched.
+        """
+        answer, agent = None, self._agent(request)
+        if isinstance(rp, AnswerRobotParser) and rp.answer.knows(agent):
+            answer = rp.answer
+            refusal = answer.verdict(request.url, agent)
+        else:
+            allowed = rp is None or rp.allowed(request.url, self._user_agent(request))
+            refusal = Verdict(allowed=allowed, rule=None, reason="as the parser says that process_request_2 was given")
+        if not refusal.allowed:
+            raise self._forbidden(request, refusal, answer)
+
+    async def _judge(self, request: Request, agent: Agent, answer: Answer) -> None:
+        """Let `answer`, or a subclass, decide on `request`.
+
+        Raises:
+            ForbiddenByRobotsTxt: it may not be fetched.
+        """
         refusal = verdict = None
-        if answer.takes_long(request.url, agent):
+        if self._has_hook:
+            self.process_request_2(AnswerRobotParser(answer), request)
+        elif answer.takes_long(request.url, agent):
             verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
             refusal = None if verdict.allowed else verdict
         elif not (answer.allowed(request.url, agent) or answer.takes_probe(request.url, agent)):
@@ -118,11 +150,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
             provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
-        return None
 
-    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
-        """Note which sites answer, for the policy that asks (Google's page of 2026 on an unreachable robots.txt)."""
-        if self._settings.unreachable == "google-2026" and not _is_own_trouble(response):
+    def _note_site(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Note which sites answer: `process_response` where the policy asks for that (Google's page of 2026)."""
+        if not _is_own_trouble(response):
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
         return response

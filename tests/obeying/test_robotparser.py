@@ -15,11 +15,12 @@ from scrapy_gbot_robots.obeying.robotparser import AnswerRobotParser
 from scrapy_gbot_robots.policy.entry import Copy, Kind
 from scrapy_gbot_robots.policy.ladder import Decision, State
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.robotstxt import RobotParser
 
 
 def parser(text: str | bytes, settings: dict[str, Any] | None = None) -> GbotRobotParser:
@@ -200,3 +201,45 @@ def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
     body = b"Sitemap: https://e/1\nUser-agent: a\nsite-map: http://f/2\nSitemap: /3\nSitemap: https://e/1\nDisallow: /"
     assert GbotRobotParser.from_crawler(None, body).sitemaps() == ("https://e/1", "http://f/2")  # type: ignore[arg-type]
     assert GbotRobotParser.from_crawler(None, b"Disallow: /").sitemaps() == ()  # type: ignore[arg-type]
+
+
+class OnlyTheHook(GbotRobotsTxtMiddleware):
+    """Lets a path pass whatever the robots.txt says, refuses another, and leaves the rest to the class above."""
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        assert rp is not None
+        if request.url.endswith("/refused"):
+            raise IgnoreRequest(f"refused here, {rp.allowed(request.url, 'testbot')} there")
+        if not request.url.endswith("/agreed"):
+            super().process_request_2(rp, request)
+
+
+@in_reactor
+async def test_subclass_that_overrides_only_the_hook_of_scrapy_is_asked() -> None:
+    middlewares = {"scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None, OnlyTheHook: 100}
+    settings = {**AS_STOCK, "DOWNLOADER_MIDDLEWARES": middlewares}
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        urls = [site.url(path) for path in ("/yes", "/no", "/no/agreed", "/yes/refused")]
+        crawler = await crawl(Pages, settings, addon=False, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/no/agreed")}
+        assert str(pages(crawler).refused[site.url("/yes/refused")]) == "refused here, True there"
+        refusal = pages(crawler).refused[site.url("/no")]
+        assert isinstance(refusal, ForbiddenByRobotsTxt)
+        assert refusal.verdict.rule is not None
+        assert refusal.verdict.rule.line == 2
+        assert stats(crawler)["robotstxt/forbidden"] == 1
+
+
+@in_reactor
+async def test_hook_of_scrapy_heeds_any_parser_that_it_is_given() -> None:
+    class OwnParser(OnlyTheHook):
+        def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+            own = GbotRobotParser.from_crawler(self.crawler, b"user-agent: *\ndisallow: /yes")
+            GbotRobotsTxtMiddleware.process_request_2(self, own if request.url.endswith("/yes") else None, request)
+
+    middlewares = {"scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None, OwnParser: 100}
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        settings = {**AS_STOCK, "DOWNLOADER_MIDDLEWARES": middlewares}
+        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/yes"), site.url("/no")])
+        assert set(pages(crawler).crawled) == {site.url("/no")}
+        assert isinstance(pages(crawler).refused[site.url("/yes")], ForbiddenByRobotsTxt)

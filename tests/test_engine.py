@@ -1,0 +1,75 @@
+"""What the plugin asks of Scrapy's engine: also of one that lacks some of its parts, or is mocked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader import Downloader
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response, TextResponse
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, engine
+
+from .support.crawls import ADDON, Pages, as_scrapy_runs_it, crawl, in_reactor, pages
+from .support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from scrapy.core.scheduler import BaseScheduler
+
+
+def mocked(body: bytes) -> Any:
+    """A crawler with an engine as Scrapy's own tests of its robots.txt middleware have it."""
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_STORAGE": "memory"})
+
+    async def download(request: Request) -> Response:
+        assert request.url == "http://site.local/robots.txt"
+        return TextResponse(request.url, body=body, request=request)
+
+    crawler.engine = MagicMock()
+    crawler.engine.download_async.side_effect = download
+    return crawler
+
+
+@as_scrapy_runs_it
+async def test_middleware_works_with_a_mocked_engine() -> None:
+    middleware = GbotRobotsTxtMiddleware.from_crawler(mocked(b"user-agent: *\ndisallow: /private"))
+    assert await middleware.process_request(Request("http://site.local/free")) is None
+    with pytest.raises(IgnoreRequest):
+        await middleware.process_request(Request("http://site.local/private"))
+
+
+def never(scheduler: BaseScheduler) -> BaseScheduler:
+    raise AssertionError(scheduler)
+
+
+@pytest.mark.parametrize("made", [MagicMock(), object()], ids=["mocked", "another"])
+def test_engine_without_the_parts_is_left_alone(made: Any) -> None:
+    crawler: Any = get_crawler()
+    crawler.engine = made
+    with engine.uncounted(crawler, Request("http://site.local/")):
+        assert not engine.is_full(crawler)
+    assert not engine.stand_before_scheduler(crawler, never)
+    if not isinstance(made, MagicMock):
+        engine.pull_soon(crawler)
+        assert not engine.is_closing(crawler)
+        assert engine.active_of_slot(crawler, Request("http://site.local/")) is None
+        assert not engine.is_transferring(crawler, Request("http://site.local/"))
+
+
+class Lazy(Downloader):
+    """A downloader of the user's own, which decides by itself when it has enough."""
+
+    def needs_backout(self) -> bool:
+        return len(self.active) >= 2
+
+
+@in_reactor
+async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
+    with Site({"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.3), "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(5)]
+        crawler = await crawl(Pages, {**ADDON, "DOWNLOADER": Lazy}, urls=[*urls, site.url("/no")])
+        assert set(pages(crawler).crawled) == set(urls)
