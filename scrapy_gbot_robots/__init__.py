@@ -20,6 +20,7 @@ _HOME = {
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.origin",
+    "Preferences": "core.preferences",
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from .core.agents import AllOf as AllOf
     from .core.agents import Crawler as Crawler
     from .core.origin import Origin as Origin
+    from .core.preferences import Preferences as Preferences
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rule as Rule
     from .core.rules import Rules as Rules

@@ -14,7 +14,7 @@ from .lines import delay_of
 from .rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .lines import Line
 
@@ -28,6 +28,38 @@ class Group(NamedTuple):
     agents: dict[bytes, int]
     rules: list[Rule]
     delays: dict[bytes, float]
+
+
+class FieldLine(NamedTuple):
+    """A line of any field: `value` as text, `agents` those (product tokens in lower case, "*") of the group it is in.
+
+    `line` counts from 1; `agents` is empty before any group.
+    """
+
+    line: int
+    value: str
+    agents: tuple[str, ...]
+
+
+def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
+    """Yield the lines whose field name is `key`, which is in lower case."""
+    group: dict[bytes, None] = {}
+    found: list[tuple[Line, dict[bytes, None]]] = []
+    has_rules = False
+    for line in lines:
+        if line.kind == grammar.USER_AGENT:
+            if has_rules or not group:
+                group, has_rules = {}, False
+            group[grammar.agent_of(line.value)] = None
+        elif line.kind in {grammar.ALLOW, grammar.DISALLOW}:
+            has_rules = True
+        if line.key.lower() == key and line.flags & grammar.HAS_DIRECTIVE:
+            found.append((line, group))
+    agents: dict[int, tuple[str, ...]] = {}
+    for line, group in found:
+        if id(group) not in agents:  # one tuple for all lines of a group, which may have thousands of both
+            agents[id(group)] = tuple(agent.decode("ascii") for agent in group)
+        yield FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
 
 
 def read_groups(lines: Iterable[Line]) -> list[Group]:

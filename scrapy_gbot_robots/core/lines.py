@@ -113,6 +113,11 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
     return first.strip(), value.strip(), grammar.MISSING_COLON
 
 
+def as_written(raw: bytes, *, strict: bool = False) -> bytes:
+    """Return the value of the directive in the line `raw`, not escaped."""
+    return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict)[1]
+
+
 def delay_of(line: Line) -> float | None:
     """Return the crawl delay in seconds that a line gives, None if it gives none or no plain number."""
     is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY

@@ -74,6 +74,15 @@ class Origin(NamedTuple):
         return f"{self.scheme}://{self.host}" if default else f"{self.scheme}://{self.host}:{self.port}"
 
 
+def is_absolute(url: str) -> bool:
+    """Whether `url` is an absolute http, https or ftp URL."""
+    try:
+        Origin.of(url)
+    except ValueError:
+        return False
+    return True
+
+
 def _odd_origin(url: str) -> Origin:
     parts = re.match(_ANY, url)
     if not parts:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final
 from . import grammar
 from .agents import AllOf, agents_heeded
 from .lines import read_lines
+from .origin import is_absolute
 from .scan import scan
 
 if TYPE_CHECKING:
     from .agents import Crawler
-    from .groups import Group
+    from .groups import FieldLine, Group
     from .lines import Line
+    from .preferences import Preferences
     from .remarks import Remark
     from .rules import Rules, Verdict
     from .sitemaps import SitemapLine
@@ -104,6 +106,29 @@ class RobotsTxt:
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
         """Return the crawl delay in seconds in the crawler's group, None if it has none; Google ignores that field."""
         return self.rules_for(user_agent).crawl_delay
+
+    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Preferences:
+        """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
+
+        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that may not be fetched
+        has no preference. Experimental: both fields are drafts (see preferences.py).
+        """
+        return self.rules_for(user_agent).preferences(url)
+
+    def fields(self, name: str) -> tuple[FieldLine, ...]:
+        """Return all lines of the field `name`, written in any case, in file order, each with the agents of its group."""
+        from .groups import field_lines  # noqa: PLC0415 - a crawl never asks for this
+
+        return tuple(field_lines(self.lines, name.lower().encode("utf-8", "replace")))
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """The absolute http, https and ftp URLs of `License` lines (RSL 1.0), in file order, each once.
+
+        They are for the whole file, wherever they stand.
+        """
+        urls = dict.fromkeys(field.value for field in self.fields("license"))
+        return tuple(url for url in urls if is_absolute(url))
 
     @property
     def lines(self) -> tuple[Line, ...]:

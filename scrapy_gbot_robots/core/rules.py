@@ -16,6 +16,7 @@ from .urls import shown, split_path
 
 if TYPE_CHECKING:
     from .index import Index
+    from .preferences import Preferences, Statements
 
 # The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
 MOST_SPECIFIC: Final = "most specific rule"
@@ -95,6 +96,7 @@ class Rules:
         "_disallows",
         "_index",
         "_memo",
+        "_preferences",
         "_questions",
         "_strict",
         "_texts",
@@ -112,12 +114,14 @@ class Rules:
         strict: bool = False,
         *,
         unmatched: str = NO_MATCH,
+        preferences: Statements | None = None,
     ) -> None:
         """Take the rules of the group; `unmatched` is the reason given where none of them matches."""
         self._allows = allows
         self._disallows = disallows
         self._strict = strict
         self._unmatched = unmatched
+        self._preferences = preferences
         self._index: Index | None = None
         self._texts: tuple[list[str], list[str]] | None = (
             None  # the disallow and allow patterns, once there is an index
@@ -129,12 +133,15 @@ class Rules:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules and not what was built of them: it can be built again."""
-        return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, self._unmatched)
+        said = self._unmatched, self._preferences
+        return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight
+        if self._preferences is not None:
+            weight += self._preferences.weight
         return weight and weight + _BYTES_EACH
 
     def patterns(self) -> tuple[list[str], list[str]]:
@@ -165,13 +172,26 @@ class Rules:
         precedence = self._decider_by_trying(path) if index is None else index.decider(path)
         return self._undecided() if precedence == NO_RULE else self._said(precedence)
 
+    def preferences(self, url: str | bytes) -> Preferences:
+        """Return what the site says about the use of the content of `url`; nothing if `url` may not be fetched.
+
+        Experimental: see `Preferences`.
+        """
+        from .preferences import NOTHING_SAID  # noqa: PLC0415 - most crawls never ask
+
+        if self._preferences is None or not self.allowed(url):
+            return NOTHING_SAID
+        return self._preferences.of(self._path(url))
+
     def takes_long(self, url: str | bytes) -> bool:
-        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`.
+        """Return whether `allowed`, `verdict` or `preferences` may take more than some five milliseconds for `url`.
 
         An estimate on the safe side: each pattern that may have to be tried counts as if it were the most hostile one.
         Whoever must not be held up asks those questions in a thread.
         """
         chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+        if self._preferences is not None and self._preferences.worst_ns(chars) > _LONG_NS:
+            return True
         index = self._index
         if index is not None:
             worst = index.worst_ns(chars)
@@ -251,6 +271,12 @@ class Rules:
 
 
 def _rules(
-    allows: Patterns, disallows: Patterns, group: str | None, crawl_delay: float | None, strict: bool, unmatched: str
+    allows: Patterns,
+    disallows: Patterns,
+    group: str | None,
+    crawl_delay: float | None,
+    strict: bool,
+    unmatched: str,
+    preferences: Statements | None,
 ) -> Rules:
-    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched)
+    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched, preferences=preferences)

@@ -15,17 +15,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from . import grammar
-from .lines import content_blocks, read_line, seconds
+from .lines import as_written, content_blocks, read_line, seconds
 from .patterns import NO_PATTERNS, Patterns
 from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .preferences import Statements
+
 _USER_AGENT: Final = grammar.USER_AGENT
 _ALLOW: Final = grammar.ALLOW
 _DISALLOW: Final = grammar.DISALLOW
-_DELAY: Final = -1  # a kind of its own here, though not for Google
+# Kinds of their own here, though not for Google.
+_DELAY: Final = -1
+_USAGE: Final = -2
+_SIGNAL: Final = -3
+_OWN: Final = {grammar.CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 
 # The kind of line by its field name, in the usual ways of writing it.
 _USUAL: Final = {
@@ -33,25 +39,29 @@ _USUAL: Final = {
     for kind, name in [
         *((kind, name) for kind, name, _ in grammar.FIELDS),
         *((grammar.UNUSED, name) for name in grammar.UNUSED_FIELDS),
-        (_DELAY, grammar.CRAWL_DELAY),
+        *((kind, name) for name, kind in _OWN.items()),
         (grammar.UNKNOWN, b""),  # blank lines
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
 _AGENT_LINE: Final = b"user"  # in lower case, any user-agent line has it, with nothing but white space before
-_BEFORE_AGENT: Final = frozenset({b"u", b"U", b" ", b"\t", b"\v", b"\f"})
+_BEFORE_GROUP: Final = frozenset({b"u", b"U", b" ", b"\t", b"\v", b"\f", b"c", b"C"})  # begin what counts there
 _BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
     *(name for kind, written, typos in grammar.FIELDS if kind != grammar.SITEMAP for name in (written, *typos)),
-    grammar.CRAWL_DELAY,
+    *_OWN,
 )
+_SIGNAL_LINE: Final = b"content-signal"
 _MOST_USUAL: Final = b"Disallow"  # so begin most lines of real files
 _HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
 
 
 class _Group:
-    """The rules of a group: their paths as written, and their lines; the agents so far, each with its crawl delay."""
+    """The rules of a group: their paths as written, and their lines; the agents so far, each with its crawl delay.
 
-    __slots__ = ("agents", "allow_lines", "allows", "disallow_lines", "disallows")
+    `preferences` has of each `Content-` line the kind, the agents so far, the line and the value.
+    """
+
+    __slots__ = ("agents", "allow_lines", "allows", "disallow_lines", "disallows", "preferences")
 
     def __init__(self) -> None:
         self.agents: dict[bytes, float | None] = {}
@@ -59,9 +69,10 @@ class _Group:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
+        self.preferences: list[tuple[int, tuple[bytes, ...], int, bytes]] = []
 
     def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what the line `line` says, if it is a rule or a crawl delay."""
+        """Add what the line `line` says, if that is a rule, a crawl delay or a preference."""
         if kind == _ALLOW:
             self.allows.append(value.strip())
             self.allow_lines.append(line)
@@ -71,30 +82,38 @@ class _Group:
         elif kind == _DELAY:
             delay = seconds(value.partition(b"#")[0].strip())
             self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
+        elif kind in {_USAGE, _SIGNAL}:
+            self.preferences.append((kind, tuple(self.agents), line, value.partition(b"#")[0].strip()))
 
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
     """Return the rules for the first of `agents` (tokens in lower case, "*") that a group in `body` is for."""
-    groups = _groups(body, agents, strict)
+    groups, signals = _groups(body, agents, strict)
     for agent in agents:
         merged = [group for group in groups if agent in group.agents]
         if merged:
-            return _rules(merged, agent, strict)
-    return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS)
+            return _rules(merged, agent, strict, signals)
+    return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS, preferences=_statements((), b"", signals))
 
 
-def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group]:  # noqa: C901 - spelt out, for speed
-    """Return the groups in `body` that are for any of `agents`, in file order."""
+def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
+    body: bytes, agents: tuple[bytes, ...], strict: bool
+) -> tuple[list[_Group], list[tuple[int, bytes]]]:
+    """Return the groups in `body` that are for any of `agents`, in file order; and preferences before any group."""
     groups: list[_Group] = []
+    signals: list[tuple[int, bytes]] = []
     group: _Group | None = None  # the present one, if it is for one of the agents
+    seen_agent = False
     number = 0
     for block in content_blocks(body):
-        if group is None and _AGENT_LINE not in block.lower():
-            number += block.count(b"\n")
-            continue
+        if group is None:
+            lower = block.lower()
+            if _AGENT_LINE not in lower and (seen_agent or _SIGNAL_LINE not in lower):
+                number += block.count(b"\n")
+                continue
         for text in block.splitlines():
             number += 1
-            if group is None and text[:1] not in _BEFORE_AGENT:
+            if group is None and text[:1] not in _BEFORE_GROUP:
                 continue
             name, colon, value = text.partition(b":")
             if name == _MOST_USUAL and group is not None:
@@ -110,10 +129,13 @@ def _groups(body: bytes, agents: tuple[bytes, ...], strict: bool) -> list[_Group
             elif not colon:
                 continue
             if kind == _USER_AGENT:
+                seen_agent = True
                 group = _group_of(_agent(value, agents), group, groups)
             elif group is not None:
                 group.add(kind, value, number)
-    return groups
+            elif kind == _SIGNAL and not seen_agent:
+                signals.append((number, value.partition(b"#")[0].strip()))
+    return groups, signals
 
 
 def _group_of(agent: bytes | None, group: _Group | None, groups: list[_Group]) -> _Group | None:
@@ -129,10 +151,10 @@ def _group_of(agent: bytes | None, group: _Group | None, groups: list[_Group]) -
 
 
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
-    """Return the kind and the value of a line as the careful reader sees it."""
+    """Return the kind and the value of a line as the careful reader sees it; that of a preference as it is written."""
     line = read_line(0, text, strict=strict)
-    is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY
-    return (_DELAY if is_delay else line.kind), line.value
+    kind = _OWN.get(line.key.lower(), grammar.UNUSED) if line.kind == grammar.UNUSED else line.kind
+    return kind, as_written(text, strict=strict) if kind in {_USAGE, _SIGNAL} else line.value
 
 
 def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
@@ -146,7 +168,7 @@ def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
     return None
 
 
-def _rules(groups: Sequence[_Group], agent: bytes, strict: bool) -> Rules:
+def _rules(groups: Sequence[_Group], agent: bytes, strict: bool, signals: list[tuple[int, bytes]]) -> Rules:
     first, *others = groups
     delay = first.agents[agent]
     for group in others:
@@ -154,6 +176,7 @@ def _rules(groups: Sequence[_Group], agent: bytes, strict: bool) -> Rules:
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
+        first.preferences += group.preferences
         delay = group.agents[agent] if delay is None else delay
     return Rules(
         _patterns(first.allows, first.allow_lines) if first.allows else NO_PATTERNS,
@@ -161,7 +184,21 @@ def _rules(groups: Sequence[_Group], agent: bytes, strict: bool) -> Rules:
         agent.decode("ascii"),
         delay,
         strict,
+        preferences=_statements(first.preferences, agent, signals) if first.preferences or signals else None,
     )
+
+
+def _statements(
+    preferences: Sequence[tuple[int, tuple[bytes, ...], int, bytes]], agent: bytes, signals: list[tuple[int, bytes]]
+) -> Statements | None:
+    """Return the preferences of the group of `agent` and those before any group, None if there are none."""
+    if not preferences and not signals:
+        return None
+    from .preferences import Statements  # noqa: PLC0415 - most files state none
+
+    own = [(kind, line, value) for kind, agents, line, value in preferences if agent in agents]
+    usage = [(line, value) for kind, line, value in own if kind == _USAGE]
+    return Statements(usage, signals + [(line, value) for kind, line, value in own if kind == _SIGNAL])
 
 
 def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:

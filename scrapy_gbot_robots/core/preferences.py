@@ -1,0 +1,136 @@
+"""What a site would like to be done with its content: `Content-Usage` and `Content-Signal`, in robots.txt and in headers.
+
+Experimental: both are drafts, and so may names here change. Boundary: no verdict hangs on it; what a crawl makes of a
+preference is its own affair. What is not said is neither granted nor refused.
+Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
+draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .index import Index
+from .patterns import LAST_LINE, NO_RULE
+from .structured import read_dictionary
+from .urls import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# (attribute of Preferences, key in Content-Usage by draft-ietf-aipref-vocab-08, key in Content-Signal)
+LABELS: Final = (
+    ("train_ai", b"train-ai", b"ai-train"),
+    ("search", b"search", b"search"),
+    ("ai_use", b"ai-use", b"ai-input"),
+)
+USES: Final = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
+
+_USAGE_VALUES: Final = {b"y": True, b"n": False}
+_SIGNAL_VALUES: Final = {b"yes": True, b"no": False}
+_BYTES_PER_PATH: Final = 1_500
+
+
+class Preferences(NamedTuple):
+    """What a site says about the use of a URL's content. Experimental.
+
+    `train_ai`, `search` and `ai_use` are True (granted), False (refused) or None (not said). `use` is "immediate",
+    "reference", "full" or None. `lines` are the lines of the robots.txt that this rests on, from 1; empty for headers.
+    """
+
+    train_ai: bool | None = None
+    search: bool | None = None
+    ai_use: bool | None = None
+    use: str | None = None
+    lines: tuple[int, ...] = ()
+
+
+NOTHING_SAID: Final = Preferences()
+
+
+def combined(said: Iterable[Preferences]) -> Preferences:
+    """Return what counts if all of `said` does: of each label the more restrictive."""
+    several = [each for each in said if each is not NOTHING_SAID]
+    if len(several) == 1:
+        return several[0]
+    train_ai, search, ai_use = (
+        False if False in values else True if True in values else None
+        for values in ([getattr(each, label) for each in several] for label, _, _ in LABELS)
+    )
+    use = min((each.use for each in several if each.use is not None), key=USES.index, default=None)
+    return Preferences(train_ai, search, ai_use, use, tuple(sorted({line for each in several for line in each.lines})))
+
+
+def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
+    """Return what a response says: the values of its `Content-Usage` and of its `Content-Signal` headers.
+
+    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). They speak of that response only.
+    """
+    return combined([_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)])
+
+
+def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
+    """Return what a Dictionary says, None if `dictionary` is none. Only the Tokens y and n count."""
+    members = read_dictionary(dictionary)
+    if members is None:
+        return None
+    train_ai, search, ai_use = (_USAGE_VALUES.get(members.get(key) or b"") for _, key, _ in LABELS)
+    return Preferences(train_ai, search, ai_use, None, lines)
+
+
+def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
+    """Return what the value of a Content-Signal says; of the same key the more restrictive counts."""
+    said: list[Preferences] = []
+    for pair in value.lower().split(b","):
+        key, _, granted = (part.strip() for part in pair.partition(b"="))
+        for label, _, name in LABELS:
+            if key == name and granted in _SIGNAL_VALUES:
+                said.append(Preferences(**{label: _SIGNAL_VALUES[granted]}))  # type: ignore[arg-type]
+        if key == b"use" and granted.decode("latin-1") in USES:
+            said.append(Preferences(use=granted.decode("latin-1")))
+    return combined(said)._replace(lines=lines) if said else NOTHING_SAID
+
+
+class Statements:
+    """The preferences that robots.txt states for one crawler: those of its group, and those before any group."""
+
+    __slots__ = ("_by_line", "_everywhere", "_index", "_signals")
+
+    def __init__(self, usage: Iterable[tuple[int, bytes]], signals: Iterable[tuple[int, bytes]]) -> None:
+        """Take the lines of both fields in file order: the number of each, and what follows the colon up to a "#"."""
+        stated: dict[str, list[Preferences]] = {}
+        for line, value in usage:
+            path, dictionary = path_and_dictionary(value)
+            said = _usage(dictionary, (line,))
+            if said is not None:  # else it says nothing at all, and a shorter path may count
+                stated.setdefault(path, []).append(said)
+        said_by_path = {path: combined(said) for path, said in stated.items()}
+        self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path is the shortest
+        self._by_line = {said.lines[0]: said for said in said_by_path.values()}
+        entries = [(path, said.lines[0]) for path, said in said_by_path.items()]
+        self._index = Index((), entries) if entries else None  # the longest path that matches decides, as for rules
+        self._signals = combined([_signal(value, (line,)) for line, value in signals])
+
+    @property
+    def weight(self) -> int:
+        """Roughly how many bytes of memory this takes."""
+        return _BYTES_PER_PATH * (1 + len(self._by_line))
+
+    def worst_ns(self, chars: int) -> float:
+        """Estimate the nanoseconds `of` takes for a path of `chars` characters, on the safe side."""
+        return self._index.worst_ns(chars) if self._index is not None else 0
+
+    def of(self, path: str) -> Preferences:
+        """Return what is said about `path`, escaped as `path_of` does."""
+        decider = NO_RULE if self._index is None else self._index.decider(path)
+        usage = self._everywhere if decider == NO_RULE else self._by_line[LAST_LINE - (decider >> 1 & LAST_LINE)]
+        return combined([usage, self._signals])
+
+
+def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
+    """Split the value of a Content-Usage line: a path stands first, if any, and ends at the first space or tab."""
+    value = value.strip()
+    if value[:1] != b"/":
+        return "", value
+    path, *rest = value.replace(b"\t", b" ").split(b" ", 1)
+    return escape(path).decode("ascii"), b"".join(rest).strip()

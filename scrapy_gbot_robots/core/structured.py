@@ -1,0 +1,109 @@
+"""Bytes -> a Dictionary of RFC 9651 ("Structured Field Values for HTTP"), as far as preferences need it.
+
+Boundary: all of the grammar is checked, since what breaks it is no Dictionary and says nothing; but only Tokens are
+returned as values, and no parameters. It never raises and takes one pass, whatever the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_MAX_BYTES: Final = (
+    65_536  # of a value; header lines of servers are shorter, and a line of a robots.txt is much shorter
+)
+
+_KEY: Final = re.compile(rb"[a-z*][a-z0-9_.*-]*")  # 3.1.2
+_TOKEN: Final = re.compile(rb"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*")  # 3.3.4
+_OTHER: Final = re.compile(  # the other bare items, each told by its first character
+    rb"-?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])"  # Decimal, 3.3.2
+    rb"|@?-?[0-9]{1,15}(?![0-9.])"  # Integer, 3.3.1, and Date, 3.3.7
+    rb'|"(?:[ !#-\[\]-~]|\\["\\])*"'  # String, 3.3.3
+    rb"|:[A-Za-z0-9+/=]*:"  # Byte Sequence, 3.3.5
+    rb"|\?[01]"  # Boolean, 3.3.6
+    rb'|%"(?:[ !#$&-~]|%[0-9a-f]{2})*"'  # Display String, 3.3.8
+)
+_SPACES: Final = re.compile(rb" *")
+_WHITE_SPACE: Final = re.compile(rb"[ \t]*")
+
+
+class _NotDictionaryError(Exception):
+    """The bytes break the grammar."""
+
+
+def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
+    """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is none; the last of a key counts.
+
+    The value of a member is its Token; None stands for everything that is no Token.
+    """
+    if len(value) > _MAX_BYTES:
+        return None
+    try:
+        return _Reader(value.strip(b" ")).dictionary()
+    except _NotDictionaryError:
+        return None
+
+
+class _Reader:
+    """Goes through `text` once; `at` is how far it is."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.at = 0
+
+    def take(self, pattern: re.Pattern[bytes]) -> bytes:
+        """Take what `pattern` matches here; what must be there and is not raises."""
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise _NotDictionaryError
+        self.at = found.end()
+        return found[0]
+
+    def takes(self, char: bytes) -> bool:
+        """Take `char` if it is here."""
+        if not self.text.startswith(char, self.at):
+            return False
+        self.at += 1
+        return True
+
+    def dictionary(self) -> dict[bytes, bytes | None]:
+        members: dict[bytes, bytes | None] = {}
+        while self.at < len(self.text):
+            key = self.take(_KEY)
+            value = self.member() if self.takes(b"=") else None
+            self.parameters()
+            members[key] = value
+            self.take(_WHITE_SPACE)
+            if self.at < len(self.text):
+                if not self.takes(b","):
+                    raise _NotDictionaryError
+                self.take(_WHITE_SPACE)
+                if self.at == len(self.text):  # a comma at the end
+                    raise _NotDictionaryError
+        return members
+
+    def member(self) -> bytes | None:
+        if not self.takes(b"("):
+            return self.bare_item()
+        self.take(_SPACES)  # an Inner List, 4.2.1.2
+        while not self.takes(b")"):
+            self.bare_item()
+            self.parameters()
+            if not self.take(_SPACES) and self.text[self.at : self.at + 1] != b")":
+                raise _NotDictionaryError
+        return None
+
+    def bare_item(self) -> bytes | None:
+        found = _TOKEN.match(self.text, self.at)
+        if found is None:
+            self.take(_OTHER)
+            return None
+        self.at = found.end()
+        return found[0]
+
+    def parameters(self) -> None:
+        while self.takes(b";"):
+            self.take(_SPACES)
+            self.take(_KEY)
+            if self.takes(b"="):
+                self.bare_item()

@@ -1,0 +1,262 @@
+"""What a site would like to be done with its content: which statement counts for which URL and crawler."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_gbot_robots import Preferences, RobotsTxt
+from scrapy_gbot_robots.core.preferences import NOTHING_SAID, combined, of_headers
+from scrapy_gbot_robots.core.structured import read_dictionary
+
+# The example of draft-ietf-aipref-attach
+DRAFT = b"""User-Agent: *
+Allow: /
+Disallow: /never/
+Content-Usage: train-ai=n
+Content-Usage: /ai-ok/ train-ai=y
+
+User-Agent: ExampleBot
+Allow: /
+Content-Usage: train-ai=y
+"""
+
+
+def said(body: bytes, path: str = "/", agent: str = "bot") -> tuple[bool | None, bool | None, bool | None, str | None]:
+    return RobotsTxt.parse(body).preferences(f"https://e.com{path}", agent)[:4]
+
+
+def to_all(*lines: bytes, path: str = "/") -> tuple[bool | None, bool | None, bool | None, str | None]:
+    return said(b"\n".join([b"user-agent: *", *lines]), path)
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "train_ai", "lines"),
+    [
+        ("bot", "/test", False, (4,)),
+        ("bot", "/ai-ok/test", True, (5,)),
+        ("bot", "/never/test", None, ()),
+        ("ExampleBot", "/test", True, (9,)),
+        ("ExampleBot", "/ai-ok/test", True, (9,)),
+        ("ExampleBot", "/never/test", True, (9,)),
+    ],
+)
+def test_example_of_the_draft(agent: str, path: str, train_ai: bool | None, lines: tuple[int, ...]) -> None:
+    robots = RobotsTxt.parse(DRAFT)
+    for _ in range(6):
+        assert robots.preferences(f"https://e.com{path}", agent) == Preferences(train_ai=train_ai, lines=lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param([b"content-usage: train-ai=n, search=y, ai-use=n"], (False, True, False), id="all-labels"),
+        pytest.param([b"CONTENT-USAGE : train-ai=y # search=n"], (True, None, None), id="comment"),
+        pytest.param([b"content-usage train-ai=n"], (False, None, None), id="no-colon"),
+        pytest.param([b"allow: /", b"content-usage: train-ai=n", b"disallow: /x"], (False, None, None), id="between"),
+        pytest.param([b"content-usage: train-ai=y, train-ai=n"], (False, None, None), id="last-of-a-key"),
+        pytest.param([b"content-usage: train-ai=y", b"content-usage: train-ai=n"], (False, None, None), id="same-path"),
+        pytest.param([b"content-usage: train-ai=n;x=1, other=2.5"], (False, None, None), id="parameters-and-other-keys"),
+        pytest.param([b"content-usage: train-ai"], (None, None, None), id="boolean"),
+        pytest.param([b'content-usage: train-ai="y"'], (None, None, None), id="string"),
+        pytest.param([b"content-usage: train-ai=yes"], (None, None, None), id="other-token"),
+        pytest.param([b"content-usage: Train-AI=n"], (None, None, None), id="upper-case-is-no-dictionary"),
+        pytest.param([b"content-usage: train-ai=n,"], (None, None, None), id="comma-at-the-end"),
+        pytest.param([b"content-usage: train-ai=n \xff"], (None, None, None), id="invalid-bytes"),
+        pytest.param([b"content-usage: train-ai=n" + b"\xc3\xa9"], (None, None, None), id="past-ascii"),
+        pytest.param([b"content-usage: /x train-ai=n"], (None, None, None), id="other-path"),
+        pytest.param([b"content-usage: / train-ai=n", b"content-usage: train-ai=y"], (False, None, None), id="path"),
+        pytest.param([b"content-usage: /\ttrain-ai=n"], (False, None, None), id="tab-after-the-path"),
+        pytest.param([b"content-usage: /", b"content-usage: train-ai=y"], (None, None, None), id="counts-whole"),
+        pytest.param([b"content-usage: / !", b"content-usage: train-ai=n"], (False, None, None), id="says-nothing"),
+        pytest.param([b"content-usage: /*$ train-ai=n"], (False, None, None), id="wildcards"),
+        pytest.param([b"content-usage:"], (None, None, None), id="empty"),
+        pytest.param([b"content-signal: ai-train=no, search=yes, ai-input=no"], (False, True, False), id="signal"),
+        pytest.param([b"Content-Signal: AI-Train = NO"], (False, None, None), id="signal-in-any-case"),
+        pytest.param([b"content-signal: ai-train=n"], (None, None, None), id="signal-y-mixed-up"),
+        pytest.param([b"content-signal: /x ai-train=no"], (None, None, None), id="signal-with-a-path"),
+        pytest.param([b"content-signal: ai-train=yes,ai-train=no"], (False, None, None), id="signal-twice"),
+        pytest.param(
+            [b"content-signal: ai-train=no, search=yes", b"content-usage: train-ai=y, search=n"],
+            (False, False, None),
+            id="both-fields",
+        ),
+    ],
+)  # fmt: skip
+def test_statement_of_a_group(lines: list[bytes], expected: tuple[bool | None, ...]) -> None:
+    assert to_all(*lines)[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "use"),
+    [
+        (b"use=reference", "reference"),
+        (b"use=full,use=immediate", "immediate"),
+        (b"use=all", None),
+        (b"search=yes", None),
+    ],
+)
+def test_narrowest_use_counts(value: bytes, use: str | None) -> None:
+    assert to_all(b"content-signal: " + value)[3] == use
+
+
+@pytest.mark.parametrize("agent", ["a", "b", "c"])
+def test_signal_before_any_group_is_for_all(agent: str) -> None:
+    body = b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no"
+    assert said(body, agent=agent) == (False, False if agent == "b" else None, None, None)
+
+
+def test_signal_before_any_group_is_found_in_a_long_file() -> None:
+    body = b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000
+    assert said(body) == (False, None, None, None)
+    assert said(body + b"user-agent: x\nallow: /\n") == (False, None, None, None)
+
+
+def test_group_of_its_own_does_not_heed_what_is_said_to_all() -> None:
+    body = b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /"
+    assert said(body, agent="own")[0] is None
+    assert said(body, agent="other")[0] is False
+
+
+def test_statement_counts_for_the_agents_named_before_it() -> None:
+    body = b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
+    assert said(body, agent="a") == (False, False, None, None)
+    assert said(body, agent="b") == (None, False, None, None)
+
+
+def test_group_may_be_written_in_several_parts() -> None:
+    body = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n"
+    assert said(body, agent="a") == (False, False, None, None)
+
+
+def test_longest_path_counts_whole() -> None:
+    body = [
+        b"content-usage: /a train-ai=n, search=n",
+        b"content-usage: /a/b train-ai=y",
+        b"content-usage: /*.pdf$ ai-use=n",
+    ]
+    assert to_all(*body, path="/a/x") == (False, False, None, None)
+    assert to_all(*body, path="/a/b/x") == (True, None, None, None)
+    assert to_all(*body, path="/a/b.pdf") == (None, None, False, None)
+    assert to_all(*body, path="/c") == (None, None, None, None)
+
+
+def test_headers_speak_of_a_response() -> None:
+    assert of_headers([], []) == NOTHING_SAID
+    assert of_headers([b"train-ai=n", b"search=y"], [b"ai-input=no"]) == Preferences(False, True, False)
+    assert of_headers([b"train-ai=n", b"!"], [b"ai-train=yes"]) == Preferences(True)
+    assert combined([Preferences(True, None, True, "full", (3,)), of_headers([b"train-ai=n"], [b"use=reference"])]) == (
+        Preferences(False, None, True, "reference", (3,))
+    )
+
+
+HOSTILE = {
+    "lines": b"content-usage: /a%d train-ai=n\n",
+    "same line": b"content-usage: train-ai=n\n",
+    "signals": b"content-signal: ai-train=no\n",
+    "wildcards": b"content-usage: /*a%d train-ai=n\n",
+    "long": b"content-usage: " + b"a=(b)," * 2_000 + b"train-ai=n\n",
+    "groups": b"user-agent: a%d\ncontent-usage: train-ai=n\n",
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_lines_have_an_answer(line: bytes) -> None:
+    lines = [line % number if b"%d" in line else line for number in range(500_000 // (len(line) + 4))]
+    robots = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines))
+    rules = robots.rules_for("bot")
+    assert rules.preferences("https://e.com/a7")[0] is False
+    assert rules.weight > 0
+    assert len(robots.fields("content-usage")) + len(robots.fields("content-signal")) == len(lines)
+
+
+def test_rules_are_pickled_with_their_preferences() -> None:
+    rules = RobotsTxt.parse(DRAFT).rules_for("bot")
+    again = pickle.loads(pickle.dumps(rules))  # noqa: S301
+    for path in ("/test", "/ai-ok/test", "/never/test"):
+        assert again.preferences(f"https://e.com{path}") == rules.preferences(f"https://e.com{path}")
+
+
+def test_many_paths_are_known_to_take_long() -> None:
+    lines = b"".join(b"content-usage: /*%dx train-ai=n\n" % number for number in range(10_000))
+    assert RobotsTxt.parse(b"user-agent: *\n" + lines).rules_for("a").takes_long("https://e.com/" + "1" * 5_000)
+    assert not RobotsTxt.parse(b"user-agent: *\n" + lines[:300]).rules_for("a").takes_long("https://e.com/x")
+
+
+def test_fields_are_told_with_their_group() -> None:
+    body = b"License: https://e.com/l\nuser-agent: a\nuser-agent: b\nx: 1\nallow: /\nX : 2 # c\nuser-agent: c\nx 3"
+    robots = RobotsTxt.parse(body)
+    assert robots.fields("x") == ((4, "1", ("a", "b")), (6, "2", ("a", "b")), (8, "3", ("c",)))
+    assert robots.fields("LICENSE") == ((1, "https://e.com/l", ()),)
+    assert robots.fields("user-agent")[2] == (7, "c", ("c",))
+    assert robots.fields("") == robots.fields("é") == ()
+
+
+def test_licenses_are_the_absolute_urls_once_each() -> None:
+    body = b"license: https://e.com/b\nuser-agent: a\nLicense: /l.xml\nlicense: https://e.com/a\nlicense:\nlicense: https://e.com/b"
+    assert RobotsTxt.parse(body).licenses == ("https://e.com/b", "https://e.com/a")
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        (b"", {}),
+        (b"  a  ", {b"a": None}),
+        (b"a=1, b=-2.5,c=?1\t,\td=:aGk=:", dict.fromkeys([b"a", b"b", b"c", b"d"])),
+        (b'a="x\\"y", b=@12, c=%"f%c3%bc"', dict.fromkeys([b"a", b"b", b"c"])),
+        (b"a=(1 b;x=1  c);y;z=?0, *k.1-_=tok:/*", {b"a": None, b"*k.1-_": b"tok:/*"}),
+        (b"a=(), b=( )", {b"a": None, b"b": None}),
+        (b"a=x;q;r=s", {b"a": b"x"}),
+    ],
+)  # fmt: skip
+def test_dictionary_is_read_as_rfc_9651_has_it(text: bytes, members: dict[bytes, bytes | None]) -> None:
+    assert read_dictionary(text) == members
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"A=y", b"1=y", b"a=", b"a=y b=n", b"a=y,", b"a=y,,b", b",", b"a=(", b"a=(1", b"a=(1,2)", b'a=(1"x")', b'a="x', b'a="\xff"',
+        b"a=1.", b"a=1.2345", b"a=1234567890123456", b"a=1234567890123.1", b"a=?2", b"a=:?:", b"a=@1.5", b'a=%"%C3"', b"a;", b"a;B",
+        b"a=y\n", b"\ta=y", b"a=\x00", b"a" * 70_000,
+    ],
+)  # fmt: skip
+def test_what_is_no_dictionary_is_none(text: bytes) -> None:
+    assert read_dictionary(text) is None
+
+
+_PARTS = st.sampled_from(
+    [
+        b"a",
+        b"train-ai",
+        b"=",
+        b"y",
+        b"n",
+        b",",
+        b" ",
+        b";",
+        b"(",
+        b")",
+        b'"',
+        b"\\",
+        b"1",
+        b".",
+        b":",
+        b"?",
+        b"%",
+        b"@",
+        b"\xff",
+        b"\t",
+    ]
+)
+
+
+@given(st.lists(_PARTS, max_size=30).map(b"".join) | st.binary(max_size=40))
+def test_any_bytes_have_preferences(value: bytes) -> None:
+    assert isinstance(of_headers([value], [value]), Preferences)
+    robots = RobotsTxt.parse(b"user-agent: *\ncontent-usage: " + value + b"\ncontent-signal: /x" + value)
+    assert isinstance(robots.preferences("https://e.com/x", "a"), Preferences)
+    assert isinstance(robots.fields("content-usage"), tuple)
