@@ -17,7 +17,7 @@ from .store import NOT_THERE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ..core.agents import Crawler
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..policy.ladder import Policy
     from .store import Store
@@ -32,7 +32,7 @@ _AHEAD: Final = 2  # pieces of work that wait for each worker
 class Terms(NamedTuple):
     """For whom, and by which policy, URLs are judged."""
 
-    crawlers: Sequence[Crawler]
+    crawlers: Sequence[RobotsAgent]
     policy: Policy
     strict: bool
     max_bytes: int

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ..core.agents import Crawler
+from ..core.agents import AllOf, Crawler
 from ..core.grammar import MAX_BYTES
 from ..core.origin import ROBOTS_PATH, Origin
 from ..core.robots import RobotsTxt
@@ -23,6 +23,7 @@ from ..policy.outcome import Fetched, Unreachable, outcome_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..core.agents import RobotsAgent
     from ..policy.outcome import Outcome
 
 NO: Final = 0
@@ -52,7 +53,7 @@ class Served(NamedTuple):
 
 
 Robots: TypeAlias = "Served | tuple[int | None, bytes] | bytes | None"
-Agent: TypeAlias = "str | bytes | Crawler"
+Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
 def judge(
@@ -71,7 +72,7 @@ def judge(
         robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
             `urls`. Each is a `Served`, status and body, a body that was served with 200, or None: there was no answer.
             An origin that is missing counts as that.
-        agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
+        agents: the crawlers: product tokens, User-Agent headers, `Crawler` or `AllOf`.
         policy: what statuses and failures mean; by default as in a crawl without settings.
         strict: as for `RobotsTxt.parse`.
         max_bytes: of a robots.txt that are read.
@@ -100,10 +101,10 @@ def judge(
     }
 
 
-def crawlers_of(agents: Agent | Sequence[Agent]) -> list[Crawler]:
+def crawlers_of(agents: Agent | Sequence[Agent]) -> list[RobotsAgent]:
     """Return the crawlers that `agents` name, each once."""
-    several = [agents] if isinstance(agents, (str, bytes, Crawler)) else agents
-    return list(dict.fromkeys(each if isinstance(each, Crawler) else Crawler.of(each) for each in several))
+    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
+    return list(dict.fromkeys(each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several))
 
 
 def served(robots: Robots) -> Served:
@@ -151,7 +152,7 @@ class Bench:
 
     def __init__(
         self,
-        crawlers: Sequence[Crawler],
+        crawlers: Sequence[RobotsAgent],
         *,
         policy: Policy | None = None,
         strict: bool = False,

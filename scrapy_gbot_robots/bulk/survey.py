@@ -20,6 +20,7 @@ from .judging import Bench
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..core.agents import RobotsAgent
     from .audit import Terms
     from .judging import Served
     from .store import Store
@@ -90,7 +91,7 @@ class _Census:
         self._states: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
         self._sizes: Counter[int | None] = Counter()
-        self._blocked: Counter[Crawler] = Counter()
+        self._blocked: Counter[RobotsAgent] = Counter()
         self._bytes = 0
         self._names: Counter[tuple[str, str]] = Counter()
         self._counts: Counter[tuple[str, str]] = Counter()

@@ -6,24 +6,27 @@ Answers as a crawl of the project would, from the same cache; or from a file, wi
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 from ..core.lint import is_binary
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
+from ..obeying.overriding import OverriddenAnswer
 from . import crawlers as agents
+from .crawlers import Who
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .explain import Check, as_json, show
-from .inputs import checked, origin_of, read, typed
+from .inputs import checked, origin_of, overrides_checked, read, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from scrapy.settings import Settings
 
+    from ..policy.overrides import Override
     from ..settings import GbotSettings
-    from .crawlers import Who
     from .output import Terminal
     from .session import Known, Visit
 
@@ -36,6 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "urls", nargs="+", type=typed, metavar="URL", help="absolute URL; with --file also a path that begins with /"
     )
     agents.add_argument(parser)
+    agents.add_mode_argument(parser)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched'
@@ -46,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    whos = agents.named(options.agents, settings, err)
+    whos = agents.named(options.agents, settings, err, options.mode)
     gbot = checked(settings)
     checks = _by_origin(options, whos, settings) if options.file is None else _by_file(options, whos, gbot, err)
     for number, check in enumerate(checks):
@@ -58,7 +62,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             show(check, gbot, out)
     if any(check.stands_in for check in checks):
         return FAILED
-    return FINE if all(check.verdict.allowed for check in checks) else FOUND
+    return FINE if all(check.decided.allowed for check in checks) else FOUND
 
 
 def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Terminal) -> list[Check]:
@@ -81,28 +85,41 @@ def _by_origin(options: Namespace, whos: list[Who], settings: Settings) -> list[
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
 
     origins = [_absolute(url) for url in options.urls]
+    overrides = overrides_checked(settings)
 
     async def work(visit: Visit) -> list[Check]:
         checks: list[Check] = []
         known: dict[tuple[Origin, Who], Known] = {}
         for url, origin in zip(options.urls, origins, strict=True):
-            for who in whos:
+            override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
+            for named in whos:
+                who = _as_override_says(named, override)
                 if (origin, who) not in known:
                     fresh = options.fresh and not any(origin == other for other, _ in known)
                     known[origin, who] = await visit.known(origin, who.crawler, fresh=fresh)
-                checks.append(_of(url, who, known[origin, who], visit.settings))
+                checks.append(_of(url, who, known[origin, who], visit.settings, override))
         return checks
 
     return during_a_visit(settings, work)
 
 
-def _of(url: str, who: Who, known: Known, gbot: GbotSettings) -> Check:
+def _as_override_says(who: Who, override: Override | None) -> Who:
+    if override is None or override.crawler is None:
+        return who
+    return Who(override.crawler, "the override", override.crawler.name)
+
+
+def _of(url: str, who: Who, known: Known, gbot: GbotSettings, override: Override | None) -> Check:
     verdict = known.answer.verdict(url, who.crawler)
     body = known.body
     if Origin.of_robots_txt(url) is not None:
         verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
     robotstxt = RobotsTxt.parse(body or b"", strict=gbot.strict, max_bytes=gbot.max_bytes)
-    return Check(url, who, verdict, known.origin.robots_url, body, robotstxt, known)
+    overriding = None
+    if override is not None:
+        answer = OverriddenAnswer(known.origin, override, who.crawler, known.answer, lambda *use: None)
+        overriding = answer.verdict(url, who.crawler)
+    return Check(url, who, verdict, known.origin.robots_url, body, robotstxt, known, override, overriding)
 
 
 def _absolute(url: str) -> Origin:

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 CONSOLE = "gbot-robots"  # the console command
-SUBCOMMANDS = ("check", "lint", "test", "diff", "history", "agents", "audit", "stats", "sitemaps", "cache", "fleet")
+SUBCOMMANDS = (
+    "check",
+    "lint",
+    "test",
+    "diff",
+    "history",
+    "agents",
+    "audit",
+    "stats",
+    "sitemaps",
+    "cache",
+    "fleet",
+    "overrides",
+)
 
 
 class RobotsCommand(ScrapyCommand):

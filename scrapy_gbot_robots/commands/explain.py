@@ -12,16 +12,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..core import grammar
+from ..core.agents import AllOf
 from ..core.groups import read_groups
 from ..core.lines import split_lines
 from ..core.rules import IGNORES_ROBOTS, Verdict
+from ..policy.overrides import Action
 from .excerpt import Mark, excerpt
 from .exits import ROBOTS_TXT_ITSELF
-from .output import count, span
+from .output import count, printable, span
 
 if TYPE_CHECKING:
+    from ..core.agents import Crawler
     from ..core.robots import RobotsTxt
     from ..policy.ladder import Decision
+    from ..policy.overrides import Override
     from ..settings import GbotSettings
     from .crawlers import Who
     from .output import Terminal
@@ -36,6 +40,7 @@ class Check:
         where: the robots.txt's URL, or the path of the file.
         body: the robots.txt, None where there is none or it plays no part.
         known: what is known of the robots.txt; None where a file was asked.
+        override: the override that decides in a crawl; then `decided` is the verdict of that, `verdict` the robots.txt's.
     """
 
     url: str
@@ -45,10 +50,24 @@ class Check:
     body: bytes | None
     robotstxt: RobotsTxt
     known: Known | None = None
+    override: Override | None = None
+    overriding: Verdict | None = None
+
+    @property
+    def decided(self) -> Verdict:
+        """The verdict that counts in a crawl."""
+        return self.overriding or self.verdict
+
+    @property
+    def crawler(self) -> Crawler:
+        """The crawler that the verdict is about."""
+        return self.who.judged(self.verdict)
 
     @property
     def stands_in(self) -> bool:
         """Whether the robots.txt is unreachable, so that the verdict stands in for the real one."""
+        if self.override is not None and self.override.action is not Action.KEEP:
+            return False
         return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
 
     @cached_property
@@ -66,29 +85,33 @@ class Check:
     @property
     def group(self) -> str:
         """The group that was used, and why that one, in words."""
-        tokens = [token for token in self.who.crawler.tokens if token.lower() != self.verdict.group]
+        tokens = [token for token in self.crawler.tokens if token.lower() != self.verdict.group]
         none = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
         if self.who.text == "*":
             none = "it stands for crawlers that no group names"
         if self.verdict.group is None:
-            if self.who.crawler.ignores_robots:
+            if self.crawler.ignores_robots:
                 return f"none: {IGNORES_ROBOTS}"
             return f"none: {none}" + (
-                ", and there is none for *" if self.who.crawler.heeds_global else ", and it ignores *"
+                ", and there is none for *" if self.crawler.heeds_global else ", and it ignores *"
             )
         where = f'"{self.verdict.group}" (line {self.group_line})'
         if self.verdict.group.encode("ascii") == grammar.GLOBAL:
             return f"{where}: {none}"
-        if self.verdict.group == self.who.crawler.tokens[0].lower():
+        if self.verdict.group == self.crawler.tokens[0].lower():
             return f"{where}: it names the crawler"
-        return f"{where}: the fall-back, as no group names {self.who.crawler.tokens[0]}"
+        return f"{where}: the fall-back, as no group names {self.crawler.tokens[0]}"
 
 
 def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
     """Write the verdict with its line in place, and below it what it rests on."""
-    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
+    verdict, style = check.decided, "good" if check.decided.allowed else "bad"
     word = "allowed" if verdict.allowed else "disallowed"
     out.say((f"{word} for now" if check.stands_in else word, style), ": ", (check.url, "strong"))
+    if check.override is not None:
+        out.say((" --> ", "faint"), f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]")
+        for name, text in _of_override(check, check.override):
+            out.say(("  = ", "faint"), (name, "strong"), f": {text}")
     show_line(check, out)
     for name, text in _facts(check, gbot):
         out.say(("  = ", "faint"), (name, "strong"), f": {text}")
@@ -106,6 +129,17 @@ def show_line(check: Check, out: Terminal) -> None:
         marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
     for line in excerpt(split_lines(check.body or b""), marks):
         out.say(*line)
+
+
+def _of_override(check: Check, override: Override) -> list[tuple[str, str]]:
+    """Say what the override does, and what the robots.txt itself says."""
+    until = "" if override.until is None else f", until {override.until}"
+    return [
+        ("override", f"{override.what}{until}"),
+        ("reason", printable(override.reason)),
+        ("it says", str(check.decided)),
+        ("robots.txt itself says", str(check.verdict)),
+    ]
 
 
 def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
@@ -158,10 +192,10 @@ def _source(known: Known, gbot: GbotSettings, now: float) -> str:
 
 def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
     """The same as is shown, for programs; times are seconds."""
-    verdict, crawler, rule = check.verdict, check.who.crawler, check.verdict.rule
+    verdict, crawler, rule = check.verdict, check.crawler, check.verdict.rule
     facts: dict[str, Any] = {
         "url": check.url,
-        "allowed": verdict.allowed,
+        "allowed": check.decided.allowed,
         "reason": verdict.reason,
         "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
         "group": verdict.group,
@@ -169,6 +203,20 @@ def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
         "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
         "robots_txt": {"url" if check.known else "file": check.where},
     }
+    if check.override is not None:
+        override, until = check.override, check.override.until
+        facts |= {
+            "reason": check.decided.reason,
+            "override": {
+                "key": override.key,
+                "what": override.what,
+                "reason": override.reason,
+                "until": None if until is None else until.isoformat(),
+            },
+        }
+        facts["robots_txt"] |= {"allowed": verdict.allowed, "reason": verdict.reason}
+    if isinstance(check.who.crawler, AllOf):
+        facts["crawlers"] = [each.name for each in check.who.crawler]
     known, now = check.known, time.time()
     if known is not None:
         decision, copy, outage = known.decision, known.entry.copy, known.entry.outage

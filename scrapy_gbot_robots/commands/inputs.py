@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from ..policy.overrides import Overrides
+
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; a robots.txt ends at 500 KiB
 MAX_URL = 16_384  # bytes
@@ -108,6 +110,20 @@ def checked(settings: BaseSettings) -> GbotSettings:
     """
     try:
         return GbotSettings.of(settings)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def overrides_checked(settings: BaseSettings) -> Overrides:
+    """Return the overrides that the settings name.
+
+    Raises:
+        CommandError: one of them is wrong, or a file cannot be read.
+    """
+    from ..obeying.overriding import overrides_of  # noqa: PLC0415  few runs need it
+
+    try:
+        return overrides_of(checked(settings))
     except ValueError as error:
         raise CommandError(str(error)) from None
 

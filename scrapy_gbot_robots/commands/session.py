@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from ..core.agents import Crawler as Agent
+    from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..obeying.answer import Answer

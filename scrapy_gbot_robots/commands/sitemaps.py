@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.agents import Crawler as Agent
+    from ..core.agents import RobotsAgent as Agent
     from ..core.sitemaps import SitemapLine
     from .output import Terminal
     from .session import Known, Visit

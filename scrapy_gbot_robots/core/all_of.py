@@ -23,6 +23,15 @@ class RulesOfAll(Rules):
         super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
         self._by_crawler = tuple(by_crawler)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rules of each crawler."""
+        return RulesOfAll, (self._by_crawler,)
+
+    @property
+    def parts(self) -> tuple[Rules, ...]:
+        """The rules of each crawler: what one of them refuses is refused."""
+        return tuple(rules for _, rules in self._by_crawler)
+
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take."""

@@ -137,6 +137,11 @@ class Rules:
         return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
     @property
+    def parts(self) -> tuple[Rules, ...]:
+        """The rules of several crawlers, of which each may refuse; none if these are the rules of one."""
+        return ()
+
+    @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight

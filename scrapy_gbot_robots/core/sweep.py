@@ -38,10 +38,11 @@ _ODD: Final = re.compile(r"[^\x00-\x7f]|#|%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])") 
 class Sweep:
     """The rules of one crawler, ready to be put to many URLs."""
 
-    __slots__ = ("_allows", "_disallows", "_wildcards", "rules")
+    __slots__ = ("_allows", "_disallows", "_parts", "_wildcards", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
+        self._parts = [Sweep(part) for part in rules.parts]
         allows, disallows = rules.patterns()
         self._disallows = _Patterns(disallows, 0)
         self._allows = _Patterns(allows, 1)
@@ -52,6 +53,10 @@ class Sweep:
 
         These are sorted, and each begins with `site`, which is a scheme and an authority, and a slash.
         """
+        if self._parts:
+            return bytearray(
+                map(min, zip(*(part.allowed(urls, first, end, site) for part in self._parts), strict=True))
+            )
         if not self._disallows:
             return bytearray(b"\1") * (end - first)
         if self._is_sooner_done_one_by_one(end - first):

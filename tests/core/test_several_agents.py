@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
+from scrapy_gbot_robots.core.sweep import Sweep
 
 ROBOTS = RobotsTxt.parse(
     b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"
@@ -72,6 +75,22 @@ def test_all_of_is_a_value_that_can_be_a_key() -> None:
     assert {AllOf(["a", "b", "a"]): 1}[AllOf([b"a", Crawler.of("b")])] == 1
     assert AllOf(["a", "b"]).name == "a, b"
     assert ROBOTS.rules_for(AllOf(["mybot", "googlebot"])).weight > ROBOTS.rules_for("mybot").weight
+
+
+def test_rules_of_all_are_pickled_with_all_their_parts() -> None:
+    rules = pickle.loads(pickle.dumps(ROBOTS.rules_for(AllOf(["mybot", "googlebot"]))))  # noqa: S301
+    assert [rules.allowed(path) for path in ("/x", "/google", "/mine")] == [True, False, False]
+    assert rules.verdict("/google").crawler == "Googlebot"
+
+
+@pytest.mark.parametrize("names", [["mybot"], ["mybot", "googlebot", "nobot"]])
+def test_many_urls_at_a_time_are_refused_as_one_by_one(names: list[str]) -> None:
+    rules = ROBOTS.rules_for(AllOf(names))
+    urls = sorted(
+        f"https://a.example/{path}/{number}" for path in ("x", "google", "mine", "all") for number in range(50)
+    )
+    answers = Sweep(rules).allowed(urls, 0, len(urls), "https://a.example")
+    assert list(map(bool, answers)) == [rules.allowed(url) for url in urls]
 
 
 def test_rules_of_all_take_long_if_those_of_one_do() -> None:

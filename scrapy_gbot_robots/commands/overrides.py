@@ -1,0 +1,60 @@
+"""`scrapy robots overrides`: the agreed exceptions of the project, what each does, why, and whether it still counts."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from ..policy.overrides import Standing
+from .exits import FINE, FOUND
+from .inputs import overrides_checked
+from .output import count, printable
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy.settings import Settings
+
+    from ..policy.overrides import Override
+    from .output import Terminal
+
+HELP = "List the agreed exceptions of GBOT_ROBOTS_OVERRIDES, and which have run out"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("--json", action="store_true", help="one JSON object an override, one a line")
+
+
+def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+    """List the overrides; return FOUND if one has run out, else FINE."""
+    now = time.time()
+    found = [(override, override.standing(now)) for override in overrides_checked(settings)]
+    run_out = sum(standing is Standing.RUN_OUT for _, standing in found)
+    if options.json:
+        for override, standing in found:
+            out.write(json.dumps(_as_json(override, standing)) + "\n")
+    else:
+        if found:
+            out.table(("key", "what", "reason", "until", "state"), [_row(*each) for each in found])
+        out.say(f"{count(len(found), 'override')}, {run_out:,} run out")
+    return FOUND if run_out else FINE
+
+
+def _row(override: Override, standing: Standing) -> tuple[str, str, str, str, str]:
+    until = "" if override.until is None else override.until.isoformat()
+    return printable(override.key), printable(override.what), printable(override.reason), until, standing.value
+
+
+def _as_json(override: Override, standing: Standing) -> dict[str, object]:
+    return {
+        "key": override.key,
+        "what": override.what,
+        "rules": override.action.value,
+        "as": None if override.crawler is None else override.crawler.name,
+        "crawl_delay": override.crawl_delay,
+        "reason": override.reason,
+        "until": None if override.until is None else override.until.isoformat(),
+        "state": standing.value,
+    }

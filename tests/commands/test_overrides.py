@@ -1,0 +1,164 @@
+"""`scrapy robots overrides`, and what `check` says of overrides and of several crawlers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..support.command import project, run, run_here
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["project"]
+
+RULES = (
+    b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /no\n"
+)
+OVERRIDES = {
+    "partner.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"},
+    "old.example": {"rules": "disallow", "reason": "asked us to stop", "until": "2020-02-29"},
+    "*.slow.example": {"as": "otherbot", "crawl_delay": 10, "reason": "their wish"},
+}
+
+
+def given(overrides: Any) -> tuple[str, str]:
+    return "-s", f"GBOT_ROBOTS_OVERRIDES={json.dumps(overrides)}"
+
+
+def test_overrides_are_listed_with_their_state(tmp_path: Path) -> None:
+    ended = run_here("overrides", *given(OVERRIDES), cwd=tmp_path)
+    assert ended.status == 1  # one has run out
+    head, *rows, last = ended.out.splitlines()
+    assert head.split() == ["key", "what", "reason", "until", "state"]
+    assert [row.split("  ") for row in (" ".join(row.split()) for row in rows)] == [
+        ["partner.example ignore contract 17 2999-12-31 in force"],
+        ["old.example disallow asked us to stop 2020-02-29 run out"],
+        ["*.slow.example as otherbot, crawl-delay 10 s their wish in force"],
+    ]
+    assert last == "3 overrides, 1 run out"
+
+
+def test_overrides_are_listed_for_programs(tmp_path: Path) -> None:
+    ended = run_here("overrides", "--json", *given({"a.example": OVERRIDES["partner.example"]}), cwd=tmp_path)
+    assert ended.status == 0
+    assert json.loads(ended.out) == {
+        "key": "a.example",
+        "what": "ignore",
+        "rules": "ignore",
+        "as": None,
+        "crawl_delay": None,
+        "reason": "contract 17",
+        "until": "2999-12-31",
+        "state": "in force",
+    }
+
+
+def test_no_overrides_are_said_to_be_none(tmp_path: Path) -> None:
+    ended = run_here("overrides", cwd=tmp_path)
+    assert (ended.status, ended.out.strip()) == (0, "0 overrides, 0 run out")
+
+
+@pytest.mark.parametrize("command", [("overrides",), ("check", "https://a.example/")], ids=lambda command: command[0])
+def test_wrong_override_is_an_error_of_the_command(command: tuple[str, ...], tmp_path: Path) -> None:
+    ended = run_here(*command, *given({"a.example": {"rules": "ignore"}}), cwd=tmp_path)
+    assert ended.status == 2
+    assert "GBOT_ROBOTS_OVERRIDES['a.example']['reason'] must be a text that says why, got None" in ended.err
+
+
+def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Path) -> None:
+    with Site({"/robots.txt": RULES}) as site:
+        overrides = given({"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"}})
+        ended = run("check", site.url("/no"), "--as", "testbot", *overrides, cwd=project)
+        assert ended.status == 0
+        assert ended.out.startswith(
+            f"allowed: {site.url('/no')}\n"
+            " --> GBOT_ROBOTS_OVERRIDES['127.0.0.1']\n"
+            "  = override: ignore, until 2999-12-31\n"
+            "  = reason: contract 17\n"
+            "  = it says: allowed: override for 127.0.0.1 (contract 17)\n"
+            '  = robots.txt itself says: disallowed by "Disallow: /no" (line 8, group "*")\n'
+            f" --> {site.url('/robots.txt')}:8\n"
+        )
+        found = json.loads(run("check", site.url("/no"), "--as", "testbot", "--json", *overrides, cwd=project).out)
+        assert (found["allowed"], found["robots_txt"]["allowed"]) == (True, False)
+        assert found["override"] == {
+            "key": "127.0.0.1", "what": "ignore", "reason": "contract 17", "until": "2999-12-31"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "status", "said"),
+    [
+        pytest.param({"rules": "disallow"}, "/yes", 1, "itself says: allowed: no rule matches", id="disallow"),
+        pytest.param(
+            {"rules": "user-agent: *\ndisallow: /own"}, "/own", 1, 'disallowed by "Disallow: /own" (line 2', id="rules"
+        ),
+        pytest.param({"as": "otherbot"}, "/other", 1, "crawler: otherbot, from the override", id="as"),
+        pytest.param({"as": "otherbot"}, "/no", 0, "crawler: otherbot, from the override", id="as-allowed"),
+    ],
+)
+def test_exit_status_is_that_of_the_override(
+    fields: dict[str, str], path: str, status: int, said: str, project: Path
+) -> None:
+    with Site({"/robots.txt": RULES}) as site:
+        overrides = given({site.url(""): {**fields, "reason": "x"}})
+        ended = run("check", site.url(path), *overrides, cwd=project)
+        assert (ended.status, said in ended.out) == (status, True), ended.out
+
+
+def test_unreachable_robots_txt_of_an_overridden_host_is_no_failure(project: Path) -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        ignored = run("check", site.url("/a"), *given({"127.0.0.1": {"rules": "ignore", "reason": "x"}}), cwd=project)
+        assert ignored.status == 0
+        kept = run("check", site.url("/a"), *given({"127.0.0.1": {"as": "b", "reason": "x"}}), cwd=project)
+        assert kept.status == 2
+
+
+# Several crawlers
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "status", "said"),
+    [
+        pytest.param("first", "/mine", 1, "nobot, mybot, otherbot", id="first-that-is-named"),
+        pytest.param("first", "/other", 0, "nobot, mybot, otherbot", id="not-the-second"),
+        pytest.param("all", "/other", 1, "= crawler: nobot, mybot, otherbot", id="all"),
+        pytest.param("all", "/yes", 0, "= crawler: nobot, mybot, otherbot", id="all-allowed"),
+        pytest.param(None, "/other", 1, "it heeds the group of mybot", id="each-for-itself"),
+    ],
+)
+def test_several_crawlers_may_be_taken_for_one(
+    mode: str | None, path: str, status: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "robots.txt").write_bytes(RULES)
+    how = () if mode is None else ("--mode", mode)
+    ended = run_here("check", path, "--file", "robots.txt", "--as", "nobot,mybot,otherbot", *how, cwd=tmp_path)
+    assert (ended.status, said in ended.out) == (status, True), ended.out
+    assert ended.out.count("allowed: ") == (3 if mode is None else 1)
+
+
+def test_verdict_of_all_names_the_crawler_and_its_group(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(RULES)
+    asked = ("check", "/other", "--file", "robots.txt", "--as", "mybot,otherbot", "--mode", "all")
+    assert '= group: "otherbot" (line 1): it names the crawler' in run_here(*asked, cwd=tmp_path).out
+    found = json.loads(run_here(*asked, "--json", cwd=tmp_path).out)
+    assert (found["crawlers"], found["crawler"]["name"]) == (["mybot", "otherbot"], "otherbot")
+
+
+def test_crawlers_of_the_project_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(RULES)
+    settings = ("-s", "GBOT_ROBOTS_AGENTS=mybot,otherbot", "-s", "GBOT_ROBOTS_AGENTS_MODE=all")
+    ended = run_here("check", "/mine", "/other", "--file", "robots.txt", *settings, cwd=tmp_path)
+    assert ended.out.count("disallowed: ") == 2
+    assert "from GBOT_ROBOTS_AGENTS (all)" in ended.out
+
+
+def test_mode_without_crawlers_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(RULES)
+    ended = run_here("check", "/", "--file", "robots.txt", "--mode", "all", cwd=tmp_path)
+    assert ended.status == 2
+    assert "--mode says what --as means; name the crawlers" in ended.err
