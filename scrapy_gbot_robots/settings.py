@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
@@ -41,6 +42,7 @@ STORAGES = ("memory", "sqlite", "redis")
 
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 
+_REDIS_OPTIONS = ("ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile")
 _REDIS_SCHEMES = (
     "redis://",
     "rediss://",
@@ -230,8 +232,36 @@ _FILE = Kind("the path of a file", path_of)
 _STORAGE = Kind('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
 
 
-def _redis_of_scrapy_redis(settings: BaseSettings) -> str:
-    return settings.get("REDIS_URL") or "redis://localhost:6379/0"
+def redis_of_scrapy_redis(settings: BaseSettings) -> str:
+    """The URL of the Redis that scrapy-redis takes from REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS.
+
+    REDIS_ENCODING plays no part: what is kept is bytes.
+    """
+    params = settings.getdict("REDIS_PARAMS")
+
+    def named(setting: str, param: str) -> Any:
+        return settings.get(setting) or params.get(param)
+
+    url = str(named("REDIS_URL", "url") or "")
+    if url and not params:
+        return url
+    options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
+    database = str(named("REDIS_DB", "db") or 0)
+    host = str(named("REDIS_HOST", "host") or "localhost")
+    scheme = "rediss" if str(params.get("ssl")) in {"True", "true", "1"} else "redis"
+    where = f"{f'[{host}]' if ':' in host else host}:{named('REDIS_PORT', 'port') or 6379}"
+    path = f"/{database}"
+    if url:
+        scheme, where, own_path, query, _ = urlsplit(url)
+        options |= dict(parse_qsl(query))
+        path = own_path if own_path.strip("/") or "db" in options else path
+    elif params.get("unix_socket_path"):
+        scheme, where, path = "unix", "", str(params["unix_socket_path"])
+        options["db"] = database
+    if params.get("password") is not None and "@" not in where:
+        user, password = (quote(str(params.get(name) or ""), safe="") for name in ("username", "password"))
+        where = f"{user}:{password}@{where}"
+    return f"{scheme}://{where}{path}{'?' if options else ''}{urlencode(options)}"
 
 
 def _sqlite_of_project(_: BaseSettings) -> Path | None:
@@ -267,10 +297,10 @@ class GbotSettings:
         documented=f"`{_SQLITE_FILE}`",
     )
     redis_url: str = _setting(
-        _redis_of_scrapy_redis,
+        redis_of_scrapy_redis,
         _beginning_with(_REDIS_SCHEMES),
         "needs the extra: `pip install 'scrapy-gbot-robots[redis]'`",
-        documented="`REDIS_URL`, else `redis://localhost:6379/0`",
+        documented="the Redis of `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_PARAMS` (as scrapy-redis has them), else `redis://localhost:6379/0`",
     )
     cache_size: int = _setting(
         10_000, _count(1), "origins whose rules are held in memory; the least recently used go first"

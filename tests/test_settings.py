@@ -157,3 +157,49 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert read(STORAGE="memory").storage == "memory"
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        pytest.param({}, "redis://localhost:6379/0", id="nothing"),
+        pytest.param({"REDIS_URL": "redis://fleet:1/2"}, "redis://fleet:1/2", id="url"),
+        pytest.param({"REDIS_URL": "unix:///tmp/redis.sock?db=3"}, "unix:///tmp/redis.sock?db=3", id="unix-url"),
+        pytest.param({"REDIS_HOST": "fleet"}, "redis://fleet:6379/0", id="host"),
+        pytest.param({"REDIS_HOST": "::1", "REDIS_PORT": "7"}, "redis://[::1]:7/0", id="ipv6-and-port"),
+        pytest.param(
+            {"REDIS_HOST": "fleet", "REDIS_PARAMS": {"password": "a/b@c", "db": 4, "socket_timeout": 9}},
+            "redis://:a%2Fb%40c@fleet:6379/4",
+            id="params",
+        ),
+        pytest.param(
+            {
+                "REDIS_PARAMS": '{"host": "h", "port": 5, "username": "u", "password": "p", "ssl": true, "ssl_ca_certs": "/ca.pem"}'
+            },
+            "rediss://u:p@h:5/0?ssl_ca_certs=%2Fca.pem",
+            id="params-of-tls-as-json",
+        ),
+        pytest.param(
+            {"REDIS_PARAMS": {"unix_socket_path": "/run/redis.sock", "db": 2}},
+            "unix:///run/redis.sock?db=2",
+            id="socket",
+        ),
+        pytest.param(
+            {"REDIS_URL": "redis://fleet:1", "REDIS_HOST": "other", "REDIS_PARAMS": {"password": "p", "db": 2}},
+            "redis://:p@fleet:1/2",
+            id="url-and-params",
+        ),
+        pytest.param(
+            {"REDIS_URL": "redis://u:q@fleet:1/3", "REDIS_PARAMS": {"password": "p", "db": 2}},
+            "redis://u:q@fleet:1/3",
+            id="the-url-wins",
+        ),
+        pytest.param(
+            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"},
+            "redis://own/1",
+            id="our-own-setting-wins",
+        ),
+    ],
+)
+def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, object], url: str) -> None:
+    assert GbotSettings.of(Settings(settings)).redis_url == url

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from ..settings import STORAGES
+from ..settings import STORAGES, redis_of_scrapy_redis
 from ..storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -81,7 +81,10 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
         from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
 
         opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-        return Driver("redis", opens, where=place_of(settings.redis_url))
+        where = place_of(settings.redis_url)
+        queue = _queue_of(crawler)
+        why = f"scrapy-redis keeps its queue in another one, {place_of(queue)}" if queue else ""
+        return Driver("redis", opens, where=where, why=why if queue and place_of(queue) != where else "")
     try:
         storage_cls: Any = load_object(settings.storage)
     except (ImportError, NameError) as error:
@@ -93,6 +96,13 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
     return Driver(
         settings.storage, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
     )
+
+
+def _queue_of(crawler: Crawler | None) -> str:
+    """The URL of the Redis in which scrapy-redis keeps the requests of a crawl; "" if it does not."""
+    if crawler is None or not str(crawler.settings.get("SCHEDULER")).startswith("scrapy_redis."):
+        return ""
+    return redis_of_scrapy_redis(crawler.settings)
 
 
 def _sqlite(settings: GbotSettings) -> Callable[..., Storage]:

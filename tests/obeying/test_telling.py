@@ -7,9 +7,12 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import telling
+from scrapy_gbot_robots.obeying.drivers import driver_for
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
@@ -154,6 +157,12 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
             id="redis",
         ),
         pytest.param(
+            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "127.0.0.1", "REDIS_PORT": "1"},
+            "redis at 127.0.0.1:1, database 0",
+            "redis",
+            id="redis-host",
+        ),
+        pytest.param(
             {"GBOT_ROBOTS_STORAGE": "scrapy_gbot_robots.storage.memory.MemoryStorage"},
             "scrapy_gbot_robots.storage.memory.MemoryStorage",
             "other",
@@ -175,3 +184,13 @@ async def test_storage_in_use_is_said_at_the_start(
         f"gbot_robots/storage/{stat}": 1,
         "gbot_robots/storage/fallback": 0,
     }
+
+
+def test_queue_in_another_redis_is_said() -> None:
+    settings = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler", "REDIS_HOST": "queue", "GBOT_ROBOTS_STORAGE": "redis"}
+    same = get_crawler(settings_dict=settings)
+    assert str(driver_for(GbotSettings.of(same.settings), same)) == "redis at queue:6379, database 0"
+    other = get_crawler(settings_dict={**settings, "GBOT_ROBOTS_REDIS_URL": "redis://localhost/1"})
+    assert str(driver_for(GbotSettings.of(other.settings), other)) == (
+        "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socketserver
 import sys
 import time
@@ -15,11 +16,13 @@ import pytest
 
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
+from scrapy_gbot_robots.storage.batches import Settled, Wanted
 from scrapy_gbot_robots.storage.codec import encode
 from tests.support.redis_server import redis_server
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
 from ..support.redis_server import free_port
+from ..support.storage_worker import ROOT
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
@@ -247,6 +250,28 @@ def test_read_that_is_refused_is_a_storage_error() -> None:
             client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"])
         with pytest.raises(StorageError, match="no permissions"):
             storage.get(ORIGIN)
+
+
+def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs() -> None:
+    commands = re.search(r"`(\+get [^`]*)`", (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8"))
+    assert commands
+    with redis_server() as server:
+        with redis.Redis.from_url(server.url) as client:
+            rules = ["on", ">secret", "resetkeys", "~gbot_robots:*", "-@all", *commands[1].split()]
+            client.execute_command("ACL", "SETUSER", "crawler", *rules)
+        with closing(RedisStorage(f"{server.url}&username=crawler&password=secret")) as storage:
+            storage.put(ORIGIN, Entry(RULES))
+            assert storage.get(ORIGIN) == Entry(RULES)
+            assert list(storage.origins()) == [ORIGIN]
+            found = storage.find(
+                [Wanted(origin, lambda entry: False) for origin in (ORIGIN, "https://new.example")], 60
+            )
+            assert [each.leased for each in found] == [True, True]
+            storage.prolong_all({ORIGIN: found[0].token or ""}, 60)
+            storage.settle([Settled(ORIGIN, Entry(None, GONE), found[0].token or "")])
+            storage.release_all({"https://new.example": found[1].token or ""})
+            assert storage.lease(ORIGIN, 60)
+            assert storage.delete(ORIGIN)
 
 
 def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
