@@ -163,5 +163,6 @@ def feeds_itself(spider: object) -> bool:
 def fed_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:
     """The spider of an open crawl, if found sitemaps are fed to it."""
     spider = crawler.spider
-    is_fed = settings.sitemaps == "feed" and isinstance(spider, SitemapSpider) and not feeds_itself(spider)
-    return spider if is_fed else None  # type: ignore[return-value]  # mypy does not see through `is_fed`
+    if settings.sitemaps != "feed" or not isinstance(spider, SitemapSpider) or feeds_itself(spider):
+        return None
+    return spider
