@@ -78,6 +78,14 @@ def site(session: nox.Session) -> None:
 
 
 @nox.session
+def odd_servers(session: nox.Session) -> None:
+    """The whole table of odd servers with each of Scrapy's download handlers, HTTP/2 among them."""
+    _install(session, NEWEST, *HTTPX)
+    for handler in ("http11", "h2", "aiohttp", "httpx"):
+        session.run("pytest", "-q", *SIDE_BY_SIDE, "tests/fetching/test_scenarios.py", f"--download-handler={handler}")
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build what is uploaded, check it, and try each file in an environment of its own. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")

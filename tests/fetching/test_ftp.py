@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
 from twisted.cred.checkers import AllowAnonymousAccess
 from twisted.cred.portal import Portal
 from twisted.protocols.ftp import FTPFactory, FTPRealm
@@ -23,7 +24,7 @@ from ..support.web import Site
 from .scenarios import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FILES = ("free", "page")
@@ -76,8 +77,12 @@ class HostileFtp(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, *, data: bytes = b"", greeting: bytes = b"") -> None:
+    def __init__(
+        self, *, data: bytes = b"", greeting: bytes = b"", answers: Mapping[bytes, bytes] | None = None
+    ) -> None:
         self.data, self.greeting, self.sent, self.names = data, greeting, 0, list[str]()
+        self.answers = answers or {}  # to the command that a line begins with, in place of the usual one
+        self.logins: list[tuple[str, list[str]]] = []  # what each file was asked for, after which USER and PASS
         super().__init__(("127.0.0.1", 0), _Session)
 
     def flood(self, connection: socket.socket, piece: bytes) -> None:
@@ -102,23 +107,31 @@ class _Session(socketserver.StreamRequestHandler):
                 b"RETR": b"150 coming",
             }
             self.connection.sendall(b"220 hello\r\n")
+            login: list[str] = []
             for line in self.rfile:
                 verb, _, name = line.strip().partition(b" ")
-                self.connection.sendall(replies.get(verb, b"200 fine") + b"\r\n")
-                if verb == b"RETR":
+                if verb in {b"USER", b"PASS"}:
+                    login.append(name.decode())
+                odd = next((reply for start, reply in self.server.answers.items() if line.startswith(start)), None)
+                self.connection.sendall((odd or replies.get(verb, b"200 fine")) + b"\r\n")
+                if verb == b"RETR" and odd is None:
+                    self.server.logins.append((name.decode(), login))
                     self.server.names.append(name.decode())
                     data, _ = listening.accept()
                     with data:
                         if b"robots" in name:
                             data.sendall(RULES)
-                            self.server.flood(data, self.server.data)
+                            if self.server.data:
+                                self.server.flood(data, self.server.data)
+                        elif b"endless" in name:
+                            self.server.flood(data, b"<url/>" * 5000)
                         else:
                             data.sendall(b"ok")
                     self.connection.sendall(b"226 done\r\n")
 
 
 @contextmanager
-def hostile_ftp(**what: bytes) -> Iterator[HostileFtp]:
+def hostile_ftp(**what: Any) -> Iterator[HostileFtp]:
     with HostileFtp(**what) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
@@ -145,6 +158,54 @@ async def test_replies_without_end_are_hung_up_on(caplog: pytest.LogCaptureFixtu
         assert stats(crawler)["gbot_robots/unreachable"] == 1
         assert server.sent < 20_000_000
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@in_reactor
+async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -> None:
+    with hostile_ftp() as server:
+        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+        settings = {"FTP_USER": "me", "FTP_PASSWORD": "secret"}
+        crawler = await crawl(Pages, settings, urls=[f"{site}/free"])
+        assert set(pages(crawler).crawled) == {f"{site}/free"}
+        assert server.logins == [("/robots.txt", ["anonymous", "guest"]), ("/free", ["me", "secret"])]
+
+
+@pytest.mark.parametrize(
+    ("answers", "crawled"),
+    [
+        pytest.param({b"USER": b"530 no"}, False, id="S2.28-530-refused-user"),
+        pytest.param({b"PASS": b"530 no"}, False, id="S2.28-530-refused-login"),
+        pytest.param({b"USER": b"421 too many users"}, False, id="S2.28-421"),
+        pytest.param({b"RETR /robots": b"421 closing"}, False, id="S2.28-421-in-mid-session"),
+        pytest.param({b"RETR /robots": b"450 busy"}, False, id="S2.28-450"),
+        pytest.param({b"RETR /robots": b"550 none"}, True, id="S2.28-550"),
+        pytest.param({b"PASV": b"500 what"}, False, id="S2.28-no-passive-mode"),
+    ],
+)
+@in_reactor
+async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none(
+    answers: Mapping[bytes, bytes], crawled: bool
+) -> None:
+    with hostile_ftp(answers=answers) as server:
+        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free"])
+        assert bool(pages(crawler).crawled) is crawled
+        assert stats(crawler).get("gbot_robots/unreachable", 0) == (not crawled)
+
+
+@pytest.mark.parametrize(
+    ("settings", "meta"),
+    [({"DOWNLOAD_MAXSIZE": 100_000}, {}), ({}, {"download_maxsize": 100_000})],
+    ids=["setting", "meta"],
+)
+@in_reactor
+async def test_other_file_without_end_is_bounded_too(settings: dict[str, Any], meta: dict[str, Any]) -> None:
+    with hostile_ftp() as server:
+        url = f"ftp://127.0.0.1:{server.server_address[1]}/endless"
+        crawler = await crawl(Pages, settings, urls=[Request(url, meta=meta)])
+        assert set(pages(crawler).refused) == {url}
+        assert type(pages(crawler).refused[url]).__name__ in {"DownloadCancelledError", "CancelledError"}
+        assert server.sent < 20_000_000
 
 
 @in_reactor

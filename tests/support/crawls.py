@@ -44,12 +44,20 @@ DOWNLOAD_HANDLERS = {
     "http11": f"{_HANDLERS}.http11.HTTP11DownloadHandler",
     "aiohttp": f"{_HANDLERS}._aiohttp.AiohttpDownloadHandler",
     "httpx": f"{_HANDLERS}._httpx.HttpxDownloadHandler",
+    "h2": f"{_HANDLERS}.http2.H2DownloadHandler",  # https only
 }
 
 
 def download_with(handler: str) -> None:
     """Let all crawls of this run download with the one of `DOWNLOAD_HANDLERS` that is called `handler`."""
-    QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[handler])
+    schemes = ("https",) if handler == "h2" else ("http", "https")
+    QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(schemes, DOWNLOAD_HANDLERS[handler])
+
+
+def handler_in_use() -> str:
+    """The one of `DOWNLOAD_HANDLERS` that all crawls of this run use for https."""
+    handlers = {name: handler for handler, name in DOWNLOAD_HANDLERS.items()}
+    return handlers[QUIET.get("DOWNLOAD_HANDLERS", {}).get("https", DOWNLOAD_HANDLERS["http11"])]
 
 
 def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
