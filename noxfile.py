@@ -64,6 +64,13 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 
 
 @nox.session
+def engines(session: nox.Session) -> None:
+    """The documentation's examples for engines; Spark's needs Java 17 or newer."""
+    session.install("-q", "-e", ".[bulk,engines,test]")
+    session.run("pytest", "-q", "-m", "engine", *session.posargs, env={"GBOT_ROBOTS_ENGINES": "1"})
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Which changes of the code the tests do not notice: `nox -s mutants -- policy --sample 200`."""
     session.install("-q", "-e", ".[test]", "cosmic-ray")

@@ -4,7 +4,7 @@
 |------------|---------------------------------------------------------------------------------------------------------|
 | `pycon`    | a doctest                                                                                               |
 | `python`   | imported as a module of its own; then each spider in it crawls, each middleware is crawled with, and the |
-|            | settings in it are crawled with                                                                         |
+|            | settings in it are crawled with; an example for an engine is run by test_engines.py                     |
 | `sh`       | run in an empty directory that has the page's files, by `documented_shell`                              |
 | `console`  | what `scrapy robots` prints: docs/command.md alone has these, for test_command_docs.py                  |
 | `text`     | not run                                                                                                 |
@@ -22,8 +22,7 @@ import doctest
 import importlib.util
 import json
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request, Spider
@@ -33,6 +32,7 @@ from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.settings import TABLE
 
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.documentation import HOME, PAGES, Block, blocks
 from .support.documented_shell import run_block
 from .support.redis_server import redis_server
 from .support.web import Reply, Site
@@ -40,35 +40,15 @@ from .support.zyte_api import zyte_api
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
     from types import ModuleType
 
-HOME = Path(__file__).parent.parent
-PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])
 KINDS = {"console", "pycon", "python", "sh", "text"}
-
-
-class Block(NamedTuple):
-    """A fenced block, and where it begins."""
-
-    page: Path
-    line: int
-    kind: str
-    text: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.page.stem}:{self.line}"
-
-
-def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
-    text = page.read_text(encoding="utf-8")
-    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        if kind in (None, found[1]):
-            yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
 
 
 def all_blocks(kind: str) -> pytest.MarkDecorator:
     found = [block for page in PAGES if page.name != "tutorial.md" for block in blocks(page, kind)]
+    found = [block for block in found if not block.engine]
     return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
 
 

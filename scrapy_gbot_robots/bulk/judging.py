@@ -127,7 +127,7 @@ def _as_text(url: str | bytes | None) -> str:
             return url.decode("utf-8")
         except UnicodeDecodeError:
             return escape(url).decode("ascii")  # as it is where URLs are compared with rules
-    return url or ""
+    return url if isinstance(url, str) else ""  # such as None, or what stands for it in a data frame
 
 
 def _batches(

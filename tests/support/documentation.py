@@ -1,0 +1,39 @@
+"""The pages of the documentation and what stands in them: fenced blocks of code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOME = Path(__file__).parents[2]
+PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])
+
+
+class Block(NamedTuple):
+    """A fenced block, and where it begins."""
+
+    page: Path
+    line: int
+    kind: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.page.stem}:{self.line}"
+
+    @property
+    def engine(self) -> str | None:
+        """The engine for data that the block is an example for; such blocks are run by test_engines.py."""
+        found = re.search(r"^(?:import|from) (duckdb|dask|polars|pyspark)\b", self.text, re.MULTILINE)
+        return found[1] if found else None
+
+
+def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if kind in (None, found[1]):
+            yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
