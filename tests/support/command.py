@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import io
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -88,6 +87,7 @@ def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
 
 def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None) -> Run:
     """Run the command with standard output on a terminal; `err` is empty, for both streams go there."""
+    pty = pytest.importorskip("pty")  # Windows has none
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*(command or COMMAND), *arguments],
