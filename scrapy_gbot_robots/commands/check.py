@@ -1,6 +1,6 @@
 """`scrapy robots check URL...`: may it be fetched, by which line of which robots.txt, and how good that answer is.
 
-Answers as a crawl of the project would, from the same cache; or from a file, without any network.
+Answers as a crawl of the project would, from the same storage; or from a file, without any network.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     source.add_argument(
         "--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched'
     )
-    source.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the cache holds")
+    source.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the storage holds")
     parser.add_argument("--json", action="store_true", help="one JSON object a URL and crawler, one a line")
 
 

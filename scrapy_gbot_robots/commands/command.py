@@ -49,7 +49,7 @@ class RobotsCommand(ScrapyCommand):
 
     def short_desc(self) -> str:
         """One line for Scrapy's list of commands."""
-        return "Explain robots.txt: why a URL is blocked, what is wrong in a file, what the cache holds"
+        return "Explain robots.txt: why a URL is blocked, what is wrong in a file, what the storage holds"
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the sub-commands, each with its options; the settings can be given before and after them."""

@@ -62,7 +62,7 @@ class _Errand(Generic[_T]):
 
 
 class _ErrandSpider(Spider):
-    """Does the errand and yields no request."""
+    """Does the work and yields no request."""
 
     name = "robots"
 
@@ -78,7 +78,7 @@ class _ErrandSpider(Spider):
             return
         try:
             self._errand.results.append(await self._errand.work(visit))
-        except (Exception, KeyboardInterrupt) as error:  # told to who waits for the result
+        except (Exception, KeyboardInterrupt) as error:  # handed to the caller below
             self._errand.error = error
         finally:  # also when Ctrl-C cancels this
             await visit.close()

@@ -1,4 +1,4 @@
-"""Whose rules count: the crawlers named by `--as`, else the project's own; and who they are, in words."""
+"""Whose rules count: the crawlers named by `--as`, else the project's own; and what each heeds, in words."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 FINE = 0  # allowed, clean, unchanged
-FOUND = 1  # something is disallowed, remarked on, changed
-FAILED = 2  # usage, or something could not be had
+FOUND = 1  # something is disallowed, found, changed, or not as expected
+FAILED = 2  # usage, or something could not be read or fetched
 INTERRUPTED = 130  # Ctrl-C, as shells have it
-PIPE_CLOSED = 141  # who read the output has gone, as shells have it
+PIPE_CLOSED = 141  # nobody reads the output any more, as shells have it
 
 ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2; a crawl lets such requests through
 

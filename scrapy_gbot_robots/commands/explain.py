@@ -167,7 +167,7 @@ def _state(decision: Decision) -> str:
 
 
 def _served(known: Known) -> str:
-    """Say what the origin answered, and who answered in the end."""
+    """Say what the origin answered, and which URL the answer came from."""
     copy, outage = known.entry.copy, known.entry.outage
     text = known.decision.why
     if known.decision.temporary and outage is not None:

@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 # Of a request for a status: its answer comes as it is, and without its body.
 _STATUS_ONLY = {
     "dont_cache": True,
-    "dont_obey_robotstxt": True,  # who asks has looked
+    "dont_obey_robotstxt": True,  # the caller has asked robots.txt
     "dont_redirect": True,
     "dont_retry": True,
     "gbot_robots_status_only": True,

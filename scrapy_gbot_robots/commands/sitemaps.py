@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host, asked by https, or a URL of it")
     agents.add_argument(parser)
-    parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the cache holds")
+    parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the storage holds")
     parser.add_argument("--json", action="store_true", help="one JSON object a sitemap, one a line")
 
 
@@ -55,7 +55,7 @@ class Listed(NamedTuple):
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write what is listed; return the exit status: FOUND if a sitemap cannot be had, FAILED if a robots.txt cannot."""
+    """Write what is listed; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
     who, *others = agents.named(options.agents, settings, err)
