@@ -5,7 +5,7 @@ Held conservatively: only the title, the first heading or, of plain text, the fi
 Source: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found".
 """
 
-# ruff: noqa: RUF001 - the phrases are meant to be in their languages' letters
+# ruff: noqa: RUF001 - dashes and letters of other scripts are meant
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import codecs
 import re
 import unicodedata
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .not_found_words import ERROR_WORDS, LANGUAGES, PARTS_OF_A_SITE, WHOLE_CLAUSES, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,67 +30,6 @@ _LEGACY_CHARSETS = (  # each tried where a body is not UTF-8: no phrase appears 
 )  # fmt: skip
 
 
-class _Words(NamedTuple):
-    """How a language says it: a verdict standing alone, or a thing and a verdict within one clause. Stems will do."""
-
-    things: tuple[str, ...]
-    verdicts: tuple[str, ...]
-
-
-# Compared after `_folded`, as parts of words: "seite" is heard in "Webseite". A blank stands for the edge of a word.
-_LANGUAGES: dict[str, _Words] = {
-    "en": _Words(
-        ("page", " url ", "robots.txt"),
-        (
-            "not found", "cannot be found", "can't be found", "could not be found", "couldn't be found", "wasn't found",
-            "not been found", "cannot find", "can't find", "could not find", "couldn't find", "does not exist",
-            "doesn't exist", "no longer exists",
-        ),
-    ),
-    "de": _Words(("seite",), ("nicht gefunden", "nicht zu finden", "existiert nicht", "nicht vorhanden")),
-    "fr": _Words(("page",), ("introuvable", "non trouvé", "pas été trouvé", "n'existe pas", "n'existe plus")),
-    "es": _Words(("página",), ("no encontrad", "no se encontró", "no se ha encontrado", "no existe")),
-    "pt": _Words(("página",), ("não encontrad", "não foi encontrad", "não existe")),
-    "it": _Words(("pagina",), ("non trovat", "non è stata trovata", "non esiste", "impossibile trovare")),
-    "ca": _Words(("pàgina",), ("no trobad", "no s'ha trobat", "no existeix")),
-    "ro": _Words(("pagin",), ("nu a fost găsit", "negăsit", "nu există")),
-    "nl": _Words(("pagina",), ("niet gevonden", "niet worden gevonden", "bestaat niet")),
-    "da": _Words(("side",), ("ikke fundet", "blev ikke fundet", "findes ikke")),
-    "no": _Words(("side",), ("ikke funnet", "ble ikke funnet", "finnes ikke")),
-    "sv": _Words(("sida",), ("hittades inte", "hittades ej", "kunde inte hittas", "finns inte")),
-    "fi": _Words(("sivu",), ("ei löydy", "ei löytynyt")),
-    "pl": _Words(("stron",), ("nie znalezion", "nie odnalezion", "nie została znaleziona", "nie istnieje")),
-    "cs": _Words(("stránk",), ("nenalezen", "nebyla nalezena", "neexistuje")),
-    "sk": _Words(("stránk",), ("nenájden", "nebola nájdená", "nenašla", "neexistuje")),
-    "hu": _Words(("oldal",), ("nem található", "nem létezik")),
-    "tr": _Words(("sayfa",), ("bulunamadı", "bulunmamaktadır", "mevcut değil")),
-    "ru": _Words(("страниц",), ("не найден", "не существует")),
-    "uk": _Words(("сторінк",), ("не знайден", "не існує")),
-    "bg": _Words(("страниц",), ("не е намерен", "не съществува")),
-    "el": _Words(("σελίδα",), ("δεν βρέθηκε", "δεν υπάρχει")),
-    "id": _Words(("halaman",), ("tidak ditemukan", "tidak dapat ditemukan", "tidak ada")),
-    "ms": _Words(("halaman",), ("tidak dijumpai", "tidak ditemui")),
-    "vi": _Words(("trang",), ("không tìm thấy", "không tồn tại")),
-    "th": _Words(("หน้า", "เพจ"), ("ไม่พบ",)),
-    "ar": _Words(("صفحة",), ("غير موجود", "لم يتم العثور")),
-    "fa": _Words(("صفحه",), ("یافت نشد", "پیدا نشد")),
-    "he": _Words(("דף", "עמוד"), ("לא נמצא",)),
-    "hi": _Words(("पृष्ठ", "पेज"), ("नहीं मिल",)),
-    "ja": _Words(("ページ",), ("見つかりません", "存在しません")),
-    "zh-Hans": _Words(("页",), ("找不到", "未找到", "没有找到", "无法找到", "不存在")),
-    "zh-Hant": _Words(("頁",), ("找不到", "未找到", "沒有找到", "無法找到", "不存在")),
-    "ko": _Words(("페이지",), ("찾을 수 없", "존재하지 않")),
-}  # fmt: skip
-_WHOLE_CLAUSES = (
-    "file not found", "file or directory not found", "document not found", "object not found",
-    "resource not found", "the resource cannot be found", "the requested resource was not found",
-    "the requested resource could not be found",
-)  # fmt: skip
-_ERROR_WORDS = (
-    "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
-    "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
-)
-_PARTS_OF_A_SITE = ("server", "database", "template", "backend", "upstream", "module", "plugin", "class ")
 _ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
 
 _OPENING = re.compile(r"<(!--|[a-z][a-z0-9]*)")
@@ -143,15 +84,22 @@ def _is_not_found(saying: str) -> bool:
 
 def _clause_is_not_found(clause: str) -> bool:
     """Judge one clause: "404", "error 404 not found" and "the page you want was not found" say so."""
-    if "404" in clause.split() and not (set(clause.split()) - _ERROR):
-        return True
-    gist = " ".join(word for word in clause.split() if word not in _ERROR)
-    if gist in _WHOLE or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts):
-        return True
+    words = clause.split()
+    gist = " ".join(word for word in words if word not in _ERROR)
+    return ("404" in words and not gist) or _is_verdict(gist) or _is_about_a_page(gist)
+
+
+def _is_verdict(gist: str) -> bool:
+    """Whether a clause says "not found" and nothing else."""
+    return gist in _WHOLE or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts)
+
+
+def _is_about_a_page(gist: str) -> bool:
+    """Whether a clause says of a page that it was not found. Where a part of the site is missing, the site is down."""
     edged = f" {gist} ".removesuffix("on this server ")
-    return not any(
-        part in edged for part in _PARTS_OF_A_SITE
-    ) and any(  # where such a part is missing, the site is down
+    if any(part in edged for part in PARTS_OF_A_SITE):
+        return False
+    return any(
         any(thing in edged for thing in words.things) and any(verdict in edged for verdict in words.verdicts)
         for words in _FOLDED
     )
@@ -169,7 +117,7 @@ def _folded(text: str) -> str:
 
 
 _FOLDED = tuple(
-    _Words(tuple(map(_folded, each.things)), tuple(map(_folded, each.verdicts))) for each in _LANGUAGES.values()
+    Words(tuple(map(_folded, each.things)), tuple(map(_folded, each.verdicts))) for each in LANGUAGES.values()
 )
-_WHOLE = frozenset(_WHOLE_CLAUSES)
-_ERROR = frozenset(_folded(_ERROR_WORDS).split())
+_WHOLE = frozenset(WHOLE_CLAUSES)
+_ERROR = frozenset(_folded(ERROR_WORDS).split())

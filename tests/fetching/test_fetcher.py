@@ -235,6 +235,17 @@ async def test_proxy_of_the_request_is_inherited_and_other_meta_is_not() -> None
         assert set(pages(crawler).refused) == {"http://far.example/page"}
 
 
+@pytest.mark.parametrize("host", ["a_b.example", "_x.example", "example.com.", "a-.example", "xn--exmple-cua.com"])
+@in_reactor
+async def test_odd_host_name_is_asked_under_that_name(host: str) -> None:
+    with Site({f"http://{host}/robots.txt": RULES, "*": b"ok"}) as proxy:
+        meta = {"proxy": proxy.url("")}
+        crawler = await crawl(Pages, urls=[Request(f"http://{host}/{name}", meta=meta) for name in ("page", "free")])
+        assert set(proxy.paths()) == {f"http://{host}/robots.txt", f"http://{host}/free"}
+        assert {asked.headers["host"] for asked in proxy.asked} == {host}
+        assert set(pages(crawler).crawled) == {f"http://{host}/free"}
+
+
 @in_reactor
 async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
     sent: list[int] = []

@@ -1,0 +1,88 @@
+"""What Scrapy's default parser and this plugin make of the same robots.txt: `python -m benchmarks.beside_scrapy`.
+
+The cells about Scrapy and Protego in README.md, docs/semantics.md and docs/migration.md rest on this run. A row is a cell,
+a robots.txt, a crawler and a URL path; printed is whether each of the two lets the crawler fetch it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from protego import Protego
+
+from scrapy_gbot_robots import Crawler, RobotsTxt
+
+LONG = 20_000
+
+# cell, robots.txt, crawler, path
+QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
+    ("its own URL", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
+    ("bytes that are not UTF-8", b"user-agent: *\ndisallow: /a\xffb", "mybot", "/ab"),
+    ("line ends: form feed", "user-agent: *\n# x\x0cdisallow: /x", "mybot", "/x"),
+    ("line ends: U+2028", "user-agent: *\n# x\u2028disallow: /x", "mybot", "/x"),
+    ("over-long line", f"user-agent: *\ndisallow: /{'a' * LONG}", "mybot", f"/{'a' * LONG}"),
+    ("over-long line, cut", f"user-agent: *\ndisallow: /{'a' * LONG}", "mybot", f"/{'a' * 17_000}"),
+    ("useragent", "useragent: *\ndisallow: /x", "mybot", "/x"),
+    ("user agent", "user agent: *\ndisallow: /x", "mybot", "/x"),
+    ("dissallow", "user-agent: *\ndissallow: /x", "mybot", "/x"),
+    ("disalow", "user-agent: *\ndisalow: /x", "mybot", "/x"),
+    ("disallowed:", "user-agent: *\ndisallowed: /x", "mybot", "/x"),
+    ("missing colon", "user-agent *\ndisallow /x", "mybot", "/x"),
+    ("path without /", "user-agent: *\ndisallow: x", "mybot", "/x"),
+    ("path that begins with *", "user-agent: *\ndisallow: *x", "mybot", "/x"),
+    ("empty disallow", "user-agent: *\ndisallow:", "mybot", "/x"),
+    (
+        "Crawl-delay between user agents",
+        "user-agent: mybot\ncrawl-delay: 5\nuser-agent: b\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
+    ("unknown field between user agents", "user-agent: mybot\nnoindex: /\nuser-agent: b\ndisallow: /x", "mybot", "/x"),
+    (
+        "Sitemap between user agents",
+        "user-agent: mybot\nsitemap: http://e.com/\nuser-agent: b\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
+    ("Host between user agents", "user-agent: mybot\nhost: e.com\nuser-agent: b\ndisallow: /x", "mybot", "/x"),
+    ("rules before any user agent", "disallow: /x", "mybot", "/x"),
+    ("goo* within a user agent", "user-agent: goo*\ndisallow: /x", "google", "/x"),
+    ("googlebot/1.2", "user-agent: googlebot/1.2\ndisallow: /x", "googlebot", "/x"),
+    ("Foo Bar", "user-agent: Foo Bar\ndisallow: /x", "foo", "/x"),
+    ("beginning of a token", "user-agent: my\ndisallow: /x", "mybot", "/x"),
+    ("several groups", "user-agent: mybot\ndisallow: /a\n\nuser-agent: mybot\ndisallow: /x", "mybot", "/x"),
+    ("named group and *", "user-agent: mybot\ndisallow: /a\n\nuser-agent: *\ndisallow: /x", "mybot", "/x"),
+    ("* for AdsBot", "user-agent: *\ndisallow: /x", "AdsBot-Google", "/x"),
+    ("longest rule", "user-agent: *\nallow: /x\ndisallow: /x/y", "mybot", "/x/y"),
+    ("equal length", "user-agent: *\ndisallow: /x\nallow: /x", "mybot", "/x"),
+    ("wildcards counted", "user-agent: *\nallow: /xy\ndisallow: /*y", "mybot", "/xy"),
+    ("trailing * counted", "user-agent: *\nallow: /x\ndisallow: /x*", "mybot", "/x"),
+    ("%62 in a rule", "user-agent: *\ndisallow: /a%62", "mybot", "/ab"),
+    ("%2A in a rule: as a star", "user-agent: *\ndisallow: /a%2Ab", "mybot", "/a*b"),
+    ("%2A in a rule: as a wildcard", "user-agent: *\ndisallow: /a%2Ab", "mybot", "/axb"),
+    ("%24 in a rule", "user-agent: *\ndisallow: /a%24", "mybot", "/a$"),
+    ("non-ASCII path", "user-agent: *\ndisallow: /café", "mybot", "/caf%C3%A9"),
+    ("$ in mid-pattern", "user-agent: *\ndisallow: /a$b", "mybot", "/a$b"),
+    ("$ in mid-pattern: as the end", "user-agent: *\ndisallow: /a$b", "mybot", "/a"),
+    ("index.html", "user-agent: *\nallow: /x/index.html\ndisallow: /x/", "mybot", "/x/"),
+    ("rules after 500 KiB", "# padding\n" * 52_000 + "user-agent: *\ndisallow: /x", "mybot", "/x"),
+    ("fragment of a path", "user-agent: *\ndisallow: /x", "mybot", "/%78"),
+]
+
+
+def main() -> None:
+    print(f"Scrapy {version('scrapy')}, Protego {version('protego')}; + is allowed, - disallowed\n")
+    print(f"{'cell':38} Protego  here")
+    differ = 0
+    for cell, text, crawler, path in QUESTIONS:
+        body = text if isinstance(text, bytes) else text.encode()
+        url = f"https://example.com{path}"
+        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(url, crawler)  # as Scrapy's parser has it
+        ours = RobotsTxt.parse(body).allowed(url, Crawler.of(crawler))
+        differ += stock != ours
+        print(f"{cell:38} {'-+'[stock]:8} {'-+'[ours]}{'   differ' if stock != ours else ''}")
+    print(f"\n{len(QUESTIONS)} questions, {differ} answered differently")
+
+
+if __name__ == "__main__":
+    main()
