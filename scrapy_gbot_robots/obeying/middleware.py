@@ -109,8 +109,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if Origin.of_robots_txt(request.url) is not None:
             return await self._known_robots_txt(request, answer)
         await self._judge(request, agent, answer)
-        if self._crawl_delays is not None:
-            self._crawl_delays.attend(request, agent, answer)
         return None
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:

@@ -160,6 +160,11 @@ class OverriddenAnswer(Answer):
         """Whether `url` may be fetched."""
         return self.verdict(url if isinstance(url, str) else url.decode("utf-8", "surrogateescape"), agent).allowed
 
+    def takes_probe(self, url: str, agent: Agent) -> bool:
+        """Whether `url` is the one page to ask for while the robots.txt is unreachable, if that decides."""
+        kept = self._own if self._override.action is Action.KEEP else None
+        return kept is not None and kept.takes_probe(url, self._agent)
+
     def takes_long(self, url: str, agent: Agent) -> bool:
         """Whether `allowed` or `verdict` may take milliseconds: ask in a thread then."""
         if self._rules_instead is not None:

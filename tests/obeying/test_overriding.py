@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots import AllOf
+from scrapy_gbot_robots import AllOf, Answer, Origin, State
+from scrapy_gbot_robots import Crawler as RobotsCrawler
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.overriding import overrides_of
+from scrapy_gbot_robots.obeying.overriding import OverriddenAnswer, overrides_of
+from scrapy_gbot_robots.policy.ladder import Decision
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -163,6 +165,23 @@ async def test_override_without_rules_waits_for_the_robots_txt_as_ever() -> None
         assert not pages(crawler).crawled
         (error,) = refusals(crawler).values()
         assert error.verdict.reason == ("override for 127.0.0.1 (their wish): robots.txt unreachable: HTTP 503")
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        pytest.param({"rules": "disallow"}, False, id="disallow"),
+        pytest.param({"rules": "user-agent: *\ndisallow: /"}, False, id="rules"),
+        pytest.param({"as": "otherbot"}, True, id="robots.txt-decides"),
+    ],
+)
+def test_probe_of_a_site_is_the_robots_txt_s_to_let_through(fields: dict[str, str], taken: bool) -> None:
+    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}}))
+    origin = Origin.of("https://a.example")
+    own = Answer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0), None, 0)
+    own.probe = True
+    agent = RobotsCrawler.of("testbot")
+    assert OverriddenAnswer(origin, override, agent, own, lambda *use: None).takes_probe("/", agent) is taken
 
 
 @in_reactor
