@@ -53,7 +53,7 @@ from .patterns import KIND_BITS, LAST_LINE, NO_RULE
 from .urls import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     # A wildcard pattern: precedence, the longest literal segment after the first star, what is before that star and
     # what is after it ("$" cut off; None if there is no star), and whether "$" was at its end.
@@ -67,10 +67,11 @@ _SHORT: Final = (3, 1)  # length of a piece, and at each how many-th place of a 
 _USUAL: Final = (3, 3)
 _LONG: Final = (5, 1)
 
-# What it takes to try a pattern, on the slow side; for worst_ns.
+# What it takes to try a pattern, on the slow side; for takes_long.
 _NS_OF_TRY: Final = 500
 _NS_OF_CHAR: Final = 50  # of the pattern: a segment may be a single character
 _NS_OF_COMPARISON: Final = 0.25
+_NS_OF_PIECE: Final = 200  # of the path, looked for on a shelf
 _LONGEST_SLOW_NEEDLE: Final = 100  # characters; Python finds longer texts in linear time
 
 _precedence = itemgetter(0)
@@ -216,14 +217,18 @@ class Index:
             number = self._parents[number]
         return number
 
-    def worst_ns(self, chars: int, tries: int | None = None) -> float:
-        """Estimate the nanoseconds for a path of `chars` characters: each of `tries` wildcard patterns is the worst.
+    def takes_long(self, chars: int, path: Callable[[], str], long_ns: float) -> bool:
+        """Return whether `decider` may take more than `long_ns` nanoseconds for a path of `chars` characters.
 
-        By default all of them are tried.
+        `path` gives the path; it is asked for only if it is needed.
         """
+        shelves = len(self._disallow_shelves) + len(self._allow_shelves)
+        if _NS_OF_PIECE * chars * shelves > long_ns:
+            return True
         segments = _NS_OF_CHAR * min(self._longest_wildcard, 2 * chars)
         comparisons = _NS_OF_COMPARISON * chars * min(self._longest_wildcard, _LONGEST_SLOW_NEEDLE)
-        return (self._wildcards if tries is None else tries) * (_NS_OF_TRY + segments + comparisons)
+        tries = long_ns / (_NS_OF_TRY + segments + comparisons)  # that fit into the time, if each pattern is the worst
+        return self._wildcards > tries and self.most_tries(path()) > tries
 
     def most_tries(self, path: str) -> int:
         """Return how many wildcard patterns `decider` tries at the most."""

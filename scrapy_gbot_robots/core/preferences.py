@@ -16,7 +16,7 @@ from .structured import read_dictionary
 from .urls import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # (attribute of Preferences, key in Content-Usage by draft-ietf-aipref-vocab-08, key in Content-Signal)
 LABELS: Final = (
@@ -116,9 +116,9 @@ class Statements:
         """Roughly how many bytes of memory this takes."""
         return _BYTES_PER_PATH * (1 + len(self._by_line))
 
-    def worst_ns(self, chars: int) -> float:
-        """Estimate the nanoseconds `of` takes for a path of `chars` characters, on the safe side."""
-        return self._index.worst_ns(chars) if self._index is not None else 0
+    def takes_long(self, chars: int, path: Callable[[], str], long_ns: float) -> bool:
+        """Return whether `of` may take more than `long_ns` nanoseconds, as `Index.takes_long` does."""
+        return self._index is not None and self._index.takes_long(chars, path, long_ns)
 
     def of(self, path: str) -> Preferences:
         """Return what is said about `path`, escaped as `path_of` does."""

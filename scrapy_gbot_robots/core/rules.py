@@ -28,7 +28,7 @@ IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 _BYTES_EACH: Final = 2_200  # besides the rules, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
-_MANY_RULES: Final = 2_000  # that take milliseconds to be tried, or to be indexed
+_MANY_RULES: Final = 1_500  # that take milliseconds to be tried, or to be indexed
 _LONG_PATH: Final = 1_000  # characters; many rules take as long to be tried with it as to be indexed
 
 # What a question may take before it counts as long, and what the estimate of that goes by; see index.py.
@@ -195,12 +195,10 @@ class Rules:
         Whoever must not be held up asks those questions in a thread.
         """
         chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
-        if self._preferences is not None and self._preferences.worst_ns(chars) > _LONG_NS:
+        if self._preferences is not None and self._preferences.takes_long(chars, lambda: self._path(url), _LONG_NS):
             return True
-        index = self._index
-        if index is not None:
-            worst = index.worst_ns(chars)
-            return worst > _LONG_NS and index.worst_ns(chars, index.most_tries(self._path(url))) > _LONG_NS
+        if self._index is not None:
+            return self._index.takes_long(chars, lambda: self._path(url), _LONG_NS)
         if len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
             return True
         texts = self._disallows.text, self._allows.text

@@ -136,7 +136,7 @@ SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") f
         pytest.param(ALIKE, "http://e.com/a", False, False, id="wildcards-and-a-short-url"),
         pytest.param(ALIKE, "http://e.com/" + "a" * 16_000, True, False, id="needles-that-are-not-in-the-path"),
         pytest.param(SAME_PIECES, "http://e.com/" + "aab" * 5_000, True, True, id="pieces-that-are-in-the-path"),
-        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 3_000, True, False, id="url-past-ascii"),
+        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 1_000, True, False, id="url-past-ascii"),
         pytest.param(PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"),
         pytest.param([], "http://e.com/" + "a" * 16_000, False, False, id="no-rules"),
     ],
