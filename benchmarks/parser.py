@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy_gbot_robots import RobotsTxt
 
 from .peers import AGENT, Peer, installed
+from .worst import print_worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -99,6 +100,15 @@ def many_rules(count: int = 14_000, seed: int = 2) -> Robots:
 def many_wildcards(count: int = 22_000, seed: int = 3) -> Robots:
     chance = random.Random(seed)
     return made(f"Disallow: /*{word(chance, 8)}*{word(chance, 4)}" for _ in range(count))
+
+
+def mixed_rules(count: int = 14_000, seed: int = 2) -> Robots:
+    """As `many_rules`, but half of the rules have a star or end in "$"."""
+    chance = random.Random(seed)
+    ends = ("*/x", "", ".gif$", "")
+    return made(
+        f"Disallow: /{chance.randrange(10**6)}/{chance.choice('abc')}{i:05}/{ends[i % 4]}" for i in range(count)
+    )
 
 
 def many_stars(rules: int = 250, stars: int = 1_000) -> Robots:
@@ -185,6 +195,7 @@ def workloads(files: list[Robots]) -> Iterator[Workload]:
             peers=False,
         )
     yield parsing("parse + first question, 14,000 rules", [many_rules()], peers=False)
+    yield parsing("parse + first question, 14,000 rules, half of them with * or $", [mixed_rules()], peers=False)
     yield matching("match, 14,000 rules", [(many_rules(), ordinary_urls(50 * QUESTIONS))], peers=False)
     for count in (1, 20, 100):
         yield asking(
@@ -273,6 +284,7 @@ def main() -> None:
     pairs = [[import_secs(statement) for statement in statements] for _ in range(15)]
     ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
     row("import", f"{ours * 1e6:.0f}", theirs / ours)
+    print_worst()
 
 
 if __name__ == "__main__":

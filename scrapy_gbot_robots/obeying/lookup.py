@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .entries import Entries
     from .shared_fetch import Obtained
 
-READ_IN_THREAD_BYTES = 64 * 2**10  # a body over this takes milliseconds to read
+READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 
 

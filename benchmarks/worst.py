@@ -1,0 +1,118 @@
+"""The dearest 500 KiB file known for each thing that a robots.txt is asked, in milliseconds; `benchmarks.parser` prints it.
+
+What `Rules.takes_long` tells beforehand, and what reads a whole file, a crawl does in a thread; the rest holds the reactor.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy_gbot_robots import RobotsTxt, Rules
+from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core.lint import findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AGENT = "examplebot"
+SITE = "https://www.example.com"
+ROUNDS = 3
+HEAD = b"user-agent: *\n"
+URL_OF_AS = f"{SITE}/{'a' * 16_000}"
+URL_OF_RUNS = f"{SITE}/{'aabaaab' * 2_300}"
+URL_OF_ESCAPES = f"{SITE}/{'%c3%a9' * 2_600}"
+
+
+class Worst(NamedTuple):
+    """What is done with which file; `prepare` is not timed, and its result is handed to `work`."""
+
+    what: str
+    file: str
+    prepare: Callable[[], Any]
+    work: Callable[[Any], object]
+
+
+def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
+    """A file as long as is read, of `head` and of lines made of their number."""
+    parts, size = [head], len(head)
+    while size < grammar.MAX_BYTES:
+        parts.append(f"{line(len(parts))}\n".encode())
+        size += len(parts[-1])
+    return b"".join(parts)[: grammar.MAX_BYTES]
+
+
+def of_runs(number: int) -> str:
+    """A needle whose pieces are all in URL_OF_RUNS, though it is not."""
+    return "".join("aab" if bit == "0" else "aaab" for bit in f"{number:020b}")
+
+
+def asked(rules: Rules) -> Rules:
+    """`rules` with the index that the first questions lead to."""
+    for _ in range(6):
+        rules.allowed(f"{SITE}/zz")
+    return rules
+
+
+def worst_ones() -> list[Worst]:
+    def rules(body: bytes) -> Callable[[], Rules]:
+        return lambda: RobotsTxt.parse(body).rules_for(AGENT)
+
+    def indexed(body: bytes) -> Callable[[], Rules]:
+        return lambda: asked(RobotsTxt.parse(body).rules_for(AGENT))
+
+    def parsed(body: bytes) -> Callable[[], RobotsTxt]:
+        return lambda: RobotsTxt.parse(body)
+
+    same = filled(lambda _: "disallow: /*" + "a" * 20 + "ba")
+    alike = filled(lambda number: f"disallow: /*{'a' * 20}{number}ba")
+    runs = filled(lambda number: f"disallow: /*{of_runs(number)}")
+    on_stem = filled(lambda number: f"disallow: /xxxxxxxx*a{number % 10}*b{number}")
+    ends = filled(lambda number: f"disallow: /*{number % 1_000:03}$")
+    pages = filled(lambda number: f"allow: /{number}/index.html", HEAD + b"disallow: /\n")
+    no_colon = filled(lambda _: "disallow /")
+    junk = filled(lambda _: "d")
+    hosts = filled(lambda _: f"sitemap:http://{'é' * 60}.com", b"")
+    starts = filled(lambda number: f"user-agent:a{chr(97 + number % 26)}\nallow:", b"")
+    delays = filled(lambda number: f"user-agent: {'ab' * (number % 60)}\ncrawl-delay: 1", b"")
+    return [
+        Worst("first question", "rules `/*aaab...`, URL of 16,000 characters of runs", rules(runs), allow(URL_OF_RUNS)),
+        Worst("first question", "one rule `/*aaaa...ba` again and again, 16,000 a's", rules(same), allow(URL_OF_AS)),
+        Worst("building the index", "allow rules for index pages", rules(pages), asked),
+        Worst("later question", "rules `/*aaaa...1ba`, 16,000 a's", indexed(alike), allow(URL_OF_AS)),
+        Worst(
+            "later question", "rules on one stem, 16,000 a's", indexed(on_stem), allow(f"{SITE}/xxxxxxxx{'a' * 16_000}")
+        ),
+        Worst("later question", "rules `/*123$`, 16,000 characters of escapes", indexed(ends), allow(URL_OF_ESCAPES)),
+        Worst("later question", "rules `/*aaab...`, URL of runs", indexed(runs), allow(URL_OF_RUNS)),
+        Worst("verdict", "rules `/*aaab...`, URL of runs", indexed(runs), lambda rules: rules.verdict(URL_OF_RUNS)),
+        Worst(
+            "reading a group", "`disallow /` without colon", parsed(no_colon), lambda robots: robots.rules_for(AGENT)
+        ),
+        Worst("sitemap lines", "hosts of 60 é", parsed(hosts), lambda robots: robots.sitemap_lines),
+        Worst("groups", "starts of groups", parsed(starts), lambda robots: robots.groups),
+        Worst("groups", "user agents and crawl delays", parsed(delays), lambda robots: robots.groups),
+        Worst("remarks", "lines of one letter", parsed(junk), lambda robots: robots.remarks),
+        Worst("lint", "lines of one letter", lambda: junk, findings),
+    ]
+
+
+def allow(url: str) -> Callable[[Any], object]:
+    return lambda rules: rules.allowed(url)
+
+
+def print_worst() -> None:
+    print("\n| what | of which file | milliseconds |\n|---|---|---|")
+    for worst in worst_ones():
+        times = []
+        for _ in range(ROUNDS):
+            ready = worst.prepare()
+            begin = time.process_time()
+            worst.work(ready)
+            times.append(time.process_time() - begin)
+        print(f"| {worst.what} | {worst.file} | {statistics.median(times) * 1e3:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    print_worst()
