@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import grammar
+from . import lint_preferences as preferences
 from . import remarks as kinds
 from .groups import read_groups
 from .lines import read_lines, split_lines, without_bom
@@ -38,6 +39,8 @@ CLOSED: Final = "whole site disallowed"
 TWO_SITEMAPS: Final = "several sitemaps in a line"
 MISSPELT: Final = "misspelt field"
 SPACE: Final = "space in a path"
+OTHER_FIELD: Final = "another field read as a rule"
+RAW: Final = "path not escaped"
 SHADOWED: Final = "shadowed rule"
 JOINED: Final = "joined groups"
 AGENT_VERSION: Final = "user agent with version"
@@ -54,6 +57,7 @@ _HARM: Final = (
     (ERROR, kinds.NO_AGENT),
     (ERROR, kinds.AGENT_CUT),
     (ERROR, MISSPELT),
+    (ERROR, OTHER_FIELD),
     (ERROR, kinds.IGNORED),
     (ERROR, kinds.NO_SLASH),
     (ERROR, SPACE),
@@ -62,6 +66,10 @@ _HARM: Final = (
     (ERROR, kinds.NOT_UTF8),
     (ERROR, TWO_SITEMAPS),
     (ERROR, kinds.BAD_SITEMAP),
+    (ERROR, preferences.UNREADABLE),
+    (ERROR, preferences.BAD_LICENSE),
+    (WARNING, preferences.CONTRADICTING),
+    (WARNING, preferences.NOT_REPEATED),
     (WARNING, CLOSED),
     (WARNING, JOINED),
     (WARNING, kinds.TYPO),
@@ -72,6 +80,8 @@ _HARM: Final = (
     (NOTE, NO_RULES),
     (NOTE, DUPLICATE),
     (NOTE, AGENT_VERSION),
+    (NOTE, RAW),
+    (NOTE, preferences.NO_STANDARD),
     (NOTE, TOO_MANY),
 )
 LEVELS: Final = (ERROR, WARNING, NOTE)  # the greatest harm first
@@ -86,6 +96,7 @@ _PAGE_BEGINS: Final = re.compile(
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
 _FIELD_NAMES: Final = [name.decode("ascii") for _, name, _ in grammar.FIELDS]
 _MAX_FIELD: Final = 30  # characters; a longer key is no misspelt field
+_ENDING: Final = 2  # characters of an inflection, as in "Disallowed"; more of them make another word
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
 
 
@@ -113,9 +124,11 @@ def findings(
     if _PAGE_BEGINS.match(without_bom(body)):
         return [_finding(1, WEB_PAGE, _on_page(groups))]
     lost = "" if truncated or max_bytes is None else _lost(body, max_bytes, strict=strict)
-    found = [_refined(remark, lines[remark.line - 1], lost) for remark in robotstxt.remarks]
+    remarks = [remark for remark in robotstxt.remarks if not _is_of_license(remark, lines[remark.line - 1])]
+    found = [_refined(remark, lines[remark.line - 1], lost) for remark in remarks]
     for line, raw in zip(lines, split_lines(body), strict=False):
         found += _on_bytes(line, raw)
+    found += [_finding(line, kind, text) for line, kind, text in preferences.on_preferences(robotstxt)]
     found += _on_joined(lines)
     found += _on_groups(groups, strict=strict)
     found += _on_closed(groups)
@@ -148,6 +161,11 @@ def _lost(body: bytes, max_bytes: int, *, strict: bool) -> str:
     return f"; {len(rest):,} bytes with {rules:,} rule{'' if rules == 1 else 's'} after it are ignored"
 
 
+def _is_of_license(remark: Remark, line: Line) -> bool:
+    """Whether `remark` calls a field unknown that RSL 1.0 knows."""
+    return remark.kind == kinds.UNKNOWN_FIELD and line.key.lower() == preferences.LICENSE
+
+
 def _refined(remark: Remark, line: Line, lost: str) -> Finding:
     """Turn a remark into a finding. Some kinds of remark mean one of two things to the author; `lost` is of the cut."""
     if remark.kind == kinds.CUT:
@@ -159,11 +177,22 @@ def _refined(remark: Remark, line: Line, lost: str) -> Finding:
         written = shown(line.value.decode("utf-8", "backslashreplace"), 60)
         text = f'this is for "{agent}", not for "{written}": a name ends where anything but letters, "-" and "_" begins'
         return _finding(line.number, kinds.AGENT_CUT, text)
+    if remark.kind == kinds.PREFIX and line.kind in _RULES and _ENDING < _more_than_name(line) <= _MAX_FIELD:
+        name = "Allow" if line.kind == grammar.ALLOW else "Disallow"
+        value = shown(line.value.decode("ascii"), 60)
+        return _finding(
+            line.number, OTHER_FIELD, f'Google reads it as "{name}: {value}", whatever the rest of it means'
+        )
     if remark.kind == kinds.UNKNOWN_FIELD and len(line.key) <= _MAX_FIELD:
         key = line.key.decode("ascii", "replace").lower()
         for name in get_close_matches(key, _FIELD_NAMES, n=1, cutoff=0.75):
             return _finding(line.number, MISSPELT, f'{remark.text}, so the line is ignored; "{name}" is meant?')
     return _finding(remark.line, remark.kind, remark.text)
+
+
+def _more_than_name(line: Line) -> int:
+    """Return how many characters the field name of a rule has beyond the name it is read as."""
+    return len(line.key) - len(_FIELD_NAMES[line.kind - 1])
 
 
 def _on_bytes(line: Line, raw: bytes) -> Iterator[Finding]:
@@ -175,6 +204,9 @@ def _on_bytes(line: Line, raw: bytes) -> Iterator[Finding]:
         yield _finding(line.number, kinds.NOT_UTF8, "a NUL byte: the rest of the line is ignored")
     try:
         written.decode("utf-8")
+        if line.kind in _RULES and not written.isascii():
+            text = shown(line.value.decode("ascii"), 100)
+            yield _finding(line.number, RAW, f"matched as {text}: write it so, for crawlers that do not escape")
     except UnicodeDecodeError:
         yield _finding(line.number, kinds.NOT_UTF8, "not UTF-8: bytes are matched as they stand")
     if line.kind == grammar.SITEMAP and len(line.value.split()) > 1:

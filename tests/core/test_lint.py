@@ -8,7 +8,7 @@ import time
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core import lint, remarks
+from scrapy_gbot_robots.core import lint, lint_preferences, remarks
 from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
 
 HEAD = b"user-agent: *\n"
@@ -27,7 +27,8 @@ def found(body: bytes, **options: bool) -> list[tuple[str, int, str]]:
         pytest.param(b"user-agent: a\nuser-agent: b\n# both\ndisallow: /x\n\nuser-agent: *\ndisallow: /", id="groups"),
         pytest.param(b"user-agent: *\nallow: /x/y\ndisallow: /x\ndisallow: /", id="exceptions"),
         pytest.param(b"sitemap: https://example.com/s.xml\n", id="sitemap-alone"),
-        pytest.param("user-agent: *\ndisallow: /menü\n".encode(), id="utf-8"),
+        pytest.param("user-agent: *\ndisallow: /men%C3%BC # für alle\n".encode(), id="utf-8-comment"),
+        pytest.param(b"license: https://e.com/l.xml\nuser-agent: *\ndisallow: /x", id="license"),
     ],
 )
 def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
@@ -58,6 +59,9 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         pytest.param(b"disallow: /" + b"a" * 20_000, ERROR, remarks.OVER_LONG, id="over-long"),
         pytest.param(b"sitemap: /sitemap.xml", ERROR, remarks.BAD_SITEMAP, id="relative-sitemap"),
         pytest.param(b"sitemap: https://a.example/1\thttps://a.example/2", ERROR, lint.TWO_SITEMAPS, id="two-sitemaps"),
+        pytest.param("disallow: /menü".encode(), NOTE, lint.RAW, id="raw-path"),
+        pytest.param(b"DisallowAITraining: /x", ERROR, lint.OTHER_FIELD, id="other-field-read-as-a-rule"),
+        pytest.param(b"license: /l.xml", ERROR, lint_preferences.BAD_LICENSE, id="relative-license"),
     ],
 )
 def test_a_line_earns_the_finding_of_its_kind(line: bytes, level: str, kind: str) -> None:
@@ -283,3 +287,38 @@ def test_what_was_not_compared_is_said() -> None:
     began = time.perf_counter()
     assert [(finding.line, finding.kind) for finding in findings(body)] == [(1, lint.TOO_MANY)]
     assert time.perf_counter() - began < 120
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "kind"),
+    [
+        pytest.param([b"content-usage: train-ai=yes"], 3, lint_preferences.UNREADABLE, id="yes-for-y"),
+        pytest.param([b"content-usage: Train-AI=n"], 3, lint_preferences.UNREADABLE, id="upper-case"),
+        pytest.param([b"content-usage: /x train-ai=n,"], 3, lint_preferences.UNREADABLE, id="no-dictionary"),
+        pytest.param([b"content-signal: ai-train=n"], 3, lint_preferences.UNREADABLE, id="n-for-no"),
+        pytest.param([b"content-signal: /x ai-train=no"], 3, lint_preferences.UNREADABLE, id="path"),
+        pytest.param([b"content-signal: use=all"], 3, lint_preferences.UNREADABLE, id="use"),
+        pytest.param(
+            [b"content-usage: /x train-ai=y", b"content-usage: /x train-ai=n"], 4, lint_preferences.CONTRADICTING, id="y-and-n"
+        ),
+        pytest.param(
+            [b"content-usage: train-ai=n", b"user-agent: own", b"allow: /"], 4, lint_preferences.NOT_REPEATED, id="own-group"
+        ),
+        pytest.param([b"llm-policy: x"], 3, lint_preferences.NO_STANDARD, id="llm-policy"),
+    ],
+)  # fmt: skip
+def test_a_preference_that_means_less_than_it_says_is_found(lines: list[bytes], number: int, kind: str) -> None:
+    body = b"\n".join([b"user-agent: *", b"disallow: /z", *lines])
+    assert [finding.line for finding in findings(body) if finding.kind == kind] == [number]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"content-usage: train-ai=n, x=1",
+        b"content-usage: /a search=y",
+        b"content-signal: ai-train=no, search=yes, use=full",
+    ],
+)
+def test_a_preference_in_order_is_only_told_as_unused(line: bytes) -> None:
+    assert found(b"user-agent: *\ndisallow: /z\n" + line) == [(WARNING, 3, remarks.UNUSED_FIELD)]
