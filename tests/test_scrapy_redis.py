@@ -151,6 +151,7 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
         for name in range(3):
             assert "Traceback" not in fleet.log(name)
             assert "[scrapy_gbot_robots.obeying.entries] WARNING" not in fleet.log(name)
+            assert "has nothing to start from" not in fleet.log(name)
 
 
 def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet: Fleet) -> None:

@@ -71,7 +71,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if spider is None or not lists_nothing:
             return
         origins = dict.fromkeys(_first_origins(spider))
-        if not origins:
+        if not origins and not getattr(spider, "redis_key", None):  # scrapy-redis starts a spider by a queue
             logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
         for origin in origins:
             yield Request(origin.robots_url, sitemap_callback(spider))
