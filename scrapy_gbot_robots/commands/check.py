@@ -13,7 +13,7 @@ from ..core.lint import is_binary
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
-from ..obeying.overriding import OverriddenAnswer
+from ..obeying.overridden import OverriddenAnswer
 from . import crawlers as agents
 from .crawlers import Who
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError

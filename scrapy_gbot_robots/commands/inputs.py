@@ -120,7 +120,7 @@ def overrides_checked(settings: BaseSettings) -> Overrides:
     Raises:
         CommandError: one of them is wrong, or a file cannot be read.
     """
-    from ..obeying.overriding import overrides_of  # noqa: PLC0415  few runs need it
+    from ..obeying.override_files import overrides_of  # noqa: PLC0415  few runs need it
 
     try:
         return overrides_of(checked(settings))

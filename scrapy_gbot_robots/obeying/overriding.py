@@ -11,46 +11,36 @@ override means is `policy.overrides`' to say. Without overrides there is the pla
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import time
 from collections import OrderedDict
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..concurrency import Background, run_in_thread, within
 from ..core.origin import Origin
-from ..core.robots import RobotsTxt
 from ..core.urls import shown
-from ..policy.ladder import Decision, State
 from ..policy.overrides import SETTING, Action, Overrides, Standing
-from ..settings import path_of
 from ..signals import override_used
-from .answer import Answer, verdict_on_all_forms
+from .overridden import OverriddenAnswer
+from .override_files import overrides_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from ..core.agents import RobotsAgent as Agent
-    from ..core.rules import Rules, Verdict
+    from ..core.rules import Verdict
     from ..policy.overrides import Override
     from ..settings import GbotSettings
+    from .answer import Answer
     from .lookup import Lookup
+    from .overridden import OwnQuestion
 
 PATIENCE_SECS = 5.0  # that requests wait for a robots.txt that does not decide, counted from the first of them
 _MOST_ORIGINS = 10_000  # of which it is known since when their robots.txt is waited for
 _MOST_NAMED = 20  # overrides that have run out, in the log
 
 _STATS = {Action.IGNORE: "ignored", Action.REPLACE: "rules", Action.DISALLOW: "disallowed", Action.KEEP: "kept"}
-_STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}
-
-# Called for each request that is judged: the refusal, or what the site's own robots.txt says of one that goes on.
-Used: TypeAlias = "Callable[[Override, Origin, Verdict | None, _Own | None], None]"
 
 logger = logging.getLogger(__name__)
 
@@ -63,136 +53,6 @@ def overridden(lookup: Lookup, gbot: GbotSettings, crawler: Crawler) -> Lookup |
     """
     overrides = overrides_of(gbot)
     return OverridingLookup(lookup, overrides, crawler) if overrides else lookup
-
-
-def overrides_of(gbot: GbotSettings) -> Overrides:
-    """Read the overrides, and the files that they name, once.
-
-    Raises:
-        ValueError: they are wrong, or a file cannot be read; the message names the setting, the rule and the value.
-    """
-    value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
-    parse = partial(RobotsTxt.parse, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    return Overrides.read(value, partial(_beginning, gbot.max_bytes + 1), parse)
-
-
-def _content(path: Path) -> Any:
-    """Return what a .toml or .json file says."""
-    try:
-        if path.suffix.lower() == ".json":
-            return json.loads(path.read_text(encoding="utf-8"))
-        return _toml().loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # that it is no JSON, TOML or UTF-8 is a ValueError
-        raise ValueError(f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}") from error
-
-
-def _toml() -> Any:
-    try:
-        import tomllib  # noqa: PLC0415  Python 3.11 and newer
-    except ImportError:
-        try:
-            import tomli as tomllib  # type: ignore[import-not-found,no-redef]  # noqa: PLC0415
-        except ImportError:
-            raise ValueError("Python 3.10 reads TOML only with `pip install tomli`; JSON needs nothing") from None
-    return tomllib
-
-
-def _beginning(most_bytes: int, path: str) -> bytes:
-    with path_of(path).open("rb") as file:
-        return file.read(most_bytes)
-
-
-class _Own(NamedTuple):
-    """A question to the site's own robots.txt that does not decide."""
-
-    answer: Answer
-    url: str
-    agent: Agent
-
-    def takes_long(self) -> bool:
-        return self.answer.takes_long(self.url, self.agent)
-
-    def refuses(self) -> bool:
-        return not self.answer.allowed(self.url, self.agent)
-
-
-class OverriddenAnswer(Answer):
-    """The answer for an origin that an override is for."""
-
-    __slots__ = ("_agent", "_override", "_own", "_rules_instead", "_used")
-
-    def __init__(self, origin: Origin, override: Override, agent: Agent, own: Answer | None, used: Used) -> None:
-        """Make the answer for `agent`; `used` is called for each request that is judged."""
-        if own is not None and override.action is Action.KEEP:
-            decision = Decision(own.state, own.why, own.temporary, own.refresh_at, own.ask_at)
-        else:
-            why = override.verdict(allowed=False).reason
-            decision = Decision(_STATES[override.action], why, False, math.inf, math.inf)
-        super().__init__(origin, decision, None if own is None else own.status, time.time())
-        if own is not None:
-            self.temporary_since = own.temporary_since
-        self._own = own
-        self._override = override
-        self._agent = agent
-        self._used = used
-        self._rules_instead: Rules | None = override.robotstxt.rules_for(agent) if override.robotstxt else None
-
-    @property
-    def of_site(self) -> Answer | None:
-        """What the origin's own robots.txt says; None as long as that is not known."""
-        return self._own
-
-    @property
-    def set_delay(self) -> float | None:
-        """The crawl-delay that the override sets, in seconds; None if it sets none."""
-        return self._override.crawl_delay
-
-    @property
-    def overridden(self) -> bool:
-        """Whether an override decides in place of the robots.txt."""
-        return True
-
-    def knows(self, agent: Agent) -> bool:
-        """Whether it can be asked: it was made for the crawler that asks."""
-        return True
-
-    def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether `url` may be fetched."""
-        return self.verdict(url if isinstance(url, str) else url.decode("utf-8", "surrogateescape"), agent).allowed
-
-    def takes_probe(self, url: str, agent: Agent) -> bool:
-        """Whether `url` is the one page to ask for while the robots.txt is unreachable, if that decides."""
-        kept = self._own if self._override.action is Action.KEEP else None
-        return kept is not None and kept.takes_probe(url, self._agent)
-
-    def takes_long(self, url: str, agent: Agent) -> bool:
-        """Whether `allowed` or `verdict` may take milliseconds: ask in a thread then."""
-        if self._rules_instead is not None:
-            return self._rules_instead.takes_long(url)
-        kept = self._own if self._override.action is Action.KEEP else None
-        return kept is not None and kept.takes_long(url, self._agent)
-
-    def judged(self, url: str, refusal: Verdict | None) -> None:
-        """Count a use of the override."""
-        own = self._own if refusal is None and self._override.action is not Action.KEEP else None
-        if own is None or own.state is not State.RULES:
-            self._used(self._override, self.origin, refusal, None)
-        else:
-            self._used(self._override, self.origin, refusal, _Own(own, url, self._agent))
-
-    def verdict(self, url: str, agent: Agent) -> Verdict:
-        """Whether `url` may be fetched, and why; it names the override."""
-        if self._rules_instead is not None:
-            return self._override.named(verdict_on_all_forms(self._rules_instead, url))
-        if self._override.action is Action.KEEP and self._own is not None:
-            return self._override.named(self._own.verdict(url, self._agent))
-        return self._override.verdict(allowed=self.state is State.FULL_ALLOW)
-
-    def crawl_delay(self, agent: Agent) -> float | None:
-        """The crawl-delay in seconds of the rules that count, None if they have none."""
-        if self._rules_instead is not None:
-            return self._rules_instead.crawl_delay
-        return self._own.crawl_delay(self._agent) if self._own is not None else None
 
 
 class OverridingLookup:
@@ -270,7 +130,7 @@ class OverridingLookup:
     def _answer(self, origin: Origin, override: Override, agent: Agent, own: Answer | None) -> Answer:
         return OverriddenAnswer(origin, override, agent, own, self._used)
 
-    def _used(self, override: Override, origin: Origin, refusal: Verdict | None, own: _Own | None) -> None:
+    def _used(self, override: Override, origin: Origin, refusal: Verdict | None, own: OwnQuestion | None) -> None:
         self._crawler.stats.inc_value(f"gbot_robots/override/{_STATS[override.action]}")
         if own is None:
             self._tell(override, origin, refusal, against_robotstxt=False)
@@ -279,7 +139,7 @@ class OverridingLookup:
         else:
             self._tell(override, origin, refusal, against_robotstxt=own.refuses())
 
-    async def _tell_later(self, override: Override, origin: Origin, own: _Own) -> None:
+    async def _tell_later(self, override: Override, origin: Origin, own: OwnQuestion) -> None:
         self._tell(override, origin, None, against_robotstxt=await run_in_thread(own.refuses))
 
     def _tell(self, override: Override, origin: Origin, refusal: Verdict | None, *, against_robotstxt: bool) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..policy.outcome import Fetched
 
 _DIGEST = "X-Robots-SHA256"  # a field of WARC records of our own, which the format allows
+_SECRETS = {"authorization", "cookie", "proxy-authorization"}  # of request headers: they are not for an archive
 _OF_THE_WIRE = {"transfer-encoding", "connection"}  # that say how a body came, not what it is
 
 
@@ -50,7 +51,7 @@ class Served(NamedTuple):
             url=outcome.url,
             at=datetime.now(timezone.utc),
             method=request.method,
-            request=_texts(request.headers),
+            request=[each for each in _texts(request.headers) if each[0].lower() not in _SECRETS],
             status=response.status,
             protocol=response.protocol or "HTTP/1.1",
             headers=_texts(headers),

@@ -219,6 +219,19 @@ def test_robots_txt_by_ftp_is_a_resource() -> None:
         assert record.raw_stream.read() == RULES
 
 
+def test_credentials_are_not_archived() -> None:
+    from scrapy import Request
+    from scrapy.http import Headers, Response
+
+    from scrapy_gbot_robots.policy.outcome import Fetched
+    from scrapy_gbot_robots.report.records import Served
+
+    url = "http://a.example/robots.txt"
+    sent = {"Proxy-Authorization": "Basic c2VjcmV0", "Authorization": "x", "Cookie": "y", "User-Agent": "testbot"}
+    served = Served.of(Fetched(200, url, RULES), Request(url, headers=sent), Response(url, body=RULES), Headers())
+    assert served.request == [("User-Agent", "testbot")]
+
+
 def test_hashes_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from scrapy import Request
     from scrapy.http import Headers, Response

@@ -1,0 +1,52 @@
+"""The overrides of a crawl, read once from the settings and the files that they name."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.robots import RobotsTxt
+from ..policy.overrides import SETTING, Overrides
+from ..settings import path_of
+
+if TYPE_CHECKING:
+    from ..settings import GbotSettings
+
+
+def overrides_of(gbot: GbotSettings) -> Overrides:
+    """Read the overrides, and the files that they name, once.
+
+    Raises:
+        ValueError: they are wrong, or a file cannot be read; the message names the setting, the rule and the value.
+    """
+    value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
+    parse = partial(RobotsTxt.parse, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    return Overrides.read(value, partial(_beginning, gbot.max_bytes + 1), parse)
+
+
+def _content(path: Path) -> Any:
+    """Return what a .toml or .json file says."""
+    try:
+        if path.suffix.lower() == ".json":
+            return json.loads(path.read_text(encoding="utf-8"))
+        return _toml().loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # that it is no JSON, TOML or UTF-8 is a ValueError
+        raise ValueError(f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}") from error
+
+
+def _toml() -> Any:
+    try:
+        import tomllib  # noqa: PLC0415  Python 3.11 and newer
+    except ImportError:
+        try:
+            import tomli as tomllib  # type: ignore[import-not-found,no-redef]  # noqa: PLC0415
+        except ImportError:
+            raise ValueError("Python 3.10 reads TOML only with `pip install tomli`; JSON needs nothing") from None
+    return tomllib
+
+
+def _beginning(most_bytes: int, path: str) -> bytes:
+    with path_of(path).open("rb") as file:
+        return file.read(most_bytes)
