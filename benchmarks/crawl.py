@@ -2,7 +2,7 @@
 
     python -m benchmarks.crawl                       # all cases, three rounds
     python -m benchmarks.crawl --case one --rounds 5
-    python -m benchmarks.crawl --path /some/other/checkout     # the plugin from there, to compare with before
+    python -m benchmarks.crawl --python /other/venv/bin/python     # of another version, to compare with
 
 The cases are one host of 3,000 pages, whose robots.txt has 300 rules; 600 hosts of two pages each; and one host of 5,000
 pages whose robots.txt comes after two seconds. Each crawl is a process of its own, the loopback server is another.
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -119,19 +118,19 @@ async def serve(after_secs: float) -> None:
     await server.serve_forever()
 
 
-def measure(case: Case, rounds: int, path: str = "") -> dict[str, list[dict[str, float]]]:
-    """Crawl `case` in `rounds` rounds; return what each crawl of each kind took."""
-    command = [sys.executable, __file__]
-    environment = {**os.environ, "PYTHONPATH": path}
+def measure(case: Case, rounds: int, python: str = sys.executable) -> dict[str, list[dict[str, float]]]:
+    """Crawl `case` in `rounds` rounds, by the interpreter `python`; return what each crawl of each kind took."""
     taken: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
-    with subprocess.Popen([*command, "serve", str(case.after_secs)], stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        [sys.executable, __file__, "serve", str(case.after_secs)], stdout=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout
         port = server.stdout.readline().strip()
         try:
             for _ in range(rounds):
                 for kind in KINDS:
-                    run = [*command, "crawl", kind, str(case.hosts), str(case.pages), port]
-                    done = subprocess.run(run, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+                    run = [python, __file__, "crawl", kind, str(case.hosts), str(case.pages), port]
+                    done = subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True)
                     taken[kind].append(json.loads(done.stdout))
                     assert taken[kind][-1]["crawled"] == case.hosts * case.pages
         finally:
@@ -159,10 +158,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--case", choices=tuple(CASES), action="append", help="may be repeated; default: all")
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--path", default="", help="a checkout whose plugin is run, in place of the installed one")
+    options.add_argument(
+        "--python", default=sys.executable, help="the interpreter that crawls, with the plugin that it has"
+    )
     chosen = options.parse_args()
     for name in chosen.case or CASES:
-        report(name, measure(CASES[name], chosen.rounds, chosen.path))
+        report(name, measure(CASES[name], chosen.rounds, chosen.python))
 
 
 if __name__ == "__main__":

@@ -320,8 +320,8 @@ class GbotSettings:
     unreachable_wait_secs: float = _setting(
         60,
         _seconds(),
-        "how long requests are held for an unreachable robots.txt before they are given up, from when the crawl first "
-        "met with it; `0` = not at all",
+        "how long a request waits for an unreachable robots.txt before it is given up; up to twice as long, if the "
+        "robots.txt is [asked again](semantics.md#while-it-is-unreachable) by then; `0` = not at all",
     )
     soft_404: bool = _setting(True, _FLAG, 'a 5xx whose title or first heading says "not found" is a 404')
     max_bytes: int = _setting(

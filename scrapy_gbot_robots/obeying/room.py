@@ -30,6 +30,7 @@ What goes back is marked in its meta with what it was: the duplicate filter has 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,6 +57,8 @@ MOST_EACH = 64  # of one origin
 _PULLED_AT_A_TIME = 32  # requests that one call of the engine takes into the room; each is some 30 microseconds
 _LOWERED_BY = 1_000_000  # a step below the priorities that people use
 _RETURNED = "gbot_robots_returned"  # request.meta key: [its own dont_filter, steps by which its priority is lowered]
+
+logger = logging.getLogger(__name__)
 
 
 class Party:
@@ -173,19 +176,6 @@ class WaitingRoom(BaseScheduler):
         self._in_vain.append(request)
         pull_soon(self._crawler)
 
-    def empty(self) -> None:
-        """Give everything back to the scheduler, and take nothing in any more."""
-        self._closed = True
-        self._released.extend(self._parties.values())
-        self._parties.clear()
-        while self._released:
-            self._give_back_released()
-        for request in [*self._in_vain, *([self._stopper] if self._stopper is not None else [])]:
-            self._give_back(request, 0)
-        self._in_vain.clear()
-        self._stopper = None
-        self._size = 0
-
     # What the engine calls.
 
     def open(self, spider: Spider) -> Deferred[None] | None:
@@ -194,7 +184,10 @@ class WaitingRoom(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         """Give everything back to the scheduler, and close that."""
-        self.empty()
+        try:
+            self._empty()
+        except Exception:
+            logger.exception("Requests that waited for a robots.txt could not be given back to the scheduler")
         return self._scheduler.close(reason)
 
     def has_pending_requests(self) -> bool:
@@ -264,14 +257,18 @@ class WaitingRoom(BaseScheduler):
     def _pull(self) -> tuple[Request | None, int]:
         """The scheduler's next request, as it was before it went back there, and by how much it had been lowered."""
         request = self._scheduler.next_request()
-        if request is None or _RETURNED not in request.meta:
-            return request, 0
+        return request, 0 if request is None or _RETURNED not in request.meta else self._as_it_was(request)
+
+    @staticmethod
+    def _as_it_was(request: Request) -> int:
+        """Undo what `_give_back` has done to `request`; return by how many steps its priority was lowered."""
         mark = request.meta.pop(_RETURNED)
         if not isinstance(mark, list):  # of an older version
-            return request, 0
+            return 0
+        level: int
         request.dont_filter, level = mark
         request.priority += _LOWERED_BY * level
-        return request, level
+        return level
 
     def _lowest(self, party: Party) -> int:
         """By how many steps a request of `party` is lowered when it goes back."""
@@ -290,17 +287,32 @@ class WaitingRoom(BaseScheduler):
             self._give_back(evicted, self._lowest(largest))
         party.add(request, since, active_of_slot(self._crawler, request))
         self._size += 1
+        self._crawler.stats.max_value("gbot_robots/waiting_most", self._size)
         return True
 
     def _remove(self, party: Party, request: Request) -> None:
         party.remove(request)
         self._size -= 1
 
+    def _empty(self) -> None:
+        """Give everything back to the scheduler, and take nothing in any more."""
+        self._closed = True
+        self._released.extend(self._parties.values())
+        self._parties.clear()
+        while self._released:
+            self._give_back_released()
+        for request in [*self._in_vain, *([self._stopper] if self._stopper is not None else [])]:
+            self._give_back(request, 0)
+        self._in_vain.clear()
+        self._stopper = None
+        self._size = 0
+
     def _give_back_released(self) -> None:
-        party = self._released.popleft()
+        party = self._released[0]
         for request in self._in_order_of_queue(list(party.since)):
             self._give_back(request, 0)
-            self._remove(party, request)
+            self._remove(party, request)  # and not before: the scheduler may raise, as when its database is away
+        self._released.popleft()
 
     def _in_order_of_queue(self, requests: list[Request]) -> Iterator[Request]:
         """Requests in the order in which the scheduler has to get them to give them back in the order they are in."""
@@ -312,5 +324,10 @@ class WaitingRoom(BaseScheduler):
         request.meta[_RETURNED] = [request.dont_filter, level]
         request.dont_filter = True
         request.priority -= _LOWERED_BY * level
-        if not self._scheduler.enqueue_request(request):
+        try:
+            taken = self._scheduler.enqueue_request(request)
+        except Exception:
+            self._as_it_was(request)
+            raise
+        if not taken:
             self._crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self._crawler.spider)

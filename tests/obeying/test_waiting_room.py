@@ -14,6 +14,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy_gbot_robots.obeying import room, waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.visits import Gate
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -198,33 +199,34 @@ async def test_host_that_stays_unreachable_lets_the_crawl_end(queue: str, monkey
 async def test_full_room_keeps_no_healthy_host_waiting(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MOST_EACH", 6)
     monkeypatch.setattr(room, "MOST", 20)
+    gate = Gate("")
     with (
-        Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as ill,
+        Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill,
         Site({"/robots.txt": b"", "*": b"ok"}) as healthy,
     ):
         bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
         good = [healthy.url(f"/{number}") for number in range(30)]
-        settings = {**with_queue(queue), "CONCURRENT_REQUESTS": 4, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1}
-        crawler = await crawl(Ordered, settings, urls=bad + good)
-        assert isinstance(crawler.spider, Ordered)
-        assert set(crawler.spider.order[: len(good)]) == set(good)
-        assert set(crawler.spider.order[len(good) :]) == set(bad)
+        settings = {**with_queue(queue), "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
+        assert list(pages(crawler).crawled)[: len(good)] == [url for url in pages(crawler).crawled if url in good]
+        assert set(pages(crawler).crawled) == {*good, *bad}
+        assert stats(crawler)["gbot_robots/waiting_most"] <= 20
 
 
-class Ordered(Pages):
-    """Remembers in which order requests ended."""
+class Opening(Pages):
+    """Opens a gate when so many pages are crawled."""
 
-    name = "ordered"
+    name = "opening"
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.order: list[str] = []
+        self.gate = gate
+        self.after = after
 
     def parse(self, response: Response, **kwargs: Any) -> None:
-        self.order.append(response.url)
-
-    def failed(self, failure: Any) -> None:
-        self.order.append(failure.request.url)
+        self.crawled[response.url] = response
+        if len(self.crawled) == self.after:
+            self.gate.open()
 
 
 @in_reactor

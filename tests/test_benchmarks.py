@@ -1,0 +1,15 @@
+"""Benchmarks that documentation tells people to run: they run."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.crawl import KINDS, Case, measure, report
+
+
+@pytest.mark.crawl
+def test_crawl_benchmark_crawls_all_pages_in_all_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    taken = measure(Case(2, 3), 1)
+    report("tiny", taken)
+    assert [runs[0]["crawled"] for kind, runs in taken.items()] == [6] * len(KINDS)
+    assert "plugin/Scrapy alone" in capsys.readouterr().out
