@@ -144,3 +144,12 @@ def test_list_and_show_change_no_file(kept: Path) -> None:
     assert run_here("cache", "list", cwd=kept).status == 0
     assert run_here("cache", "show", "a.example", cwd=kept).status == 0
     assert contents(kept) == before
+
+
+@pytest.mark.parametrize("act", [["list"], ["show", "a.example"], ["forget", "--all"]], ids=" ".join)
+def test_a_file_that_is_somebody_elses_is_left_alone(project: Path, act: list[str]) -> None:
+    before = {path: path.read_bytes() for path in files(project)}
+    ended = run_here("cache", *act, "-s", f"GBOT_ROBOTS_SQLITE_PATH={project / 'shop' / 'settings.py'}", cwd=project)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+    assert {path: path.read_bytes() for path in files(project)} == before
