@@ -43,7 +43,7 @@ def _described(name: str, value: object) -> list[str]:
         for member, each in vars(cls).items()
         if not member.startswith("_")
     }
-    lines = [f"class {name}"]
+    lines = [f"class {name}", *(f"{name}.{member}" for member in getattr(value, "__members__", ()))]  # of an Enum
     for member, each in members.items():
         function = each.__func__ if isinstance(each, (classmethod, staticmethod)) else each
         lines.append(f"{name}.{member}{_signature(function) if inspect.isfunction(function) else ''}")
