@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..core import grammar
 from ..core.agents import Crawler
 from ..core.matching import matches
+from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..policy.ladder import State
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 _HOME: Final = "/"
+_ALL: Final = Crawler("", ())
 _FILES: Final = 1_000  # counted at a time
 _MOST_NAME: Final = 60  # characters
 _SIZES: Final = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
@@ -54,6 +56,7 @@ class Study(NamedTuple):
         fields: names of fields, in how many files each is, and in how many lines.
         agents: product tokens, how many files name each, and how many of these keep it from the home page.
         crawlers: the crawlers that were asked for, how many files have rules, and how many keep it from the home page.
+        preferences: `train_ai`, `search` and `ai_use`: how many files grant and refuse it to all, for the home page.
     """
 
     origins: int
@@ -64,6 +67,7 @@ class Study(NamedTuple):
     fields: list[Share]
     agents: list[Share]
     crawlers: list[Share]
+    preferences: dict[str, dict[str, int]]
 
 
 def study(store: Store, terms: Terms, most: int) -> Iterator[int | Study]:
@@ -92,6 +96,7 @@ class _Census:
         self._statuses: Counter[int] = Counter()
         self._sizes: Counter[int | None] = Counter()
         self._blocked: Counter[RobotsAgent] = Counter()
+        self._preferences: Counter[tuple[str, bool]] = Counter()
         self._bytes = 0
         self._names: Counter[tuple[str, str]] = Counter()
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -110,6 +115,10 @@ class _Census:
         terms = self._terms
         robots = RobotsTxt.parse(served.body, strict=terms.strict, max_bytes=terms.max_bytes, cut=served.cut)
         self._blocked.update(crawler for crawler in terms.crawlers if not robots.allowed(_HOME, crawler))
+        said = robots.preferences(_HOME, _ALL)
+        for label, _, _ in LABELS:
+            if getattr(said, label) is not None:
+                self._preferences[label, getattr(said, label)] += 1
         self._take_fields(robots)
         self._take_agents(robots)
 
@@ -161,6 +170,10 @@ class _Census:
             self._most_frequent("field", most),
             self._most_frequent("agent", most),
             [Share(crawler.name or "*", rules, self._blocked[crawler]) for crawler in self._terms.crawlers],
+            {
+                label: {"granted": self._preferences[label, True], "refused": self._preferences[label, False]}
+                for label, _, _ in LABELS
+            },
         )
 
     def _most_frequent(self, kind: str, most: int) -> list[Share]:

@@ -118,6 +118,7 @@ def fields_of(study: Study) -> dict[str, object]:
         "fields": shares(study.fields, "lines"),
         "agents": shares(study.agents, "blocked"),
         "crawlers": shares(study.crawlers, "blocked"),
+        "preferences": study.preferences,
     }
 
 
@@ -146,6 +147,20 @@ def tables(study: Study) -> Iterator[tuple[str, list[str], list[list[str]]]]:
         "Fields",
         ["FILES", "SHARE", "LINES", "FIELD"],
         [[f"{row.files:,}", _share(row.files, rules), f"{row.times:,}", row.name] for row in study.fields],
+    )
+    yield (
+        "Preferences about the home page, for all crawlers",
+        ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"],
+        [
+            [
+                f"{said['granted']:,}",
+                _share(said["granted"], rules),
+                f"{said['refused']:,}",
+                _share(said["refused"], rules),
+                label,
+            ]
+            for label, said in study.preferences.items()
+        ],
     )
     for title, rows in (("Agents that files name", study.agents), ("Crawlers that were asked for", study.crawlers)):
         if rows:

@@ -66,6 +66,14 @@ def page(archive: str, study: Study) -> str:
             [(row.name, row.times, row.files, f"of {row.files:,} that name it") for row in study.agents],
         ),
         (
+            "Preferences about the home page, for all crawlers",
+            [
+                (f"{label} {word}", files, rules, "")
+                for label, said in study.preferences.items()
+                for word, files in said.items()
+            ],
+        ),
+        (
             "Crawlers that were asked for, by files that keep them from the home page",
             [(row.name, row.times, row.files, "") for row in study.crawlers],
         ),

@@ -19,7 +19,8 @@ for needed in ("duckdb", "fastwarc", "pyarrow"):
 ROBOTS = {
     "a": b"User-agent: *\nDisallow: /\nUser-agent: Googlebot/2.1\nDisallow:\n# a comment: here\n",
     "b": b"user-agent: googlebot\nuser-agent: <b>bot\ndisalow: /\nallow: /$\nuser-agent: GPTBot\nDisallow: /x\nDisallow: /*\n",
-    "c": b"sitemap: https://c.example/s.xml\nCrawl-delay: 3\n<b>Fi\x07eld: x\n<B>Fi\x07eld: y\n",
+    "c": b"sitemap: https://c.example/s.xml\nCrawl-delay: 3\n<b>Fi\x07eld: x\n<B>Fi\x07eld: y\n"
+    b"User-agent: *\nContent-Signal: search=yes, ai-train=no\n",
     "d": b"",
     "e": b"#" * 600_000,
 }
@@ -55,8 +56,8 @@ def test_everything_is_counted_once_an_origin(archive: Path) -> None:
         "bytes": 2 * len(ROBOTS["a"]) + len(ROBOTS["b"]) + len(ROBOTS["c"]) + 512_000,
         "sizes": [
             {"up_to_bytes": 0, "files": 1},
-            {"up_to_bytes": 100, "files": 3},
-            {"up_to_bytes": 1_000, "files": 1},
+            {"up_to_bytes": 100, "files": 2},
+            {"up_to_bytes": 1_000, "files": 2},
             {"up_to_bytes": 10_000, "files": 0},
             {"up_to_bytes": 100_000, "files": 0},
             {"up_to_bytes": 512_000, "files": 0},
@@ -67,16 +68,22 @@ def test_everything_is_counted_once_an_origin(archive: Path) -> None:
             {"name": "otherbot", "files": 6, "blocked": 2},
             {"name": "AdsBot-Google", "files": 6, "blocked": 0},
         ],
+        "preferences": {
+            "train_ai": {"granted": 0, "refused": 1},
+            "search": {"granted": 1, "refused": 0},
+            "ai_use": {"granted": 0, "refused": 0},
+        },
     }
     assert fields == {
-        "user-agent": (3, 7),
+        "content-signal": (1, 1),
+        "user-agent": (4, 8),
         "disallow": (3, 7),
         "allow": (1, 1),
         "sitemap": (1, 1),
         "crawl-delay": (1, 1),
         "<b>fi\\x07eld": (1, 2),
     }
-    assert agents == {"*": (2, 2), "googlebot": (3, 0), "gptbot": (1, 1), "(none)": (1, 0)}
+    assert agents == {"*": (3, 2), "googlebot": (3, 0), "gptbot": (1, 1), "(none)": (1, 0)}
 
 
 def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> None:
@@ -87,7 +94,7 @@ def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> Non
     assert "6        66.7 %  rules" in lines
     assert "1        11.1 %  no answer" in lines
     assert "1      16.7 %  more than is read" in lines
-    assert lines[lines.index("Fields") + 2].split() == ["3", "50.0", "%", "7", "disallow"]
+    assert lines[lines.index("Fields") + 2].split() == ["4", "66.7", "%", "8", "user-agent"]
     assert not any("sitemap" in line or "Crawlers" in line for line in lines)
 
 
@@ -99,7 +106,7 @@ def test_page_shows_it_in_one_file_and_escapes_what_the_archive_says(archive: Pa
     assert "&lt;b&gt;fi\\x07eld" in page
     assert "<b>fi" not in page
     assert page.count("<rect") >= 20
-    for title in ("States", "Statuses", "Sizes", "Fields", "Agents", "Crawlers that were asked for"):
+    for title in ("States", "Statuses", "Sizes", "Fields", "Agents", "Preferences", "Crawlers that were asked for"):
         assert f"<h2>{title}" in page
     again = stats(archive, "--html", "page.html")
     assert (again.status, "will not be overwritten" in again.err) == (2, True)
