@@ -17,6 +17,10 @@ the request went on. `robots` is the SHA-256 of that file (None if there is none
 8601, and `status` its status code; `line` and `group` are those of the rule that decided, `override` the key of the
 override that did.
 
+`PREFERENCES` stands in the meta of a response when `GBOT_ROBOTS_PURPOSES` names what the crawl is for: a dict of what the
+site says about the use of the page. "train-ai", "search" and "ai-use" are each "granted", "refused" or "unsaid"; "use" is
+"immediate", "reference", "full" or None; "lines" are those of the robots.txt that this rests on. Experimental.
+
 `TAGS` stands in the meta of a response to a page when `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag
 headers and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its
 text, "unavailable_after" a time in ISO 8601.
@@ -30,6 +34,7 @@ FOLLOW = "gbot_robots_follow"
 TAGS = "robots_tags"
 ANSWERED = "gbot_robots"
 LISTED = "gbot_robots_listed"
+PREFERENCES = "gbot_robots_preferences"
 PROVENANCE = "gbot_robots"
 PROBE = "gbot_robots_probe"
 SITEMAP = "gbot_robots_sitemap"

@@ -25,6 +25,7 @@ from scrapy.utils.project import data_path, inside_project
 from .core.agents import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
+from .policy.purposes import PURPOSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,6 +142,11 @@ def _words(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
         raise TypeError
     return tuple(word.strip() for word in value if word.strip())
+
+
+def _purposes(value: object) -> tuple[str, ...]:
+    words = _words(value)
+    return words if all(word in PURPOSES for word in words) else _refuse()
 
 
 def _lower_words(value: object) -> tuple[str, ...]:
@@ -421,6 +427,18 @@ class GbotSettings:
         _count(0),
         "versions of each robots.txt that are kept beside it in the SQLite file, for `scrapy robots history` and `diff`; "
         "see [the command](command.md#history-what-a-robotstxt-said-before)",
+    )
+    purposes: tuple[str, ...] = _setting(
+        [],
+        Kind(f"a list of these: {', '.join(PURPOSES)}", _purposes),
+        'what the crawl is for, such as `["train-ai"]`: what sites say about that is heeded; see '
+        "[preferences](preferences.md#use-preferences)",
+    )
+    preferences: str = _setting(
+        "annotate",
+        _one_of("off", "annotate", "refuse"),
+        'what a refused purpose means: it is noted and counted (`"annotate"`), nothing is fetched for it (`"refuse"`), or '
+        'nobody looks (`"off"`)',
     )
     tags: bool = _setting(
         False,

@@ -49,6 +49,8 @@ def test_defaults_are_the_documented_ones() -> None:
         "archive": None,
         "report": None,
         "history": 0,
+        "purposes": (),
+        "preferences": "annotate",
         "tags": False,
         "tags_links": False,
         "tags_drop": (),

@@ -13,16 +13,17 @@ from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from ..core.urls import shown
 from ..report.tally import Tally
-from . import archive_audit
+from . import archive_audit, purposes
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .formats import FORMATS, Row
 from .inputs import MAX_URL, checked, read, size_of, url_batches
 from .output import count
+from .purposes import held_against
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
@@ -52,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     source.add_argument("--diff", metavar=("OLD", "NEW"), nargs=2, help="say which URLs two robots.txt differ on")
     agents.add_argument(parser)
+    purposes.add_argument(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
     archive_audit.add_arguments(parser)
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"rules in the summary (default: {_TOP})")
@@ -174,7 +176,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     judge = _judge(options, settings, whos)
     try:
         if judge is None:
-            _by_host(audit, whos, settings, err)
+            _by_host(audit, whos, options.purposes, settings, err)
         else:
             for urls in audit.batches(err):
                 audit.take(judge(urls))
@@ -203,7 +205,10 @@ def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[
         return lambda urls: list(_changes(urls, pairs, new))
     if options.robots:
         where = options.robots
-        asked = [(who.name, rules.verdict) for who, rules in zip(whos, rules_of(where), strict=True)]
+        asked = [
+            (who.name, held_against(options.purposes, rules.verdict, rules.preferences))
+            for who, rules in zip(whos, rules_of(where), strict=True)
+        ]
         return lambda urls: [(url, Row(name, verdict(url), where)) for url in urls for name, verdict in asked]
     return None
 
@@ -215,7 +220,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
                 yield url, Row(name, new.verdict(url), where, old.verdict(url))
 
 
-def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -> None:
+def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
@@ -225,7 +230,9 @@ def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -
             asked = [(url, origin) for url in urls if (origin := audit.origin_of(url)) is not None]
             origins = dict.fromkeys(origin for _, origin in asked)
             answers = await visit.answers((origin, who.crawler) for origin in origins for who in whos)
-            audit.take([_by_answer(url, who, answers[origin, who.crawler]) for url, origin in asked for who in whos])
+            audit.take(
+                [_by_answer(url, who, answers[origin, who.crawler], purposes) for url, origin in asked for who in whos]
+            )
             missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
             audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
             await pause(0)  # for Ctrl-C, which is the reactor's to hear
@@ -233,8 +240,11 @@ def _by_host(audit: Audit, whos: list[Who], settings: Settings, err: Terminal) -
     during_a_visit(settings, work)
 
 
-def _by_answer(url: str, who: Who, answer: Answer) -> Judged:
-    verdict = answer.verdict(url, who.crawler)
+def _by_answer(url: str, who: Who, answer: Answer, purposes: Sequence[str]) -> Judged:
+    judge = held_against(
+        purposes, lambda url: answer.verdict(url, who.crawler), lambda url: answer.preferences(url, who.crawler)
+    )
+    verdict = judge(url)
     if Origin.of_robots_txt(url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
     return url, Row(who.name, verdict, answer.origin.robots_url)

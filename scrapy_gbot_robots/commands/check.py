@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..core.lint import is_binary
@@ -15,6 +16,7 @@ from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from ..obeying.overridden import OverriddenAnswer
 from . import crawlers as agents
+from . import purposes
 from .crawlers import Who
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .explain import Check, as_json, show
@@ -45,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched'
     )
     source.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the storage holds")
+    purposes.add_argument(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a URL and crawler, one a line")
 
 
@@ -53,6 +56,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     whos = agents.named(options.agents, settings, err, options.mode)
     gbot = checked(settings)
     checks = _by_origin(options, whos, settings) if options.file is None else _by_file(options, whos, gbot, err)
+    if options.purposes:
+        checks = [replace(check, purposes=tuple(options.purposes)) for check in checks]
     for number, check in enumerate(checks):
         if options.json:
             out.write(json.dumps(as_json(check, gbot)) + "\n")
@@ -62,7 +67,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             show(check, gbot, out)
     if any(check.stands_in for check in checks):
         return FAILED
-    return FINE if all(check.decided.allowed for check in checks) else FOUND
+    return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
 
 
 def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Terminal) -> list[Check]:

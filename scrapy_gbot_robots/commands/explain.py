@@ -17,12 +17,14 @@ from ..core.groups import read_groups
 from ..core.lines import split_lines
 from ..core.rules import IGNORES_ROBOTS, Verdict
 from ..policy.overrides import Action
+from ..policy.purposes import refusal, word_on
 from .excerpt import Mark, excerpt
 from .exits import ROBOTS_TXT_ITSELF
 from .output import count, printable, span
 
 if TYPE_CHECKING:
     from ..core.agents import Crawler
+    from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
     from ..policy.ladder import Decision
     from ..policy.overrides import Override
@@ -41,6 +43,7 @@ class Check:
         body: the robots.txt, None where there is none or it plays no part.
         known: what is known of the robots.txt; None where a file was asked.
         override: the override that decides in a crawl; then `decided` is the verdict of that, `verdict` the robots.txt's.
+        purposes: what the crawl would be for.
     """
 
     url: str
@@ -63,12 +66,24 @@ class Check:
         """The crawler that the verdict is about."""
         return self.who.judged(self.verdict)
 
+    purposes: tuple[str, ...] = ()
+
     @property
     def stands_in(self) -> bool:
         """Whether the robots.txt is unreachable, so that the verdict stands in for the real one."""
         if self.override is not None and self.override.action is not Action.KEEP:
             return False
         return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
+
+    @cached_property
+    def said(self) -> Preferences:
+        """What the robots.txt says about the use of the URL's content."""
+        return self.robotstxt.preferences(self.url, self.who.crawler)
+
+    @property
+    def refused_purpose(self) -> bool:
+        """Whether the site refuses one of the purposes; an override of the user's speaks in place of the site."""
+        return self.overriding is None and refusal(self.purposes, self.said) is not None
 
     @cached_property
     def group_line(self) -> int | None:
@@ -150,6 +165,7 @@ def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
     facts.append(("crawler", f"{check.who}; it heeds {check.who.heeds}"))
     if check.body is not None:
         facts.append(("group", check.group))
+    facts += [(purpose, _word_on(purpose, check)) for purpose in check.purposes]
     if known is not None:
         now = time.time()
         facts.append(("robots.txt", _served(known)))
@@ -157,6 +173,11 @@ def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
         until = span(max(0.0, math.ceil(known.decision.ask_at - now)))
         facts.append(("asked again", f"in {until}") if known.decision.temporary else ("fresh", f"for {until}"))
     return facts
+
+
+def _word_on(purpose: str, check: Check) -> str:
+    lines = check.said.lines
+    return word_on(purpose, check.said) + (f" (line {', '.join(map(str, lines))})" if lines else "")
 
 
 def _state(decision: Decision) -> str:
@@ -217,6 +238,9 @@ def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
         facts["robots_txt"] |= {"allowed": verdict.allowed, "reason": verdict.reason}
     if isinstance(check.who.crawler, AllOf):
         facts["crawlers"] = [each.name for each in check.who.crawler]
+    if check.purposes:
+        said = {purpose: word_on(purpose, check.said) for purpose in check.purposes}
+        facts["preferences"] = {**said, "use": check.said.use, "lines": list(check.said.lines)}
     known, now = check.known, time.time()
     if known is not None:
         decision, copy, outage = known.decision, known.entry.copy, known.entry.outage

@@ -9,6 +9,7 @@ from .rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .preferences import Preferences
     from .rules import Verdict
 
 
@@ -52,3 +53,9 @@ class RulesOfAll(Rules):
             if not verdict.allowed:
                 return verdict._replace(crawler=name or "*")
         return self._by_crawler[0][1].verdict(url)
+
+    def preferences(self, url: str | bytes) -> Preferences:
+        """Return what the site says to any of the crawlers about the use of `url`'s content: the more restrictive."""
+        from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
+
+        return combined(rules.preferences(url) for _, rules in self._by_crawler) if self.allowed(url) else NOTHING_SAID

@@ -107,7 +107,7 @@ class RobotsTxt:
         """Return the crawl delay in seconds in the crawler's group, None if it has none; Google ignores that field."""
         return self.rules_for(user_agent).crawl_delay
 
-    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Preferences:
+    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Preferences:
         """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
 
         The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that may not be fetched

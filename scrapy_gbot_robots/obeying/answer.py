@@ -6,6 +6,7 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from ..core.preferences import NOTHING_SAID
 from ..core.rules import Verdict
 from ..core.urls import shown
 from ..core.wire import other_forms
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
+    from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
     from ..core.rules import Rules
     from ..policy.entry import Entry
@@ -156,6 +158,10 @@ class Answer:
             self.weight += rules.weight
             while len(self._rules) > _MOST_AGENTS or (len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY):
                 self._forget(next(iter(self._rules)))
+
+    def preferences(self, url: str, agent: Agent) -> Preferences:
+        """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
+        return self._rules[agent].preferences(url) if self.state is State.RULES else NOTHING_SAID
 
     def _forget(self, agent: Agent) -> None:
         rules = self._rules.pop(agent, None)

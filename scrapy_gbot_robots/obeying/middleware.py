@@ -25,7 +25,7 @@ from ..core.rules import Verdict
 from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PROVENANCE
+from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_misspelt
@@ -37,6 +37,7 @@ from .entries import Entries
 from .heartbeat import Heartbeat
 from .lookup import Lookup
 from .overriding import overridden
+from .preferences import for_purposes
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .user_agent import of_project
 from .waiting import Waiting
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from ..core.agents import RobotsAgent as Agent
+    from ..core.preferences import Preferences
     from .answer import Answer
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
@@ -79,8 +81,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         )
         self._asked_as = self._settings.asked_as
         self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
-        if self._settings.unreachable == "google-2026":
-            self.process_response = self._note_site  # other crawls have nothing to do for a response
+        self._preferences = for_purposes(self._settings, crawler)
+        if self._settings.unreachable == "google-2026" or self._preferences is not None:
+            self.process_response = self._look_at  # other crawls have nothing to do for a response
         self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -97,7 +100,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
         """
         if not _is_judged(request):
-            request.meta.pop(PROVENANCE, None)  # that of the page whose meta the request has taken over
+            for name in (PROVENANCE, PREFERENCES):  # those of the page whose meta the request has taken over
+                request.meta.pop(name, None)
             return None
         origin = self._origin(request)
         agent = self._agent(request)
@@ -141,6 +145,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             refusal = None if verdict.allowed else verdict
         elif not (answer.allowed(request.url, agent) or answer.takes_probe(request.url, agent)):
             refusal = answer.verdict(request.url, agent)
+        if refusal is None and self._preferences is not None:
+            refusal = self._preferences.before(request, await self._said(request, agent, answer))
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, agent, answer)
         answer.judged(request.url, refusal)
@@ -149,11 +155,24 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.provenance:
             provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
 
-    def _note_site(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
-        """Note which sites answer: `process_response` where the policy asks for that (Google's page of 2026)."""
+    async def _said(self, request: Request, agent: Agent, answer: Answer) -> Preferences:
+        """What the robots.txt says about the use of the page that `request` asks for."""
+        if answer.takes_long(request.url, agent):
+            return await self._hard_questions.run(partial(answer.preferences, request.url, agent))
+        return answer.preferences(request.url, agent)
+
+    def _look_at(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Note that a site answers (Google's page of 2026), and what a page prefers: `process_response` where it counts.
+
+        Raises:
+            ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
+        """
         if not _is_own_trouble(response):
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
+        refusal = None if self._preferences is None else self._preferences.after(request, response)
+        if refusal is not None:
+            raise self._forbidden(request, refusal, None)
         return response
 
     async def robot_parser(self, request: Request) -> RobotParser | None:

@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from ..core.preferences import NOTHING_SAID
 from ..policy.ladder import Decision, State
 from ..policy.overrides import Action
 from .answer import Answer, verdict_on_all_forms
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..core.agents import RobotsAgent as Agent
     from ..core.origin import Origin
+    from ..core.preferences import Preferences
     from ..core.rules import Rules, Verdict
     from ..policy.overrides import Override
 
@@ -111,6 +113,14 @@ class OverriddenAnswer(Answer):
         if self._override.action is Action.KEEP and self._own is not None:
             return self._override.named(self._own.verdict(url, self._agent))
         return self._override.verdict(allowed=self.state is State.FULL_ALLOW)
+
+    def preferences(self, url: str, agent: Agent) -> Preferences:
+        """What the text that counts says about the use of `url`'s content; nothing if that text is ignored."""
+        if self._rules_instead is not None:
+            return self._rules_instead.preferences(url)
+        if self._override.action is Action.KEEP and self._own is not None:
+            return self._own.preferences(url, self._agent)
+        return NOTHING_SAID
 
     def crawl_delay(self, agent: Agent) -> float | None:
         """The crawl-delay in seconds of the rules that count, None if they have none."""

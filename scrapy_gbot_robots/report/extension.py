@@ -17,11 +17,12 @@ from scrapy import signals
 from ..concurrency import run_in_thread
 from ..core.urls import shown
 from ..policy.ladder import State
+from ..policy.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from . import file
 from .over_time import OverTime
-from .page import OriginRow, OverrideRow, Report, RuleRow, page
+from .page import OriginRow, OverrideRow, PreferenceRow, Report, RuleRow, page
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class RobotsReport:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._path = settings.report
+        self._purposes = settings.purposes
         self._began = time.time()
         self._origins: dict[Origin, _Followed] = {}
         self._others: dict[int, tuple[State, bool]] = {}  # by hash: the state, and whether it is unreachable
@@ -185,7 +187,23 @@ class RobotsReport:
         more = len(unreachable[_IN_SUMMARY:]) + self._unreachable_others()
         if more:
             lines.append(f"  unreachable: {'more than ' if self._uncounted else ''}{more:,} more")
-        return "\n".join([*lines, *self._override_lines()])
+        return "\n".join([*lines, *self._override_lines(), *self._preference_lines()])
+
+    def _preference_lines(self) -> list[str]:
+        return [
+            f"  {row.purpose}: {_many(row.refused, 'page')} refused, {row.granted:,} granted, {row.unsaid:,} not said"
+            for row in self._preferences()
+        ]
+
+    def _preferences(self) -> list[PreferenceRow]:
+        """What sites said about each purpose of the crawl, by the stats."""
+        get = self._crawler.stats.get_value
+        words = (REFUSED, GRANTED, UNSAID)
+        counts = {
+            purpose: [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in words]
+            for purpose in self._purposes
+        }
+        return [PreferenceRow(purpose, *numbers) for purpose, numbers in counts.items() if any(numbers)]
 
     def _most_used(self, most: int) -> list[_Use]:
         return sorted(self._uses.values(), key=lambda use: -use.requests)[:most]
@@ -223,6 +241,7 @@ class RobotsReport:
             origins=[_row(each) for each in followed[:_ON_PAGE]],
             overrides=[_override_row(use) for use in self._most_used(_ON_PAGE)],
             overrides_used=len(self._uses),
+            preferences=self._preferences(),
         )
 
 

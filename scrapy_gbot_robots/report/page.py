@@ -54,6 +54,15 @@ class OverrideRow(NamedTuple):
     until: str
 
 
+class PreferenceRow(NamedTuple):
+    """A purpose of the crawl, and on how many pages sites refused, granted, or did not say it."""
+
+    purpose: str
+    refused: int
+    granted: int
+    unsaid: int
+
+
 @dataclass(frozen=True)
 class Report:
     """All that the page shows. Times are seconds since the epoch.
@@ -74,6 +83,7 @@ class Report:
     origins: Sequence[OriginRow]
     overrides: Sequence[OverrideRow] = ()
     overrides_used: int = 0
+    preferences: Sequence[PreferenceRow] = ()
     exact: bool = True
     rules_exact: bool = True
     obeyed: bool = True
@@ -109,7 +119,7 @@ def page(report: Report) -> str:
         rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
         origins_note=_left_out(len(report.origins), origins, report.exact),
-        overrides=_overrides(report),
+        overrides=_overrides(report) + _preferences(report),
         style=_asset("page.css"),
         script=script,
         script_hash=f"sha256-{sha}",
@@ -145,6 +155,14 @@ def _overrides(report: Report) -> str:
     )
     note = _left_out(len(report.overrides), report.overrides_used, exact=True).replace("blocked requests", "requests")
     return Template(_asset("overrides.html")).substitute(rows=rows, note=note)
+
+
+def _preferences(report: Report) -> str:
+    """The section about the purposes of the crawl; none where it has none."""
+    if not report.preferences:
+        return ""
+    rows = "\n".join(_row([row.purpose, *((count, f"{count:,}") for count in row[1:])]) for row in report.preferences)
+    return Template(_asset("preferences.html")).substitute(rows=rows)
 
 
 def _row(cells: Iterable[str | tuple[int, str]]) -> str:

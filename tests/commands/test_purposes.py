@@ -1,0 +1,74 @@
+"""`--purpose`: what sites say about the use of their pages, in `check` and `audit`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..support.command import run, run_here
+from ..support.web import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROBOTS_TXT = "user-agent: *\ndisallow: /no\ncontent-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    (tmp_path / "urls.txt").write_text("https://a.example/x\nhttps://a.example/open/x\nhttps://a.example/no\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "purposes", "status", "word"),
+    [
+        ("/x", ["train-ai"], 1, "= train-ai: refused (line 3)"),
+        ("/open/x", ["train-ai"], 0, "= train-ai: granted (line 4)"),
+        ("/x", ["search"], 0, "= search: unsaid (line 3)"),
+        ("/x", ["search", "train-ai"], 1, "= train-ai: refused (line 3)"),
+        ("/x", [], 0, "allowed: /x"),
+        ("/no", ["train-ai"], 1, "= train-ai: unsaid\n"),
+    ],
+)
+def test_check_says_what_the_site_says_of_a_purpose(
+    path: str, purposes: list[str], status: int, word: str, files: Path
+) -> None:
+    options = [option for purpose in purposes for option in ("--purpose", purpose)]
+    ended = run_here("check", path, "--file", "robots.txt", "--as", "mybot", *options, cwd=files)
+    assert (ended.status, ended.err) == (status, "")
+    assert word in ended.out
+
+
+def test_programs_are_told_too(files: Path) -> None:
+    out = run_here(
+        "check", "/x", "--file", "robots.txt", "--as", "mybot", "--purpose", "train-ai", "--json", cwd=files
+    ).out
+    assert json.loads(out)["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
+
+
+def test_audit_disallows_what_is_refused(files: Path) -> None:
+    audit = ["audit", "--urls", "urls.txt", "--robots", "robots.txt", "--as", "mybot", "--format", "jsonl"]
+    ended = run_here(*audit, "--purpose", "train-ai", cwd=files)
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [row["allowed"] for row in rows] == [False, True, False]
+    assert rows[0]["reason"] == "the site refuses train-ai (line 3)"
+    plain = [json.loads(line)["allowed"] for line in run_here(*audit, cwd=files).out.splitlines()]
+    assert plain == [True, True, False]
+
+
+def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        (tmp_path / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")
+        audit = ["audit", "--urls", "urls.txt", "--as", "mybot", "--format", "jsonl", "--purpose", "train-ai"]
+        ended = run(*audit, cwd=tmp_path)
+    assert [json.loads(line)["allowed"] for line in ended.out.splitlines()] == [False, True]
+
+
+def test_unknown_purpose_is_wrong_usage(files: Path) -> None:
+    ended = run("check", "/x", "--file", "robots.txt", "--purpose", "training", cwd=files)
+    assert ended.status == 2
+    assert "train-ai" in ended.err

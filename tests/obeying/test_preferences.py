@@ -1,0 +1,164 @@
+"""What sites say about the use of their pages, noted and kept to, by robots.txt and by header."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_gbot_robots.settings import GbotSettings
+
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+ROBOTS_TXT = b"""\
+user-agent: *
+disallow: /never/
+content-usage: train-ai=n
+content-usage: /open/ train-ai=y
+content-usage: /unsaid/ search=n
+content-signal: ai-input=no
+"""
+PATHS = ("/page", "/open/1", "/unsaid/1", "/never/1", "/open/header", "/unsaid/header", "/open/granted")
+PAGES: dict[str, bytes | Reply] = {
+    "/robots.txt": ROBOTS_TXT,
+    "/open/header": Reply(200, b"ok", {"Content-Usage": "train-ai=n"}),
+    "/unsaid/header": Reply(200, b"ok", {"Content-Signal": "ai-train=no, search=yes"}),
+    "/open/granted": Reply(200, b"ok", {"Content-Usage": "train-ai=y"}),
+    "*": b"ok",
+}
+TRAIN: dict[str, Any] = {"GBOT_ROBOTS_PURPOSES": ["train-ai"]}
+REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "refuse"}
+
+
+async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[str, Any]]:
+    """The crawl, and what the meta of each response says of preferences, by path."""
+    crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
+    found = pages(crawler).crawled
+    return crawler, {
+        path: found[site.url(path)].meta.get("gbot_robots_preferences") for path in PATHS if site.url(path) in found
+    }
+
+
+def counted(crawler: Crawler) -> dict[str, int]:
+    prefix = "gbot_robots/preference/"
+    return {name.removeprefix(prefix): number for name, number in stats(crawler, prefix).items()}
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"GBOT_ROBOTS_PREFERENCES": "refuse"}, {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "off"}]
+)
+@in_reactor
+async def test_without_a_purpose_nothing_is_noted_or_refused(settings: dict[str, Any]) -> None:
+    with Site(PAGES) as site:
+        crawler, noted = await crawled(site, settings)
+    assert set(noted) == set(PATHS) - {"/never/1"}
+    assert set(noted.values()) == {None}
+    assert counted(crawler) == {}
+
+
+@in_reactor
+async def test_what_sites_say_is_noted_and_counted_by_default() -> None:
+    with Site(PAGES) as site:
+        crawler, noted = await crawled(site, TRAIN)
+    assert {path: said["train-ai"] for path, said in noted.items()} == {
+        "/page": "refused",
+        "/open/1": "granted",
+        "/unsaid/1": "unsaid",
+        "/open/header": "refused",
+        "/unsaid/header": "refused",
+        "/open/granted": "granted",
+    }
+    assert noted["/page"] == {
+        "train-ai": "refused",
+        "search": "unsaid",
+        "ai-use": "refused",
+        "use": None,
+        "lines": [3, 6],
+    }
+    assert noted["/unsaid/header"]["search"] == "refused"  # the more restrictive of file and header
+    assert counted(crawler) == {
+        "train-ai/refused": 3,
+        "train-ai/granted": 2,
+        "train-ai/unsaid": 1,
+        "train-ai/by_header": 2,
+    }
+
+
+@in_reactor
+async def test_refused_purpose_is_kept_to_before_the_fetch_and_after_it_by_header() -> None:
+    with Site(PAGES) as site:
+        crawler, noted = await crawled(site, REFUSE)
+        asked = set(site.paths())
+    assert set(noted) == {"/open/1", "/unsaid/1", "/open/granted"}
+    assert "/page" not in asked
+    assert {"/open/header", "/unsaid/header"} <= asked
+    refused = {url.split("/", 3)[3]: str(error) for url, error in pages(crawler).refused.items()}
+    assert "the site refuses train-ai (line 3, 6)" in refused["page"]
+    assert "a header of the page refuses train-ai" in refused["open/header"]
+    assert 'disallowed by "Disallow: /never/"' in refused["never/1"]
+    assert counted(crawler) == {
+        "train-ai/refused": 3,
+        "train-ai/granted": 2,
+        "train-ai/unsaid": 1,
+        "train-ai/by_header": 2,
+    }
+    assert stats(crawler)["robotstxt/forbidden"] == 4
+
+
+@in_reactor
+async def test_each_of_several_purposes_is_counted_and_any_refuses() -> None:
+    with Site(PAGES) as site:
+        settings = {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "ai-use"]}
+        crawler, noted = await crawled(site, settings)
+    assert noted == {}  # ai-input=no is said everywhere
+    assert counted(crawler)["ai-use/refused"] == 6
+
+
+@in_reactor
+async def test_provenance_has_the_preferences() -> None:
+    with Site(PAGES) as site:
+        crawler = await crawl(Pages, {**TRAIN, "GBOT_ROBOTS_PROVENANCE": True}, urls=[site.url("/open/1")])
+    (response,) = pages(crawler).crawled.values()
+    assert response.meta["gbot_robots"]["preferences"]["train-ai"] == "granted"
+
+
+@pytest.mark.parametrize("override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}])
+@in_reactor
+async def test_override_decides_about_preferences_too(override: dict[str, str]) -> None:
+    settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**override, "reason": "agreed"}}}
+    with Site(PAGES) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert len(pages(crawler).crawled) == 1
+
+
+@in_reactor
+async def test_crawl_for_several_crawlers_heeds_what_each_is_told() -> None:
+    robots = b"user-agent: one\ncontent-usage: train-ai=y\n\nuser-agent: two\ncontent-usage: train-ai=n\n"
+    settings = {**REFUSE, "GBOT_ROBOTS_AGENTS": ["one", "two"], "GBOT_ROBOTS_AGENTS_MODE": "all"}
+    with Site({"/robots.txt": robots, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert pages(crawler).crawled == {}
+
+
+@pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
+def test_unknown_purpose_is_refused_at_the_start(value: object) -> None:
+    with pytest.raises(ValueError, match="GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"):
+        GbotSettings.of(Settings({"GBOT_ROBOTS_PURPOSES": value}))
+
+
+@in_reactor
+async def test_summary_and_page_say_what_sites_said(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
+    path = tmp_path / "report.html"
+    with Site(PAGES) as site:
+        await crawled(site, {**TRAIN, "GBOT_ROBOTS_REPORT": str(path)})
+    assert "  train-ai: 3 pages refused, 2 granted, 1 not said" in caplog.text
+    assert "What sites say about the use of their pages" in path.read_text(encoding="utf-8")
