@@ -29,7 +29,6 @@ from scrapy import Request, Spider
 from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
-from scrapy_gbot_robots.settings import TABLE
 
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks
@@ -93,12 +92,6 @@ def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
         text = (HOME / "tests" / f"{module}.py").read_text(encoding="utf-8")
         for test in tests.split(", "):
             assert re.search(rf"def test_{test}\b", text) or f'"{test}"' in text, (module, test)
-
-
-def test_every_setting_is_documented_as_the_table_of_settings_has_it() -> None:
-    page = (HOME / "docs/settings.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^\| `GBOT_ROBOTS_.*$", page, re.MULTILINE)
-    assert documented == [f"| `{row.setting}` | {row.documented} | {row.meaning} |" for row in TABLE]
 
 
 def documented_stats() -> re.Pattern[str]:

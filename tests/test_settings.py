@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.settings import TABLE, GbotSettings
 
 
 def read(**settings: Any) -> GbotSettings:
@@ -205,3 +206,9 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
 )
 def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, object], url: str) -> None:
     assert GbotSettings.of(Settings(settings)).redis_url == url
+
+
+def test_every_setting_is_documented_as_the_table_of_settings_has_it() -> None:
+    page = (Path(__file__).parent.parent / "docs/settings.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `GBOT_ROBOTS_.*$", page, re.MULTILINE)
+    assert documented == [f"| `{row.setting}` | {row.documented} | {row.meaning} |" for row in TABLE]

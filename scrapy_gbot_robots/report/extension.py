@@ -142,7 +142,7 @@ class RobotsReport:
         if error.origin in self._origins:
             self._origins[error.origin].blocked += 1
         verdict = error.verdict
-        if verdict.rule is not None:
+        if verdict.rule is not None and verdict.override is None:  # else it may be a rule of the override
             rule = verdict.rule
             self._rules.add(_Rule(error.origin.robots_url, rule.line, str(rule), verdict.group or ""))
 

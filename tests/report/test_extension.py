@@ -73,7 +73,7 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, ca
         settings = {
             "GBOT_ROBOTS_OVERRIDES": {
                 partner.url(): {"rules": "ignore", "reason": "contract <17>", "until": "2999-03-31"},
-                "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
+                "127.0.0.2": {"rules": "user-agent: *\ndisallow: /", "reason": "asked us to stop"},
             },
             "GBOT_ROBOTS_REPORT": str(tmp_path / "report.html"),
         }
@@ -82,12 +82,12 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, ca
         summary, _ = summaries(caplog)
         assert summary.splitlines()[1:] == [
             f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 2 against robots.txt",
-            "  override for 127.0.0.2 (disallow, asked us to stop): 1 request, 1 blocked",
+            "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
         ]
         rows = Selector(text=(tmp_path / "report.html").read_text(encoding="utf-8")).css("#overrides tbody tr")
         assert [row.css("td::text").getall() for row in rows] == [
             ["3", "0", "2", partner.url(), "ignore", "contract <17>", "2999-03-31"],
-            ["1", "1", "0", "127.0.0.2", "disallow", "asked us to stop"],
+            ["1", "1", "0", "127.0.0.2", "own rules", "asked us to stop"],
         ]
 
 
