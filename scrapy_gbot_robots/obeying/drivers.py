@@ -70,7 +70,9 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
     if settings.storage == "memory":
         return Driver("memory", MemoryStorage, why="kept until the crawl ends, for this process")
     if settings.storage == "sqlite" and settings.sqlite_path is None:
-        why = "this is no Scrapy project and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run"
+        why = (
+            "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run"
+        )
         return Driver("memory", MemoryStorage, why=why)
     if settings.storage == "sqlite":
         path = settings.sqlite_path

@@ -142,7 +142,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
     [
         pytest.param({"GBOT_ROBOTS_STORAGE": "memory"}, "memory: kept until the crawl ends", "memory", id="memory"),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "sqlite"}, "memory: this is no Scrapy project and", "memory", id="no-project"
+            {"GBOT_ROBOTS_STORAGE": "sqlite"}, "memory: there is no scrapy.cfg here and", "memory", id="no-project"
         ),
         pytest.param(
             {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": "PATH"},
