@@ -48,7 +48,9 @@ PATHS = """
         pytest.param("disallow: example", id="text of the site is no path"),
         pytest.param("disallow: /*www\ndisallow: /*example", id="segments that the site has"),
         pytest.param("disallow: /$", id="the end alone"),
-        pytest.param("disallow: /none*.php\ndisallow: /a*none", id="beginnings or segments that no URL has"),
+        pytest.param(
+            "disallow: /no*.html\ndisallow: /a*none\ndisallow: /none*", id="beginnings or segments that no URL has"
+        ),
         pytest.param("\n".join(f"disallow: /x/{n}" for n in range(50)) + "\ndisallow: /x/y", id="more rules than URLs"),
     ],
 )
@@ -65,6 +67,14 @@ def test_each_way_of_looking_gives_the_same_answers() -> None:
         for rules in (few_rules, f"{many}\n{few_rules}"):
             at_a_time, one_by_one = swept(rules, paths)
             assert at_a_time == one_by_one
+
+
+def test_rules_that_were_put_to_one_site_can_be_put_to_another() -> None:
+    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % n for n in range(100))).rules_for("a")
+    sweep = Sweep(rules)
+    for site in (SITE, "http://other.example"):
+        urls = sorted(f"{site}/{n}x" for n in range(50, 150, 10))
+        assert list(sweep.allowed(urls, 0, len(urls), site)) == [rules.allowed(url) for url in urls]
 
 
 def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
