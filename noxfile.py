@@ -93,6 +93,23 @@ def odd_servers(session: nox.Session) -> None:
 
 
 @nox.session
+def workflows(session: nox.Session) -> None:
+    """Check what runs elsewhere: the workflows for what an attacker could use, and each file against its schema."""
+    session.install("-q", "check-jsonschema", "pre-commit", "zizmor")
+    session.run("zizmor", "--offline", "--persona", "pedantic", ".github")
+    for schema, *files in (
+        ("github-workflows", *map(str, Path(".github/workflows").glob("*.yml"))),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/verdict.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("dependabot", ".github/dependabot.yml"),
+        ("readthedocs", ".readthedocs.yaml"),
+    ):
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
+    session.run("pre-commit", "validate-config")
+    session.run("pre-commit", "validate-manifest")
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build what is uploaded, check it, and try each file in an environment of its own. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")
