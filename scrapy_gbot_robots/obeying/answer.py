@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ..core.agents import AllOf
 from ..core.preferences import NOTHING_SAID
 from ..core.rules import Verdict
 from ..core.urls import shown
@@ -13,7 +15,7 @@ from ..core.wire import other_forms
 from ..policy.ladder import Decision, State
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from typing_extensions import Self
 
@@ -29,6 +31,7 @@ BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried 
 _MOST_AGENTS = 1000  # whose rules are held at a time: a crawl has one, one with many User-Agent headers has hundreds
 _FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # more than these few are held only as long as all weigh no more than this
 _CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer that it puts in the future is doubted
+_NO_RATES: Mapping[Agent, float] = MappingProxyType({})
 _BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
 
 
@@ -61,6 +64,7 @@ class Answer:
     """
 
     __slots__ = (
+        "_rates",
         "_rules",
         "ask_at",
         "fetched_at",
@@ -96,6 +100,7 @@ class Answer:
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self._rules: dict[Agent, Rules] = {}
+        self._rates: Mapping[Agent, float] = _NO_RATES
 
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
@@ -105,7 +110,9 @@ class Answer:
             answer.temporary_since = held.temporary_since
             answer.site_available = held.site_available
         if held is not None and held.fetched_at == answer.fetched_at:  # the same robots.txt
+            answer._rates = held._rates  # noqa: SLF001
             answer._rules.update(held._rules)  # noqa: SLF001
+            answer._rates = held._rates  # noqa: SLF001
             answer.weight = held.weight
         return answer
 
@@ -189,9 +196,20 @@ class Answer:
         """Whether `allowed` or `verdict` may take milliseconds, as hostile rules can make them: ask in a thread then."""
         return self.state is State.RULES and self._rules[agent].takes_long(url)
 
+    def learn_rates(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
+        """Keep what `Request-rate` lines ask of the agents whose rules are known; few files have such a line."""
+        for agent in agents:
+            crawlers = agent if isinstance(agent, AllOf) else [agent]
+            rates = [rate for crawler in crawlers if (rate := robotstxt.request_rate(crawler)) is not None]
+            if rates:
+                self._rates = {**self._rates, agent: max(rates)}
+
     def crawl_delay(self, agent: Agent) -> float | None:
-        """The crawl-delay in seconds of the group that `agent` follows, None if there is none."""
-        return self._rules[agent].crawl_delay if self.state is State.RULES else None
+        """The seconds between two requests that the group of `agent` asks for, None if it does not."""
+        if self.state is not State.RULES:
+            return None
+        delay, rate = self._rules[agent].crawl_delay, self._rates.get(agent)
+        return delay if rate is None else max(rate, delay or 0.0)
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
         """Whether `agent` may fetch `url`, and why; the reason names the form that is disallowed, if it is another one."""

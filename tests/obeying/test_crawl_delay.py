@@ -228,3 +228,25 @@ async def test_shared_delay_without_its_redis_is_each_process_own_and_said_once(
         assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
     assert warning.startswith("The crawl-delay cannot be shared with other processes now")
+
+
+@pytest.mark.parametrize(
+    "robots_txt",
+    [
+        f"user-agent: *\nrequest-rate: 10/{round(10 * DELAY)}\n",
+        f"user-agent: *\nrequest-rate: 10/{round(10 * DELAY)}\ncrawl-delay: 0.01\n",
+        f"user-agent: *\nrequest-rate: 1000/1\ncrawl-delay: {DELAY}\n",
+    ],
+)
+@in_reactor
+async def test_request_rate_counts_as_a_delay_and_the_longer_one_is_kept(robots_txt: str) -> None:
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        await crawl(Pages, ON, urls=[site.url(f"/{number}") for number in range(4)])
+        assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
+
+
+@in_reactor
+async def test_request_rate_is_not_heeded_where_delays_are_not() -> None:
+    with Site({"/robots.txt": "user-agent: *\nrequest-rate: 1/20\n", "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {}, urls=[site.url(f"/{number}") for number in range(4)])
+    assert len(pages(crawler).crawled) == 4
