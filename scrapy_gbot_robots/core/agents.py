@@ -167,7 +167,7 @@ RobotsAgent: TypeAlias = Crawler | AllOf
 def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
     """Return whose groups to look for, in this order: tokens in lower case, and "*" last if it is heeded at all.
 
-    A product token or header stands for its one token, then "*"; nothing is returned for who ignores robots.txt.
+    A product token or header stands for its one token, then "*"; a crawler that ignores robots.txt has none.
     """
     if not isinstance(user_agent, Crawler):
         token = product_token(user_agent)

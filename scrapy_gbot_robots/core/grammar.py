@@ -81,6 +81,6 @@ def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
 
 
 def agent_of(value: bytes) -> bytes:
-    """Return whom a user-agent line names: "*", a product token in lower case, or nobody, which is empty."""
+    """Return what a user-agent line names: "*", a product token in lower case, or b"" for no crawler."""
     found = _AGENT.match(value)
     return found[0].lower() if found else b""

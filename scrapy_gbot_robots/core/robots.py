@@ -98,7 +98,7 @@ class RobotsTxt:
 
     def _read(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
         if isinstance(user_agent, AllOf):
-            from .all_of import RulesOfAll  # noqa: PLC0415 - for who asks as one crawler
+            from .all_of import RulesOfAll  # noqa: PLC0415 - most ask as one crawler
 
             return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in user_agent])
         return scan(self._body, agents_heeded(user_agent), self._strict)
@@ -170,7 +170,7 @@ class RobotsTxt:
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
-        from .sitemaps import read_sitemaps  # noqa: PLC0415 - for who only asks for verdicts
+        from .sitemaps import read_sitemaps  # noqa: PLC0415 - verdicts do not need it
 
         return tuple(read_sitemaps(self._body, strict=self._strict))
 

@@ -173,7 +173,9 @@ class Rules:
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
-        index = self._index or self._index_when_due(path)
+        index = self._index
+        if index is None and self._is_due(path):
+            index = self._indexed()
         precedence = self._decider_by_trying(path) if index is None else index.decider(path)
         return self._undecided() if precedence == NO_RULE else self._said(precedence)
 
@@ -225,12 +227,12 @@ class Rules:
         """Return what allow rules for index pages also stand for, with their lines."""
         return [] if self._strict else self._allows.directories()
 
-    def _index_when_due(self, path: str) -> Index | None:
-        """Count a question. Return the index once it pays to build it: so many were asked, or this one is hard."""
+    def _is_due(self, path: str) -> bool:
+        """Count a question. Return whether it pays to build the index: so many were asked, or this one is hard."""
         self._questions += 1
-        hard = len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH
-        if self._questions <= _FEW_QUESTIONS and not hard:
-            return None
+        return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
+
+    def _indexed(self) -> Index:
         from .index import Index  # noqa: PLC0415 - most hosts are never asked so often
 
         allows, disallows = self._allows.entries(), self._disallows.entries()
@@ -240,9 +242,8 @@ class Rules:
 
     def _allowed_by_trying(self, url: str | bytes) -> bool:
         path = self._path(url)
-        index = self._index_when_due(path)
-        if index is not None:
-            return index.allows(path)
+        if self._is_due(path):
+            return self._indexed().allows(path)
         length = self._disallows.longest(path)
         return not length or self._longest_allow(path, length) >= length
 
@@ -268,7 +269,7 @@ class Rules:
     def _path(self, url: str | bytes) -> str:
         """Return the path of `url`, and remember with what the URLs of its origin begin."""
         prefix, path = split_path(url)
-        if prefix and prefix != self._memo[0]:
+        if prefix:
             self._memo = (prefix, len(prefix) - 1)
         return path
 

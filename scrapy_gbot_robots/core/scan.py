@@ -20,7 +20,7 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .preferences import Statements
 
@@ -72,11 +72,8 @@ class _Group:
         self.preferences: list[tuple[int, tuple[bytes, ...], int, bytes]] = []
 
     def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what the line `line` says, if that is a rule, a crawl delay or a preference."""
-        if kind == _ALLOW:
-            self.allows.append(value.strip())
-            self.allow_lines.append(line)
-        elif kind == _DISALLOW:
+        """Add what the line `line` says, if that is a disallow rule, a crawl delay or a preference."""
+        if kind == _DISALLOW:
             self.disallows.append(value.strip())
             self.disallow_lines.append(line)
         elif kind == _DELAY:
@@ -103,6 +100,9 @@ def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
     groups: list[_Group] = []
     signals: list[tuple[int, bytes]] = []
     group: _Group | None = None  # the present one, if it is for one of the agents
+    kind_of = _USUAL.get
+    add_path: Callable[[bytes], None] = _nowhere
+    add_line: Callable[[int], None] = _nowhere
     seen_agent = False
     number = 0
     for block in content_blocks(body):
@@ -118,24 +118,33 @@ def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
             name, colon, value = text.partition(b":")
             if name == _MOST_USUAL and group is not None:
                 if colon:
-                    group.disallows.append(value.strip())
-                    group.disallow_lines.append(number)
+                    add_path(value.strip())
+                    add_line(number)
                 continue
-            kind = _USUAL.get(name)
+            kind = kind_of(name)
             if kind is None:
                 if not name.lstrip().lower().startswith(_BEGINNINGS):
                     continue
                 kind, value = _careful(text, strict)
             elif not colon:
                 continue
-            if kind == _USER_AGENT:
+            if kind == _ALLOW and group is not None:
+                group.allows.append(value.strip())
+                group.allow_lines.append(number)
+            elif kind == _USER_AGENT:
                 seen_agent = True
                 group = _group_of(_agent(value, agents), group, groups)
+                if group is not None:
+                    add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
                 group.add(kind, value, number)
             elif kind == _SIGNAL and not seen_agent:
                 signals.append((number, value.partition(b"#")[0].strip()))
     return groups, signals
+
+
+def _nowhere(_: object) -> None:
+    """Stand for what adds rules to a group where there is none."""
 
 
 def _group_of(agent: bytes | None, group: _Group | None, groups: list[_Group]) -> _Group | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots import Preferences, RobotsTxt
+from scrapy_gbot_robots import AllOf, Crawler, Preferences, RobotsTxt
 from scrapy_gbot_robots.core.preferences import NOTHING_SAID, combined, of_headers
 from scrapy_gbot_robots.core.structured import read_dictionary
 
@@ -142,6 +142,13 @@ def test_longest_path_counts_whole() -> None:
     assert to_all(*body, path="/a/b/x") == (True, None, None, None)
     assert to_all(*body, path="/a/b.pdf") == (None, None, False, None)
     assert to_all(*body, path="/c") == (None, None, None, None)
+
+
+def test_of_several_crawlers_the_more_restrictive_counts() -> None:
+    body = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\ndisallow: /x\ncontent-usage: train-ai=y, search=y"
+    both = AllOf([Crawler.of("a"), Crawler.of("b")])
+    assert RobotsTxt.parse(body).preferences("https://e.com/", both)[:2] == (False, True)
+    assert RobotsTxt.parse(body).preferences("https://e.com/x", both) == NOTHING_SAID
 
 
 def test_headers_speak_of_a_response() -> None:
