@@ -42,14 +42,6 @@ class RulesOfAll(Rules):
         """Return whether all of the crawlers may fetch `url`."""
         return all(rules.allowed(url) for _, rules in self._by_crawler)
 
-    def preferences(self, url: str | bytes) -> Preferences:
-        """Return what is said to all of the crawlers together: of each label the more restrictive. Experimental."""
-        from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
-
-        if not self.allowed(url):
-            return NOTHING_SAID
-        return combined(rules.preferences(url) for _, rules in self._by_crawler)
-
     def takes_long(self, url: str | bytes) -> bool:
         """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`."""
         return any(rules.takes_long(url) for _, rules in self._by_crawler)

@@ -49,7 +49,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from .matching import follow
-from .patterns import KIND_BITS, LAST_LINE, NO_RULE
+from .patterns import LENGTH_BITS, NO_RULE, precedence_of
 from .urls import path_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ if TYPE_CHECKING:
 
 _FEW_STEMS: Final = 40  # so many are sooner tried in one startswith than bisected
 _FEW_NEEDLES: Final = 24  # so many are sooner looked for one by one
-_CROWD: Final = 24  # patterns in one place; more are filed elsewhere if they can be
+_FEW_SHORT_NEEDLES: Final = 100  # and of short ones so many: their pieces are looked for at every place
+_CROWD: Final = 24  # needles filed under one piece; more are filed elsewhere if they can be
+_CROWDED_STEM: Final = 200  # patterns that hang on one stem; more get a needle, which all paths are searched for
 _MANY_NEEDLES: Final = 2_000  # more of them share too many short pieces
 _SHORT: Final = (3, 1)  # length of a piece, and at each how many-th place of a path one is looked for
 _USUAL: Final = (3, 3)
@@ -245,11 +247,11 @@ def _sorted_out(entries: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[s
     """Return the stems, and the patterns with a wildcard, of the rules of one kind, each with its precedence."""
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
-    earliest = (LAST_LINE << 1) + allow
+    kind_and_line = precedence_of(0, allow, 0)
     for pattern, line in entries:
         if pattern:
-            precedence = (2 * len(pattern) + allow << KIND_BITS) + earliest - (line << 1)  # as precedence_of
-            stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
+            precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
+            stem = pattern.rstrip("*") if pattern[-1] == "*" else pattern  # stars at the end only add to the length
             if "*" in stem or stem[-1:] == "$":
                 if wild.get(pattern, 0) < precedence:
                     wild[pattern] = precedence
@@ -272,7 +274,7 @@ def _file(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
             needle = last
         filed = (precedence, needle, stem, rest if star else None, anchored)
         # The slash that a stem begins with tells nothing.
-        if len(needle) >= len(stem) or (len(needle) >= _SHORT[0] and len(hung.get(stem, ())) >= _CROWD):
+        if len(needle) >= len(stem) or (len(needle) >= _SHORT[0] and len(hung.get(stem, ())) >= _CROWDED_STEM):
             needles.append(filed)
         elif stem in hung:
             hung[stem].append(filed)
@@ -287,11 +289,13 @@ def _shelved(filed: list[Filed]) -> tuple[list[Filed], tuple[_Shelf, ...]]:
     if len(filed) <= _FEW_NEEDLES:
         return filed, ()
     long = [each for each in filed if len(each[1]) >= _LONG[0]]
-    short = [each for each in filed if _SHORT[0] <= len(each[1]) < _LONG[0]]
-    tried = [each for each in filed if len(each[1]) < _SHORT[0]]
+    others = [each for each in filed if len(each[1]) < _LONG[0]] if len(long) < len(filed) else []
+    short = [each for each in others if len(each[1]) >= _SHORT[0]]
+    tried = [each for each in others if len(each[1]) < _SHORT[0]]
     shelves: tuple[_Shelf, ...] = ()
-    for how, some in ((_USUAL if len(long) <= _MANY_NEEDLES else _LONG, long), (_SHORT, short)):
-        if len(some) > _FEW_NEEDLES:
+    usual = _USUAL if len(long) <= _MANY_NEEDLES else _LONG
+    for how, some, few in ((usual, long, _FEW_NEEDLES), (_SHORT, short, _FEW_SHORT_NEEDLES)):
+        if len(some) > few:
             shelves += (_Shelf(*how, some),)
         else:
             tried += some
@@ -315,12 +319,12 @@ class _Shelf:
         for each in filed:
             needle = each[1]
             crowd = by_piece[needle[:size]]
-            place = 0 if len(crowd) < _CROWD else self._emptiest_place(needle)
-            if place == 0 and step == 1:
+            if step == 1 and len(crowd) < _CROWD:
                 crowd.append(each)
-            else:
-                for at in range(place, place + step):
-                    by_piece[needle[at : at + size]].append(each)
+                continue
+            place = 0 if len(crowd) < _CROWD else self._emptiest_place(needle)
+            for at in range(place, place + step):
+                by_piece[needle[at : at + size]].append(each)
 
     def _emptiest_place(self, needle: str) -> int:
         """Return of three places in `needle` the one under whose piece the fewest others are filed."""

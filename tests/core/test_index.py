@@ -121,7 +121,7 @@ def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str, p
     source = random.Random(3)
     names = ["".join(source.choices("bcdefghijkl0123456789", k=6)) for _ in range(3_000)]
     index = index_of(Rule(False, shape.format(name), line) for line, name in enumerate(names))
-    assert index.most_tries(path) < 100
+    assert index.most_tries(path) < 300
 
 
 PLAIN = [f"/{number}/" for number in range(1_500)]

@@ -36,6 +36,8 @@ _SMALL: Final = (
     (index, "_FEW_NEEDLES", 1),
     (index, "_MANY_NEEDLES", 6),
     (index, "_CROWD", 1),
+    (index, "_CROWDED_STEM", 1),
+    (index, "_FEW_SHORT_NEEDLES", 1),
 )
 
 
