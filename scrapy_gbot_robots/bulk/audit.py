@@ -129,5 +129,7 @@ def _sorted(store: Store, urls: Iterable[Any]) -> Iterator[list[str]]:
             stream.write(pa.record_batch([array], schema=schema))
     with pa.OSFile(str(spool)) as file, pa.ipc.open_stream(file) as reader, store.database.cursor() as cursor:
         cursor.register("urls", reader)
-        for batch in cursor.sql("SELECT url FROM urls ORDER BY url").to_arrow_reader(_ROWS):
+        found = cursor.sql("SELECT url FROM urls ORDER BY url")
+        read = getattr(found, "to_arrow_reader", None) or found.fetch_record_batch  # the name before DuckDB 2
+        for batch in read(_ROWS):
             yield batch["url"].to_pylist()
