@@ -11,7 +11,7 @@ def run(prog: str) -> None:
         from .commands.command import main  # noqa: PLC0415  Ctrl-C may come while modules are loaded
 
         sys.exit(main(prog=prog))
-    except KeyboardInterrupt:  # while modules are loaded: after that, the command looks after it
+    except KeyboardInterrupt:  # while modules are loaded; later, the command itself handles it
         sys.exit(130)
 
 

@@ -1,4 +1,4 @@
-"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}`: everything on, in one line; what the user set wins."""
+"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches everything on in one line. What the user has set wins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: what it drops, nobody counts
+    (
+        "SPIDER_MIDDLEWARES",
+        SitemapSpiderMiddleware,
+        950,
+    ),  # next to the spider: no other middleware counts what it drops
     ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),  # next to the engine: it sees the items that pipelines get
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
@@ -40,13 +44,13 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Switches the middleware, the parser, sitemap discovery and the report on."""
+    """Switches on the middleware, the parser, sitemap discovery and the report."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` at add-on priority, which is below the project's, the spider's and the command line's.
 
         Raises:
-            ValueError: one of the plugin's settings has a value it may not have.
+            ValueError: one of the plugin's settings has a wrong value.
         """
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
@@ -55,7 +59,7 @@ class Addon:
             settings.setdefault_in_component_priority_dict(name, component, position)
         if not settings.getbool("ROBOTSTXT_OBEY"):
             logger.warning(
-                "ROBOTSTXT_OBEY is False: robots.txt is not obeyed, though the scrapy-gbot-robots add-on is on"
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on"
             )
             warn_of_misspelt(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
@@ -70,8 +74,8 @@ class Addon:
         position = positions.get(RobotsTxtMiddleware, POSITION)
         if position is None:
             logger.warning(
-                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware: the scrapy-gbot-robots add-on does not "
-                "put its own in its place"
+                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none either: "
+                "this crawl does not obey robots.txt"
             )
             return
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
@@ -80,7 +84,7 @@ class Addon:
 
     @staticmethod
     def _replace_ftp_handler(settings: BaseSettings) -> None:
-        """Put ours in the place of Scrapy's, but not of another one."""
+        """Replace Scrapy's own FTP handler, but not another one that the user has set."""
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
         if handlers.get("ftp") and load_object(handlers["ftp"]) is FTPDownloadHandler:
             replaced = {**settings.getdict("DOWNLOAD_HANDLERS"), "ftp": RobotsFtpHandler}

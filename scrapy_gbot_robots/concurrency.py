@@ -1,7 +1,7 @@
 """Waiting, threads and background work, the same under the asyncio reactor, another reactor, and without a reactor.
 
-Scrapy lets a coroutine await only asyncio futures in the first and last case and only Deferreds in the other; what is
-here returns what may be awaited wherever it runs.
+Under the asyncio reactor and without a reactor, Scrapy lets a coroutine await only asyncio futures; under another reactor,
+only Deferreds. A coroutine may await everything in this module in all three cases.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Closing(Exception):  # noqa: N818  not an error
 
 
 async def pause(secs: float) -> None:
-    """Wait for `secs` seconds; a cancelled wait leaves no timer behind."""
+    """Wait for `secs` seconds. A cancelled wait leaves no timer behind."""
     over: Deferred[None] = Deferred()
     timer = call_later(secs, over.callback, None)
     try:
@@ -71,10 +71,10 @@ async def pause(secs: float) -> None:
 
 
 async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await `work`, for `secs` seconds at the most; then it is cancelled.
+    """Await `work` for at most `secs` seconds, then cancel it.
 
     Raises:
-        TimeoutError: it took longer.
+        TimeoutError: `work` took longer.
     """
     under_way: Deferred[_T] = deferred_from_coro(work)
     late = False
@@ -96,13 +96,13 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class OneThread:
-    """A thread of its own for calls that may take long; they are made one after another."""
+    """A thread for calls that may take long; it makes them one after another."""
 
     def __init__(self) -> None:
         self._calls = ThreadPoolExecutor(1, "gbot_robots")
 
     async def run(self, func: Callable[[], _T]) -> _T:
-        """Call `func` there and return its result. Cancelling this does not end a call that has begun."""
+        """Call `func` in the thread and return its result. Cancelling this does not end a call that has begun."""
         if is_asyncio_available():
             return await asyncio.get_running_loop().run_in_executor(self._calls, func)
         from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
@@ -114,22 +114,32 @@ class OneThread:
         return call.result()
 
     def end(self) -> None:
-        """Make no further calls; those that were asked for are still made."""
+        """Take no further calls; the thread still makes those that wait."""
         self._calls.shutdown(wait=False)
 
 
 class BatchThread(Generic[_I, _R]):
-    """A thread of its own for calls that may take long. It is given all calls that wait together, as one batch.
+    """A thread for calls that may take long. All calls that wait become one batch.
 
-    What is wanted: a call costs one hop to the thread and one back however many there are, calls that come while the
-    thread is busy cost one piece of work together, and no call is waited for longer than `secs`.
+    Operations wanted: many coroutines call a slow storage at the same time. A batch must cost one hop to the thread and one
+    back, and no coroutine may wait longer than `secs` for a storage that hangs.
+
+    Plan: `ask` puts its item into a queue and waits at a turnstile. The thread takes whatever is in the queue, up to
+    `most` items, as one batch. It hands the results to the reactor's thread, which opens the turnstiles. One timer watches
+    the oldest call.
+
+    Example: the thread is idle, and `ask(a)` comes: the batch is [a]. While the thread works, `ask(b)` and `ask(c)` come:
+    the next batch is [b, c].
+
+    Warning: a thread cannot be ended. When a call is late, all calls that wait raise TimeoutError, and `work` goes on in
+    the thread until it ends by itself, or because `late` made it end.
 
     Args:
-        work: called in the thread with the items of a batch, in order; returns what each came to. What it raises, each
-            call of the batch raises.
-        most: items in a batch.
-        secs: for how long a call is waited for. Then it raises TimeoutError, and so do all that wait behind it.
-        late: called, in the reactor's thread, when that happens: it may make `work` end.
+        work: called in the thread with the items of a batch, in order; returns one result for each. If it raises, each
+            call of the batch raises the same exception.
+        most: the most items in a batch.
+        secs: the longest wait for a call. Then this call and all behind it raise TimeoutError.
+        late: called in the reactor's thread when a call is late; it may make `work` end.
     """
 
     def __init__(
@@ -145,7 +155,7 @@ class BatchThread(Generic[_I, _R]):
         self._secs = secs
         self._late = late
         self._queue: deque[_Call[_I, _R]] = deque()
-        self._calls: dict[_Call[_I, _R], None] = {}  # that somebody waits for, in order
+        self._calls: dict[_Call[_I, _R], None] = {}  # those that a coroutine waits for, in order
         self._changed = Condition()
         self._thread: Thread | None = None
         self._ended = False
@@ -153,11 +163,11 @@ class BatchThread(Generic[_I, _R]):
         self._timer: Any = None  # of `_watch`, while there are calls
 
     async def ask(self, item: _I) -> _R:
-        """Let the thread work on `item` and return what that came to. Cancelling this does not end what has begun.
+        """Let the thread work on `item`, and return the result. Cancelling this does not end work that has begun.
 
         Raises:
-            TimeoutError: it took too long; an item that waited is then not worked on any more.
-            Exception: what `work` raised.
+            TimeoutError: it took too long. An item that is still in the queue is dropped.
+            Exception: any exception that `work` raised.
         """
         if self._thread is None:
             self._start()
@@ -177,7 +187,7 @@ class BatchThread(Generic[_I, _R]):
         return cast("_R", call.result)
 
     def end(self) -> None:
-        """Take no further calls; those that were asked for are still made."""
+        """Take no further calls; the thread still works on those that wait."""
         if self._timer is not None:
             self._timer.cancel()
         with self._changed:
@@ -191,11 +201,11 @@ class BatchThread(Generic[_I, _R]):
             from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
 
             self._call_reactor = reactor.callFromThread
-        self._thread = Thread(target=self._serve, name="gbot_robots", daemon=True)  # one that hangs keeps no process
+        self._thread = Thread(target=self._serve, name="gbot_robots", daemon=True)  # may hang, yet the process ends
         self._thread.start()
 
     def _serve(self) -> None:
-        """In the thread: work on batches until it is ended."""
+        """In the thread: work on batches until `end` is called."""
         while batch := self._next_batch():
             results: Sequence[_R] = ()
             error: Exception | None = None
@@ -203,7 +213,7 @@ class BatchThread(Generic[_I, _R]):
                 results = self._work([call.item for call in batch])
             except Exception as raised:
                 error = raised
-            with suppress(RuntimeError):  # the event loop is closed: nobody waits
+            with suppress(RuntimeError):  # the event loop is closed: no coroutine waits any more
                 self._call_reactor(self._deliver, batch, results, error)
 
     def _next_batch(self) -> list[_Call[_I, _R]]:
@@ -220,7 +230,7 @@ class BatchThread(Generic[_I, _R]):
                 call.end(result=results[place])
 
     def _watch(self) -> None:
-        """See whether a call is late, as long as there are calls."""
+        """Check whether the oldest call is late; run again while there are calls."""
         self._timer = None
         oldest = next(iter(self._calls), None)
         if oldest is None:
@@ -237,7 +247,7 @@ class BatchThread(Generic[_I, _R]):
 
 
 class _Call(Generic[_I, _R]):
-    """One item for a `BatchThread`, and what became of it."""
+    """One item for a `BatchThread`, and its result."""
 
     __slots__ = ("asked_at", "error", "item", "over", "result")
 
@@ -249,16 +259,16 @@ class _Call(Generic[_I, _R]):
         self.error: Exception | None = None
 
     def end(self, *, result: _R | None = None, error: Exception | None = None) -> None:
-        """Let who waits go on; only the first end counts."""
+        """Set the result, and let the waiting coroutine go on. Only the first call counts."""
         if not self.over.is_open:
             self.result, self.error = result, error
             self.over.open()
 
 
 class Turnstile:
-    """Lets everybody who waits go on at once, and everybody who comes later straight through.
+    """Lets all waiting coroutines go on at once, and all later ones straight through.
 
-    Each waiter has a Deferred of its own: one that is shared hands its result to the first waiter only.
+    Each waiter has a Deferred of its own: a shared one would give its result to the first waiter only.
     """
 
     __slots__ = ("_opened", "_waiting")
@@ -273,7 +283,7 @@ class Turnstile:
         return self._opened
 
     async def wait(self) -> None:
-        """Wait until `open` is called. A waiter that is cancelled harms no other."""
+        """Wait until `open` is called. Cancelling one waiter does not affect the others."""
         if self._opened:
             return
         if is_asyncio_available():  # a future of its own costs a fraction of a Deferred that is turned into one
@@ -297,7 +307,7 @@ class Turnstile:
 
 
 class Places:
-    """At most so many coroutines at a time are inside `async with`; the others wait their turn."""
+    """Lets at most `number` coroutines at a time into `async with`; the others wait for their turn."""
 
     def __init__(self, number: int) -> None:
         self._free = DeferredSemaphore(number)
@@ -310,15 +320,16 @@ class Places:
 
 
 class Background:
-    """Coroutines that run on their own: none is lost to the garbage collector, none outlives `close`."""
+    """Coroutines that run by themselves. The garbage collector does not lose them, and `ended` waits for them."""
 
     def __init__(self) -> None:
         self._running: dict[Deferred[None], Turnstile] = {}
 
     def start(self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None) -> None:
-        """Run `work`, and call `then` when it has ended in whatever way; an exception in it is logged.
+        """Run `work`, log its exception if it raises one, and call `then` when it has ended in any way.
 
-        A coroutine that is cancelled before it began runs not even its `finally`: what must be done stands in `then`.
+        Put what must happen into `then`, not into a `finally` of the coroutine: a coroutine that is cancelled before it has
+        begun does not run its `finally`.
         """
         running = deferred_from_coro(work)
         ended = self._running[running] = Turnstile()
@@ -331,12 +342,12 @@ class Background:
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
     def cancel(self) -> None:
-        """Cancel whatever still runs. To be called once: cancelling again does not wait for what runs to clean up."""
+        """Cancel all that still run. Call this once only: a second cancellation would interrupt their clean-up."""
         for running in list(self._running):
             running.cancel()
 
     async def ended(self) -> None:
-        """Wait until nothing runs any more."""
+        """Wait until all have ended."""
         for ended in list(self._running.values()):
             await ended.wait()
 
@@ -348,4 +359,6 @@ def _call_back(waiting: Deferred[None]) -> None:
 
 def _log_unless_cancelled(failure: Failure) -> None:
     if not isinstance(failure.value, (CancelledError, asyncio.CancelledError)):
-        logger.error("Unexpected error in background work: %s", failure.value, exc_info=failure.value)
+        logger.error(
+            "Unexpected error in background work, the crawl goes on: %s", failure.value, exc_info=failure.value
+        )

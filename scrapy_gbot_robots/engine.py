@@ -1,7 +1,7 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes one of them, this is the only module that has to change. Where a part is missing, as in an engine
-that is mocked or a downloader of the user's own, each function does nothing or says no.
+When Scrapy changes such a part, only this module has to change. If a part is missing, as in a mocked engine or in a user's
+own downloader, each function does nothing or returns a value that means "no".
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -37,7 +37,7 @@ _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 def is_for_one_page(crawler: Crawler) -> bool:
     """Whether one of Scrapy's commands runs this crawl for one page that a person waits for: shell, fetch, view, parse.
 
-    The shell alone of them sets a dupefilter; the others put a `start` of their own into the spider.
+    The shell is the only one that sets a dupefilter. The others replace the spider's `start`.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -45,7 +45,7 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
 
 class _Backout:
-    """Stands in for `needs_backout` of a downloader: leaves some requests out of those under way."""
+    """Replaces `needs_backout` of a downloader: does not count some of the requests under way."""
 
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
@@ -58,28 +58,28 @@ class _Backout:
 
 
 class Listener(Protocol):
-    """Hears what the downloader does with one request, also if a middleware sends that anew."""
+    """Is told what the downloader does with one request, also when a middleware sends the request again."""
 
     def reached_downloader(self, request: Request) -> None:
         """All middlewares have let `request` pass."""
 
     def headers_received(self) -> bool:
-        """The headers of its response are there; returns whether the download goes on."""
+        """The headers of the response have come. Returns whether the download goes on."""
 
     def bytes_received(self, data: bytes) -> bool:
-        """A piece of the body is there; returns whether the download goes on."""
+        """A piece of the body has come. Returns whether the download goes on."""
 
     def response_downloaded(self, response: Response) -> None:
-        """The download handler has made a response, which no middleware has seen yet."""
+        """The download handler has made a response; no middleware has seen it yet."""
 
 
 class Overhearing:
-    """Lets the requests that carry a `Listener` be heard of, while `listening`; costs other requests nothing else.
+    """Tells a `Listener` what happens to the request that carries it, while `listening`.
 
-    A handler of Scrapy's signals would be called for every request and every piece of every body of the crawl. So the
-    sending of signals is watched instead, and only while a request with a listener is under way. That has a second use:
-    of such a request only the listener may stop the download. Other handlers hear of it as ever, but a `StopDownload`
-    of theirs, which is meant for pages, is left out.
+    A handler of Scrapy's signals would run for every request and every piece of every body of the crawl. So this class
+    replaces the method that sends signals, and only while a request with a listener is under way. This has a second use:
+    only the listener may stop the download of its request. Other handlers are called as usual, but their `StopDownload`,
+    which is meant for pages, is dropped.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -91,7 +91,7 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Let listeners hear."""
+        """Inside this context, listeners are told."""
         sender: Any = self._signals
         self._under_way += 1
         if not self._is_watching:
@@ -101,7 +101,7 @@ class Overhearing:
             yield
         finally:
             self._under_way -= 1
-            if not self._under_way and sender.send_catch_log is self._hook:  # nobody else watches it since
+            if not self._under_way and sender.send_catch_log is self._hook:  # no other code has replaced it since
                 self._is_watching = False
                 sender.send_catch_log = self._send
 
@@ -129,13 +129,13 @@ def _is_stop(result: object) -> bool:
 
 
 def is_transferring(crawler: Crawler, request: Request) -> bool:
-    """Whether the download handler has `request`; before that it waits in the downloader, or a middleware has it."""
+    """Whether the download handler has `request` now, not the downloader's queue or a middleware."""
     return any(request in slot.transferring for slot in download_slots(crawler).values())
 
 
 @contextmanager
 def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Leave `request` out of CONCURRENT_REQUESTS: one for a robots.txt, or one that occupies a place and only waits."""
+    """Do not count `request` against CONCURRENT_REQUESTS: it is for a robots.txt, or occupies a place and only waits."""
     downloader = getattr(crawler.engine, "downloader", None)
     if not isinstance(downloader, Downloader) or type(downloader).needs_backout is not Downloader.needs_backout:
         yield
@@ -152,7 +152,7 @@ def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
 
 
 def pull_soon(crawler: Crawler) -> None:
-    """Let the engine ask the scheduler for requests now, and not only at its next heartbeat, seconds later."""
+    """Let the engine take requests from the scheduler now, not at its next heartbeat, seconds later."""
     slot = _engine_slot(crawler)
     if slot is not None:
         slot.nextcall.schedule()
@@ -171,9 +171,9 @@ def is_full(crawler: Crawler) -> bool:
 
 
 def stand_before_scheduler(crawler: Crawler, made: Callable[[BaseScheduler], BaseScheduler]) -> bool:
-    """Let the engine use `made(scheduler)` in place of its scheduler; tell whether that was possible.
+    """Let the engine use `made(scheduler)` in place of its scheduler; return whether that was possible.
 
-    It is not for an engine that keeps its scheduler elsewhere, nor in `scrapy shell`, which never goes idle.
+    It is not possible in an engine that keeps its scheduler elsewhere, nor in `scrapy shell`, which never goes idle.
     """
     slot = _engine_slot(crawler)
     scheduler = getattr(slot, "scheduler", None)
@@ -189,14 +189,14 @@ def prefers_idle_hosts(scheduler: BaseScheduler) -> bool:
 
 
 def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
-    """Whether of requests with equal priority, `start` requests or others, the one that came last is taken first."""
+    """Whether `scheduler` is last in, first out for requests of equal priority; `start`: for those of `start()`."""
     kind = "dqclass" if getattr(scheduler, "dqs", None) is not None else "mqclass"
     queue = getattr(scheduler, f"_s{kind}", None) if start else None
     return "Lifo" in getattr(queue or getattr(scheduler, kind, None), "__name__", "")
 
 
 def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
-    """The requests that count as active in the download slot of `request`; None where that cannot be said."""
+    """The active requests in the download slot of `request`; None if this downloader does not say."""
     downloader = getattr(crawler.engine, "downloader", None)
     if downloader is None or not hasattr(downloader, "_get_slot"):
         return None
@@ -239,7 +239,7 @@ def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
 
 
 def before_sending(crawler: Crawler, wait: Callable[[Request], Awaitable[None]]) -> None:
-    """Let each request wait for `wait` when the downloader is about to send it, after all middlewares and queues."""
+    """Await `wait(request)` whenever the downloader is about to send a request, after all middlewares and queues."""
     handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
     send = getattr(handlers, "download_request_async", None)
     if send is None:

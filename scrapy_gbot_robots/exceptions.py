@@ -1,4 +1,4 @@
-"""What the crawl is told when robots.txt keeps a request back."""
+"""The exceptions that an errback gets when robots.txt forbids a request, or is unreachable."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):
-    """A request that robots.txt does not let through; an errback finds it as `failure.value`.
+    """robots.txt forbids the request. An errback finds this exception as `failure.value`.
 
     Attributes:
         verdict: why, and by which rule and line.
-        origin: whose robots.txt decided; None when the URL has no origin to ask.
-        state: what that robots.txt amounts to now; None when there is no origin to ask.
+        origin: the origin whose robots.txt decided; None if the URL has no origin.
+        state: what that robots.txt amounts to now; None if the URL has no origin.
     """
 
     def __init__(self, verdict: Verdict, origin: Origin | None = None, state: State | None = None) -> None:
@@ -31,11 +31,11 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
 
 
 class UnreachableRobotsTxt(IgnoreRequest):
-    """A request for a robots.txt that no server answers; an errback finds it as `failure.value`.
+    """The request is for a robots.txt, and its server does not answer. An errback finds this as `failure.value`.
 
     Attributes:
-        origin: whose robots.txt.
-        why: what happened instead of an answer.
+        origin: the origin of the robots.txt.
+        why: what happened instead of a response.
     """
 
     def __init__(self, origin: Origin, why: str) -> None:

@@ -1,31 +1,31 @@
-"""What the plugin writes into request.meta and response.flags for others to read. All plain.
+"""The keys in request.meta, and the flags of responses, that the plugin writes or reads. All values are plain data.
 
-`SITEMAP` stands in a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL of
-the robots.txt that listed it and `line` the line, from 1 (0: none did, the URL was guessed); if a sitemap index listed
-it, `index` is the URL of that index and `level` how many indexes are above it.
+`SITEMAP` is in the meta of a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL
+of the robots.txt that listed the sitemap, and `line` the line, from 1 (0: the URL was guessed, no line lists it). If a
+sitemap index listed the sitemap, `index` is the URL of that sitemap index and `level` the number of indexes above it.
 
-`LISTED` stands in a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the URL of
-the file, and `lastmod`, the text that stands there as the date of the last change ("" if there is none).
+`LISTED` is in the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the
+URL of the sitemap file, and `lastmod`, the date of the last change as the file has it ("" if there is none).
 
-`PROBE` may be set to True in a request for a robots.txt: if the server does not answer at all, do not wait for it.
+`PROBE`: set it to True in a request for a robots.txt, and the request does not wait if the server does not answer at all.
 
-`ANSWERED` is in the flags of a response to a request for a robots.txt that was not fetched for it but known already;
-another flag says what that amounts to now: "full allow", "full disallow" or "rules".
+`ANSWERED` is a flag of the response to a request for a robots.txt that was known already and not fetched again. Another
+flag says what that robots.txt amounts to now: "full allow", "full disallow" or "rules".
 
-`PROVENANCE` stands in the meta of a response when `GBOT_ROBOTS_PROVENANCE` is on: a dict that says by which robots.txt
-the request went on. `robots` is the SHA-256 of that file (None if there is none), `fetched` when it was fetched, as ISO
-8601, and `status` its status code; `line` and `group` are those of the rule that decided, `override` the key of the
-override that did.
+`PROVENANCE` is in the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that says which robots.txt let the
+request go on. `robots` is the SHA-256 of that file (None if there is none), `fetched` the time of its fetch in ISO 8601,
+and `status` its status code. `line` and `group` are those of the rule that decided, `override` is the key of the override
+that decided.
 
-`PREFERENCES` stands in the meta of a response when `GBOT_ROBOTS_PURPOSES` names what the crawl is for: a dict of what the
-site says about the use of the page. "train-ai", "search" and "ai-use" are each "granted", "refused" or "unsaid"; "use" is
-"immediate", "reference", "full" or None; "lines" are those of the robots.txt that this rests on. Experimental.
+`PREFERENCES` is in the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a dict of what the site
+says about the use of the page. "train-ai", "search" and "ai-use" are each "granted", "refused" or "unsaid". "use" is
+"immediate", "reference", "full" or None. "lines" are the lines of the robots.txt that say so. Experimental.
 
-`TAGS` stands in the meta of a response to a page when `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag
-headers and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its
-text, "unavailable_after" a time in ISO 8601.
+`TAGS` is in the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag headers
+and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its text,
+"unavailable_after" a time in ISO 8601.
 
-`FOLLOW` may be set to True in a request for a link that its page asks not to follow: it is followed all the same.
+`FOLLOW`: set it to True in a request for a link, and the link is followed though its page asks not to.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path
     SqliteStorage(path).close()
     damaged = path.read_bytes()[:6000]
     path.write_bytes(damaged)
-    check_one_warning_and_all_pages(start, sqlite(tmp_path), "set aside as robots.sqlite.corrupt-")
+    check_one_warning_and_all_pages(start, sqlite(tmp_path), "renamed to robots.sqlite.corrupt-")
     (aside,) = tmp_path.glob("robots.sqlite.corrupt-*")
     assert aside.read_bytes() == damaged
 

@@ -1,6 +1,6 @@
-"""Which hosts are private: not part of the public internet, and so nothing that a public site should send a crawl to.
+"""Which hosts are private: not part of the public internet. A public site should not send a crawl to such a host.
 
-Pure: by what the host's text says; what a name resolves to is for others to find out, and to ask `is_private_address`.
+Pure: only the text of the host counts. A caller that resolves a name asks `is_private_address` about each address.
 Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has them; for names RFC
 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution 2024.07.29.06 (internal).
 """
@@ -41,7 +41,7 @@ def is_private_address(text: str) -> bool:
     """Whether an IP address, as a resolver gives it, is private.
 
     Raises:
-        ValueError: it is none.
+        ValueError: `text` is no IP address.
     """
     return _is_private(ip_address(text.partition("%")[0]))
 
@@ -58,7 +58,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 one stands for."""
+    """The IPv4 address that an IPv6 address carries; None if it carries none."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)

@@ -1,4 +1,4 @@
-"""What is known of one origin's robots.txt: the last definite answer, and the outage that is on.
+"""What is known of one origin's robots.txt: the last definite answer, and the outage that goes on now, if any.
 
 Facts only, never a verdict: crawlers of different names share an entry (Google's page, "Caching"). Times are seconds
 since the epoch. `ladder` makes entries and reads them, `storage` keeps them.
@@ -23,9 +23,9 @@ class Copy:
 
     kind: Kind
     status: int
-    url: str  # that gave it, redirects followed
-    body: bytes  # content-decoded; empty where there is no robots.txt
-    cut: bool  # more was served than `body`
+    url: str  # the URL that gave it, after redirects
+    body: bytes  # content-decoded; empty if there is no robots.txt
+    cut: bool  # whether the server sent more than `body`
     why: str  # such as "HTTP 404"
     fetched_at: float
     fresh_until: float
@@ -33,11 +33,11 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """The time since which no definite answer came."""
+    """A time in which no definite answer came."""
 
     since: float  # the first failure
     failures: int
-    status: int | None  # of the last failure; None: there was no answer at all
+    status: int | None  # of the last failure; None: no response came at all
     why: str  # of the last failure
     retry_at: float  # when to ask again
     site_available: bool = False  # another URL of the origin has answered since the first failure
@@ -45,7 +45,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """All that is kept for one origin: a copy, an outage, or an outage over a copy."""
+    """All that storage keeps for one origin: a copy, an outage, or a copy and the outage since."""
 
     copy: Copy | None = None
     outage: Outage | None = None

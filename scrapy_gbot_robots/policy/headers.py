@@ -1,4 +1,4 @@
-"""What two response headers say about time: how long an answer is fresh, and when to ask again.
+"""What response headers say about time: for how long a robots.txt is fresh, and when to ask again.
 
 Header values are hostile: whatever the bytes, nothing here raises, and work and numbers are bounded.
 Cache-Control is read here and not by `scrapy.extensions.httpcache.parse_cachecontrol`: that one splits quoted strings at
@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_HEADER_BYTES = 4096  # what lies behind is not read
+_HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
 _FOREVER = 2**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"?'
-_DIRECTIVE = re.compile(  # a stray quoted string is stepped over; no alternative ever gives characters back
+_DIRECTIVE = re.compile(  # a stray quoted string is skipped; no alternative backtracks
     rf"{_QUOTED} | ([^\s,=\"]+) \s* (?: = \s* ({_QUOTED} | [^\s,\"]*) )?", re.VERBOSE | re.DOTALL
 )
 _SECONDS = re.compile(r"-?[0-9]+")
 
 
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
-    """Say for how many seconds an answer is fresh by its headers; None: they do not say.
+    """Return for how many seconds a response is fresh by its headers; None if they do not say.
 
     `cache_control` takes every Cache-Control field line, `age` the Age header: time spent in caches on the way counts.
-    `no-store` and `no-cache` give 0.0, also beside a `max-age`; `no-cache="field"` speaks of that field only. Of
-    several `max-age` the first counts (RFC 9111 4.2.1); one that is no number says nothing, a negative one is 0.0.
-    `s-maxage` is for shared caches.
+    `no-store` and `no-cache` give 0.0, also beside a `max-age`. `no-cache="field"` limits that field only, and is
+    ignored here. The first of several `max-age` counts (RFC 9111 4.2.1). A `max-age` that is no number is ignored, a
+    negative one is 0.0. `s-maxage` is ignored: it is for shared caches.
     """
     lifetime: float | None = None
     for name, value in _directives(cache_control):
@@ -49,9 +49,9 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:
-    """Say in how many seconds from `now` (seconds since the epoch) a server wants to be asked again; None: unsaid.
+    """Return in how many seconds from `now` (seconds since the epoch) the server wants the next request.
 
-    Takes seconds or an HTTP date; a date gone by is 0.0. Anything else says nothing.
+    Takes a number of seconds or an HTTP date; a past date gives 0.0. None for anything else.
     """
     text = _text(value)
     if (seconds := _seconds(text)) is not None:
@@ -73,7 +73,7 @@ def _text(value: bytes | None) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Read a whole number of seconds, held between 0 and `_FOREVER`."""
+    """Read a whole number of seconds, clamped to the range from 0 to `_FOREVER`."""
     text = text.strip()
     if not _SECONDS.fullmatch(text):
         return None

@@ -1,7 +1,7 @@
 """What an origin's entry means now, and when to ask again: full allow, full disallow, or the rules.
 
-Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is good for a day or as its
-headers say; without one a ladder decides, by the time since the first failure.
+Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is fresh for a day, or for as long
+as its headers say. Without a fresh answer a ladder decides, by the time since the first failure.
 Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and 2.4.
 """
 
@@ -17,12 +17,12 @@ from .outcome import Fetched, Outcome, Unreachable
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 _SKEW = 5 * MINUTE  # clocks of processes that share a storage may differ by this much
-_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it runs out
-_OFTEN = frozenset({429, 503})  # statuses of a server that is there, only busy: asked again fairly often
+_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
+_OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
 
 
 class Answer(Enum):
-    """What a rung of a ladder answers while a robots.txt is unreachable."""
+    """What a rung of a ladder decides while a robots.txt is unreachable."""
 
     DISALLOW = "full disallow"
     ALLOW = "full allow"
@@ -32,7 +32,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """An answer that holds until an outage is `until` seconds old."""
+    """What is decided until an outage is `until` seconds old."""
 
     until: float
     answer: Answer
@@ -56,14 +56,14 @@ class Policy:
     """The parameters, all times in seconds. Raises ValueError for a ladder that is not in `LADDERS`."""
 
     unreachable: str = "google"  # a key of `LADDERS`
-    max_age_secs: float = DAY  # no answer is used for longer; only above a day may max-age lengthen
-    min_age_secs: float = MINUTE  # a shorter max-age counts as this, so that no header makes each request ask
+    max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
+    min_age_secs: float = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
     soft_404: bool = True  # for `outcome_of`
-    first_retry_secs: float = 1.0  # doubled with every further failure, up to the next two
+    first_retry_secs: float = 1.0  # wait after the first failure; it doubles with each further one, up to the next two
     busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
     slow_retry_secs: float = HOUR  # longest wait after any other failure
     retry_after_secs: float = DAY  # longest wait that a Retry-After header can ask for
-    patience_secs: float = HOUR  # past the time to ask again, for which an answer that lets requests go on stands
+    patience_secs: float = HOUR  # for so long after the time to ask again, requests that may go on need not wait
 
     def __post_init__(self) -> None:
         if self.unreachable not in LADDERS:
@@ -80,10 +80,16 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What holds for an origin now. From `refresh_at` on ask anew in the background, from `ask_at` on before going on.
+    """What applies to an origin now, and until when.
 
-    `temporary`: it holds only because no definite answer came yet. `copy` is the definite answer that it rests on.
-    `probe`: it is a full disallow only for want of a sign that the site is available; one page may be asked for to see.
+    From `refresh_at` on, the crawl fetches robots.txt again in the background; from `ask_at` on, requests wait for that
+    fetch. Both are seconds since the epoch.
+
+    Attributes:
+        temporary: robots.txt is unreachable, and the ladder decided.
+        copy: the definite answer that this rests on; None if there is none.
+        probe: this is a full disallow only because no page has shown yet that the site is available: one page may be
+            requested to find out.
     """
 
     state: State
@@ -96,7 +102,7 @@ class Decision:
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
-    """Fold the outcome of a fetch that ended at `now` into what was known; a definite answer ends an outage."""
+    """Return `entry` brought up to date with a fetch that ended at `now`. A definite answer ends an outage."""
     if isinstance(outcome, Unreachable):
         return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now, policy))
     kind, body, cut, why = (
@@ -118,9 +124,9 @@ def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: 
 
 
 def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
-    """Say for how long to leave a server alone after so many failures on end."""
+    """Return for how many seconds to leave a server alone after so many failures in a row."""
     doubled = policy.first_retry_secs * 2.0 ** min(failures - 1, 32)
-    if outcome.retry_after is not None:  # also from a server that never says more than a second
+    if outcome.retry_after is not None:  # waits grow also for a server that says "1 second" each time
         return min(max(outcome.retry_after, min(doubled, MINUTE)), policy.retry_after_secs)
     return min(doubled, policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs)
 
@@ -128,13 +134,19 @@ def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
 def decide(
     entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False, skipped_secs: float = 0.0
 ) -> Decision:
-    """Say what an entry means at `now`.
+    """Return what an entry means at `now`.
 
-    `site_available`: another URL of the origin answered, without a server or network error, since the outage began; that
-    the entry says so will do as well. `skipped_secs`: how much of the time since then did not pass, because the clock was
-    set forward; it does not count as time of the outage.
-    Nothing known is full disallow until robots.txt was asked. An early refresh that fails takes nothing from an answer
-    that is still fresh.
+    Nothing known means full disallow until robots.txt has been fetched. A failed early refresh changes nothing while the
+    copy is still fresh.
+
+    Args:
+        entry: what is known; None if nothing is.
+        now: seconds since the epoch.
+        policy: the parameters.
+        site_available: another URL of the origin has answered since the outage began, without a server or network error.
+            The entry itself may say so, too.
+        skipped_secs: by how much the clock was set forward since the outage began. This time did not pass, and does not
+            count.
     """
     copy, outage = (entry.copy, entry.outage) if entry else (None, None)
     fresh_until = _fresh_until(copy, now, policy) if copy else now
@@ -151,14 +163,14 @@ def decide(
 
 
 def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
-    """Say until when a copy is fresh by the policy of this run; one from the future is not: a clock was wrong."""
+    """Until when a copy is fresh by the policy of this run. Not at all if it is from the future: a clock was wrong."""
     if copy.fetched_at > now + _SKEW:
         return now
     return min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
 
 
 def _retry_at(outage: Outage, now: float, policy: Policy) -> float:
-    """Say when to ask again; at once where the outage is yet to begin, or the wait is longer than any: a clock was wrong."""
+    """When to ask again. Now, if the stored times are impossible (in the future, or too long a wait): a clock was wrong."""
     longest = max(policy.busy_retry_secs, policy.slow_retry_secs, policy.retry_after_secs)
     return outage.retry_at if outage.since <= now + _SKEW and outage.retry_at <= now + longest + _SKEW else now
 
@@ -171,7 +183,7 @@ def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, tempora
 def _on_ladder(
     outage: Outage, copy: Copy | None, now: float, age: float, policy: Policy, *, site_available: bool
 ) -> Decision:
-    """Climb to the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
+    """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
     answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
@@ -186,7 +198,7 @@ def _on_ladder(
 
 
 def _span(seconds: float) -> str:
-    """Put a length of time into words: its largest unit will do, and less than a minute needs none."""
+    """Put a length of time into words, in its largest unit; "" for less than a minute."""
     for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
         if seconds >= size:
             return f" for {seconds // size:.0f} {unit}"

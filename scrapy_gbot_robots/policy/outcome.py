@@ -1,6 +1,6 @@
 """What one attempt to fetch a robots.txt came to: Fetched, Unavailable or Unreachable.
 
-A pure reading of status codes and failures, as two tables; what follows from an outcome over time is told by `ladder`.
+Pure. Two tables map status codes and failures to outcomes. `ladder` decides what follows from an outcome over time.
 Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -18,39 +18,39 @@ _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, what
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A robots.txt was served: its rules decide (RFC 9309 2.3.1.1)."""
+    """The server sent a robots.txt: its rules decide (RFC 9309 2.3.1.1)."""
 
     status: int
-    url: str  # that served it, redirects followed
+    url: str  # the URL that served it, after redirects
     body: bytes  # content-decoded
-    cut: bool = False  # more was served than is read
+    cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """There is no robots.txt, and that is certain: nothing is restricted (RFC 9309 2.3.1.3)."""
+    """The site certainly has no robots.txt: nothing is restricted (RFC 9309 2.3.1.3)."""
 
-    status: int  # as served: also of a redirect that was not followed and of a 5xx that means 404
-    url: str  # that said so
+    status: int  # as served, even for a redirect that was not followed or a 5xx that means 404
+    url: str  # the URL that said so
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """No definite answer: for the time being everything is restricted (RFC 9309 2.3.1.4)."""
+    """No definite answer: everything is restricted for now (RFC 9309 2.3.1.4)."""
 
     why: str
-    status: int | None = None  # None: no answer at all
-    retry_after: float | None = None  # seconds the server wants to be left alone; None: it does not say
+    status: int | None = None  # None: no response came at all
+    retry_after: float | None = None  # for how many seconds the server wants to be left alone; None: it does not say
 
 
 Outcome: TypeAlias = Fetched | Unavailable | Unreachable
 
 
 class Failure(Enum):
-    """Ways in which a fetch ends without a whole answer. Each is Unreachable: incomplete data is no short file."""
+    """Ways in which a fetch ends without a whole response. Each is Unreachable: incomplete data is no short file."""
 
     DNS = "the host name does not resolve"
     REFUSED = "connection refused"
@@ -69,8 +69,8 @@ class Failure(Enum):
     OTHER = "the fetch failed"
 
 
-# Status codes in the order they are looked up: the first row holding the status decides, none means Unreachable.
-# So 1xx, 304 (nothing was asked conditionally) and codes from 600 on count as server errors.
+# The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the request was not
+# conditional) and codes from 600 on count as server errors.
 _STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     (range(304, 305), Unreachable),
@@ -94,10 +94,10 @@ def outcome_of(
     retry_after: float | None = None,
     soft_404: bool = True,
 ) -> Outcome:
-    """Say what a whole HTTP (or FTP) answer came to; redirects that can be followed are followed before this.
+    """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
 
-    `body` is content-decoded and may be cut short at a size limit (`cut`); `max_age` and `retry_after` are seconds, as
-    `headers` reads them. With `soft_404` a 5xx whose title or first heading says "not found" is a 404.
+    `body` is content-decoded; `cut` says that it was cut at a size limit. `max_age` and `retry_after` are seconds, as
+    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404.
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
@@ -114,6 +114,6 @@ def outcome_of(
 
 
 def failed(failure: Failure, detail: str = "") -> Unreachable:
-    """Say what a fetch that ended in `failure` came to; `detail` is the error's own message, for people."""
+    """Return the outcome of a fetch that ended in `failure`. `detail` is the error's own message, for people."""
     detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
     return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)

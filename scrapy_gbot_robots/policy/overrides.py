@@ -1,8 +1,8 @@
-"""What a user has agreed with sites beside their robots.txt: overrides by host, each with a reason and maybe an end.
+"""What a user has agreed with sites apart from their robots.txt: overrides by host, each with a reason and maybe an end.
 
-Pure: the time is passed in, and files are read by a function that is passed in. To find the override of an origin takes
-three look-ups, and one more for each label of a host below a `*.domain`, however many overrides there are.
-Source: our own; no standard knows agreed exceptions.
+Pure: the caller passes in the time, and a function that reads files. Finding the override of an origin takes three
+look-ups, and one more for each label of a host below a `*.domain`, however many overrides there are.
+Source: our own; no standard has agreed exceptions.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class Override:
     """One override.
 
     Attributes:
-        key: where it applies, as the user wrote it.
+        key: where the override applies, as the user wrote it.
         action: what it does with the site's rules.
         reason: why, in the user's words.
-        robotstxt: whose rules are obeyed instead, for `Action.REPLACE`.
-        rules_from: the `file:PATH` that these come from, "" if the override has them itself.
-        crawler: as which crawler to ask; None: as the crawl does.
+        robotstxt: the rules to obey instead, for `Action.REPLACE`.
+        rules_from: the `file:PATH` of these rules; "" if the override itself contains them.
+        crawler: the crawler whose rules are obeyed; None: that of the crawl.
         crawl_delay: seconds between requests; None: as the robots.txt and the settings say.
-        until: its last day, in UTC; None: it does not end.
-        ends_at: when it ends; seconds since the epoch.
+        until: the last day of the override, in UTC; None: it has no end.
+        ends_at: when the override ends, in seconds since the epoch.
     """
 
     key: str
@@ -80,7 +80,7 @@ class Override:
 
     @property
     def what(self) -> str:
-        """What it does, in a few words."""
+        """What the override does, in a few words."""
         rules = {Action.IGNORE: "ignore", Action.DISALLOW: "disallow", Action.REPLACE: self.rules_from or "own rules"}
         parts = [rules.get(self.action, "")]
         parts.append(f"as {self.crawler.name}" if self.crawler is not None else "")
@@ -88,7 +88,7 @@ class Override:
         return ", ".join(filter(None, parts))
 
     def standing(self, now: float) -> Standing:
-        """Say whether it counts at `now`, in seconds since the epoch."""
+        """Whether the override counts at `now`, in seconds since the epoch."""
         if now >= self.ends_at:
             return Standing.RUN_OUT
         left = timedelta(days=SOON_DAYS).total_seconds()
@@ -107,7 +107,7 @@ class Override:
 
 
 class Overrides:
-    """The overrides of a crawl; the most specific one counts: that of the origin, of the host, of the nearest domain."""
+    """The overrides of a crawl. The most specific one counts: the origin's, then the host's, then the nearest domain's."""
 
     def __init__(self) -> None:
         self._of_origin: dict[Origin, Override] = {}
@@ -119,7 +119,7 @@ class Overrides:
     def read(
         cls, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
     ) -> Overrides:
-        """Read what the setting says.
+        """Read the value of the setting.
 
         Args:
             value: a mapping from keys to mappings.
@@ -127,7 +127,7 @@ class Overrides:
             parse: reads a robots.txt.
 
         Raises:
-            ValueError: a key or a value is wrong; the message names both, and the rule.
+            ValueError: a key or a value is wrong; the message names the key, the value and the rule.
         """
         overrides = cls()
         for key, fields in _mapping(SETTING, value).items():
@@ -144,7 +144,7 @@ class Overrides:
 
     @property
     def set_delays(self) -> bool:
-        """Whether there is an override with a crawl-delay."""
+        """Whether any override has a crawl-delay."""
         return any(override.crawl_delay is not None for override in self)
 
     def of(self, origin: Origin, now: float) -> Override | None:
@@ -152,7 +152,7 @@ class Overrides:
         return next((override for override in self._found(origin) if now < override.ends_at), None)
 
     def _found(self, origin: Origin) -> Iterator[Override]:
-        """Yield those that fit `origin`, the most specific first."""
+        """Yield the overrides that match `origin`, the most specific first."""
         if origin in self._of_origin:
             yield self._of_origin[origin]
         if origin.host in self._of_host:
@@ -180,7 +180,7 @@ class Overrides:
 
 
 def _origin(url: str, key: str) -> Origin:
-    """Return the origin of `url`, which the user wrote as `key`: nothing but scheme, host and port may be in it."""
+    """Return the origin of `url`, which the user wrote as `key`. Raises ValueError for more than scheme, host and port."""
     scheme, _, authority = url.partition("://")
     authority = authority.removesuffix("/") if "://" in key else authority
     has_port = ":" in authority.rpartition("]")[2]
@@ -244,7 +244,7 @@ def _rules(
 
 
 def _end_of(day: date) -> float:
-    """When `day` is over in UTC: its last second counts."""
+    """When `day` is over in UTC, in seconds since the epoch."""
     return datetime.combine(day, time(), timezone.utc).timestamp() + timedelta(days=1).total_seconds()
 
 
@@ -269,7 +269,7 @@ class _Reader:
         value = self.fields.get("until")
         if value is None:
             return None
-        if type(value) is date:  # as TOML has it; a datetime is one, too, but no day
+        if type(value) is date:  # TOML gives a date; a datetime is a subclass of date, but is not wanted
             return value
         if isinstance(value, str) and _DAY.fullmatch(value):
             with suppress(ValueError):

@@ -1,7 +1,7 @@
-"""Where a redirected robots.txt is asked next, or that its trail ends: then it is as a 404.
+"""Which URL a redirected robots.txt is fetched from next; if the redirects lead nowhere, they count as a 404.
 
-Only HTTP redirects are followed, across hosts too; never a meta refresh or a script. What is found counts for the
-origin first asked, and rules are not consulted on the way: there are none yet.
+Only HTTP redirects are followed, also to other hosts; never a meta refresh or a script. The file that is found counts for
+the origin that was asked first. No rules are checked on the way: there are none yet.
 Sources: Google's page, "Handling of errors and HTTP status codes", 3xx; RFC 9309 2.3.1.2.
 """
 
@@ -21,11 +21,16 @@ _URL_CHARS = 8192  # a longer Location leads nowhere
 
 
 def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int) -> str | Unavailable:
-    """Say which URL to ask after a redirect, or how the trail ends.
+    """Return the URL to fetch after a redirect, without user-info and fragment, or a 404 if there is none.
 
-    `status` is one of `REDIRECTS`, `location` its header, `asked` the URLs asked so far, the redirecting one last.
-    User-info and fragment are taken off. The trail ends, as a 404, at hop `max_redirects` + 1, in a loop, and at a
-    Location that is missing, unfit, or of a scheme other than http and https.
+    It is a 404 at hop `max_redirects` + 1, in a loop, and at a Location that is missing, unfit, or of a scheme other than
+    http and https.
+
+    Args:
+        status: one of `REDIRECTS`.
+        location: the Location header.
+        asked: the URLs that were asked so far; the one that redirects is the last.
+        max_redirects: how many redirects are followed.
     """
     here = asked[-1]
     target = _target(location, here)
@@ -39,18 +44,18 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
 
 
 def to_private_address(status: int, here: str) -> Unavailable:
-    """Say how the trail ends where the setting GBOT_ROBOTS_REFUSE_PRIVATE keeps it from a private address."""
+    """Return the 404 for a redirect to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses."""
     return Unavailable(status, here, f"HTTP {status} to a private address, as 404")
 
 
 def _target(location: bytes | str | None, here: str) -> str | None:
-    """Resolve a Location against the URL it came from; None if it is no URL to follow."""
+    """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
     reference = _text(location or b"").strip()
     if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
         return None
     try:
         return _bare(urljoin(here, reference))
-    except ValueError:  # brackets that hold no IPv6 address, a port out of range, and the like
+    except ValueError:  # brackets without an IPv6 address in them, a port out of range, and the like
         return None
 
 
@@ -64,7 +69,7 @@ def _text(location: bytes | str) -> str:
 
 
 def _bare(url: str) -> str:
-    """Take user-info and fragment off an absolute http or https URL; raise ValueError for any other."""
+    """Return an absolute http or https URL without user-info and fragment. Raises ValueError for any other URL."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or any(char.isspace() for char in host):

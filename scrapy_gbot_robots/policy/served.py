@@ -1,8 +1,8 @@
-"""The bytes of a robots.txt as its site served them: what a browser or a content coding made of them is undone.
+"""The bytes of a robots.txt as its site served them: this module undoes content codings, and the page of a browser.
 
-Pure. Decoding stops: of a compressed robots.txt the first bytes are decoded and no more, whatever follows. Each coding is
-a generator that turns pieces into pieces, so that layers stack and none runs ahead of what is asked of it; a bomb costs
-one piece. Why not Scrapy's HttpCompressionMiddleware: it decodes all or throws away all.
+Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is a generator that turns
+pieces into pieces. So layers stack, no layer decodes more than the next one takes, and a decompression bomb costs one piece.
+Scrapy's HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
 Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli), RFC 8878 and 9659 (zstd);
 for the page in which a browser shows a text, what Chromium, Firefox and WebKit make of it.
 """
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-ACCEPTED = "gzip, deflate"  # what a robots.txt request says it accepts; `br` and `zstd` are understood when sent anyway
-RENDERED = "playwright"  # what scrapy-playwright puts into the flags of a response that a browser made
+ACCEPTED = (
+    "gzip, deflate"  # Accept-Encoding of a robots.txt request; `br` and `zstd` are decoded if a server sends them
+)
+RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
 
 _FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
@@ -29,7 +31,7 @@ _GZIP_MAGIC, _ZLIB_HEADER = b"\x1f\x8b", 2
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
 _MAX_LAYERS = 4
 
-# Codings that exist and are not undone here: what they made is no text.
+# Codings that exist and are not decoded here: a body in one of them is no text.
 _UNDECODED = frozenset(
     "aes128gcm bzip2 bz2 compress dcb dcz exi lz4 lzip lzma pack200-gzip sdch snappy x-bzip2 x-compress x-lzma x-snappy "
     "x-xz xz zip".split()
@@ -48,10 +50,10 @@ class DecodeError(ValueError):
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
-    """Return the text file that `body` shows if `flags` say that a browser made it, and `body` itself if not.
+    """Return the text file in `body` if `flags` say that a browser made the page around it; else `body` itself.
 
-    A browser shows a text file as the content of a `pre` element, escaped. Read as it is, the line with the first user
-    agent would be lost, and the rules below it with it.
+    A browser shows a text file escaped, in a `pre` element. The parser would not see the first User-agent line of such a
+    page, and so would lose the rules below it.
     """
     shown = _TEXT_FILE.match(body) if RENDERED in flags else None
     if shown is None:
@@ -63,17 +65,17 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
 def decoded(
     body: bytes, content_encoding: str, limit: int, *, whole: bool = True, may_be_empty: bool = True
 ) -> tuple[bytes, bool]:
-    """Undo the content codings of `body` as far as its first `limit` bytes.
+    """Undo the content codings of `body`, for the first `limit` decoded bytes.
 
-    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, was put there by mistake: browsers read the body
-    as it is, and so it is read here if it is text.
+    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake. Browsers read such a body
+    as it is; this function does so, too, if the body is text.
 
     Args:
-        body: what came over the wire, in bytes.
+        body: the bytes as they came over the wire.
         content_encoding: the Content-Encoding header's value; codings in the order they were applied.
-        limit: how many decoded bytes are wanted at the most.
-        whole: whether `body` is all there is; if it was cut off, an early end is no error.
-        may_be_empty: whether no bytes at all are an empty file in any coding, as servers mean it that say so.
+        limit: the most decoded bytes to return.
+        whole: whether `body` is complete. In a body that was cut off, an early end is no error.
+        may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers send it.
 
     Returns:
         The decoded bytes, and whether there were more.
@@ -117,15 +119,15 @@ def _first(pieces: Iterable[bytes], limit: int, coding: str, *, whole: bool) -> 
     except EOFError:
         if whole:
             raise DecodeError(f"the {coding[:80]} body ends too early") from None
-    except Exception as error:  # zlib.error, brotli.error, and whatever a decoder makes of hostile bytes
+    except Exception as error:  # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
         raise DecodeError(f"the {coding[:80]} body is broken: {error}") from error
     return bytes(out), False
 
 
 def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
-    """Undo what zlib does. Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
+    """Decompress with zlib. Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
 
-    Whatever else stands behind the end is padding. `begun` is one byte that may begin a file whose rest comes next.
+    Anything else after the end is padding. `begun` is one byte that may begin another file, whose rest is in the next piece.
     """
     stream = zlib.decompressobj(wbits)
     begun = b""
@@ -149,12 +151,12 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
 
 
 def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Undo gzip piece by piece; raises EOFError at an early end and zlib.error at what is not gzip."""
+    """Decompress gzip piece by piece. Raises EOFError at an early end and zlib.error at bytes that are not gzip."""
     return _unzipped(pieces, _GZIP)
 
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """`deflate` is zlib by the letter of RFC 9110 8.4.1.2, and raw deflate from some servers."""
+    """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
     first = b""
     while len(first) < _ZLIB_HEADER and (piece := next(pieces, b"")):
         first += piece
@@ -170,7 +172,7 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
         waiting = piece
         while out := stream.process(
             waiting, output_buffer_limit=_PIECE
-        ):  # also while more may be fed: some is held back
+        ):  # also while more input may come: the decoder keeps some output back
             yield out
             waiting = b""
     if not stream.is_finished():
@@ -178,7 +180,7 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Undo zstd, whose frames may follow one another (RFC 8878 3)."""
+    """Decompress zstd, whose frames may follow one another (RFC 8878 3)."""
     zstd = _zstd()
 
     def new() -> Any:
@@ -198,7 +200,7 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _zstd() -> Any:
-    """Python's zstd module of 3.14, or its backport, which Scrapy brings from 2.18 on."""
+    """The zstd module of Python 3.14, or its backport, which Scrapy 2.18 and newer bring."""
     for name in ("compression.zstd", "backports.zstd"):
         with suppress(ImportError):
             return import_module(name)

@@ -1,7 +1,7 @@
 """Whether the body of a 5xx says that the page was not found: then the site means 404.
 
-Held conservatively: only the title, the first heading or, of plain text, the first line is heard, and it must say
-"not found" by itself or of a page. Bodies are hostile: a bounded part is looked at, in one pass, in whatever charset.
+The test is conservative. Only the title, the first heading or, in plain text, the first line counts, and it must say
+"not found" by itself or of a page. Bodies are hostile: a bounded part is read, in one pass, in whatever charset.
 Source: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found".
 """
 
@@ -24,7 +24,7 @@ _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LEGACY_CHARSETS = (  # each tried where a body is not UTF-8: no phrase appears in the wrong one by chance
+_LEGACY_CHARSETS = (  # all are tried if a body is not UTF-8: no phrase appears in the wrong charset by chance
     "cp1252", "cp1250", "iso-8859-2", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258", "cp874",
     "cp932", "euc_jp", "gb18030", "big5", "cp949",
 )  # fmt: skip
@@ -41,12 +41,12 @@ _LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'"
 
 
 def says_not_found(body: bytes) -> bool:
-    """Tell whether an error page says, in its title, first heading or first line, that the page was not found."""
+    """Whether an error page says, in its title, first heading or first line, that the page was not found."""
     return any(_is_not_found(saying) for text in _readings(body[:_BODY_BYTES]) for saying in _sayings(text))
 
 
 def _readings(head: bytes) -> Iterator[str]:
-    """Decode what may be cut within a character: by its byte order mark, as UTF-8, or in every legacy charset."""
+    """Decode a head that may end within a character: by its byte order mark, as UTF-8, or in every legacy charset."""
     for mark, charset in _BOMS:
         if head.startswith(mark):
             yield head[len(mark) :].decode(charset, "replace")

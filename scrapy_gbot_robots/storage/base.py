@@ -1,8 +1,8 @@
-"""The drawer that entries live in between runs and between processes: its verbs, and its one error.
+"""The contract of a storage, which keeps entries between runs and between processes: its methods, and its one error.
 
-A storage is synchronous and may be called from any thread. It keeps facts as `policy.entry` has them, by origin, and
-knows nothing of their meaning; what was not used for `KEEP_SECS` may be gone. An origin is its text form, such as
-"https://example.com:8181".
+A storage is synchronous and may be called from any thread. It keeps the facts of `policy.entry`, by origin, and knows
+nothing of their meaning. It may drop an entry that was not used for `KEEP_SECS`. An origin is passed in its text form, such
+as "https://example.com:8181".
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
 
-# An outage and the copy under it count from their 30th day on (`policy.ladder`): a crawl that comes once a month must still
-# find them then, and the copy from before the outage, too.
+# The ladders decide by outages of 30 days and more, and by the copy from before the outage. A crawl that runs once a month
+# must still find both.
 KEEP_DAYS = 100
 KEEP_SECS = KEEP_DAYS * 86400
 MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
 
 
 class StorageError(Exception):
-    """A storage cannot do what was asked now; the driver's own error is its cause. It may be able to later."""
+    """A storage cannot be used now, but perhaps later. The driver's own error is the `__cause__`."""
 
 
 @runtime_checkable
 class Beats(Protocol):
-    """A storage in which the processes of a fleet say that they live."""
+    """A storage in which the processes of a fleet report that they are alive."""
 
     def beat(self, facts: Mapping[str, object]) -> None:
-        """Say of this process that it lives, and `facts` of it. Raises StorageError."""
+        """Report that this process is alive, and `facts` about it. Raises StorageError."""
 
 
 @runtime_checkable
@@ -38,28 +38,28 @@ class Storage(Protocol):
     """Entries by origin, and leases. Each method raises StorageError, and nothing else, when the storage fails."""
 
     def get(self, origin: str) -> Entry | None:
-        """Return what is kept for `origin`; None where that is nothing, or nothing that can be read."""
+        """Return the entry of `origin`; None if there is none, or none that can be read."""
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Keep `entry` for `origin` in place of what was kept."""
+        """Store `entry` for `origin`, in place of its last one."""
 
     def delete(self, origin: str) -> bool:
-        """Forget `origin`; tell whether it was there."""
+        """Forget `origin`; return whether it had an entry."""
 
     def origins(self, prefix: str = "") -> Iterator[str]:
-        """Yield each origin kept whose text starts with `prefix`, once, in any order."""
+        """Yield each stored origin whose text starts with `prefix`, once, in any order."""
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the right to fetch `origin` for `secs` seconds: a token, or None while another holds it.
+        """Take the lease of `origin`, the right to fetch it, for `secs` seconds: a token, or None while another has it.
 
-        One holder at a time among all that share the storage. It ends by itself, for its holder may die.
+        Only one of all that share the storage has the lease at a time. It ends by itself, since its holder may die.
         """
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease of `token` end in `secs` seconds from now; any other, or none, stays as it is."""
+        """Let the lease of `token` end `secs` seconds from now. Does nothing if the lease is not the token's."""
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease that `token` was given for; any other, or none, stays as it is."""
+        """End the lease of `token`. Does nothing if the lease is not the token's."""
 
     def close(self) -> None:
-        """Let go of files and connections; to be called once nothing else is."""
+        """Close files and connections. No other method is called afterwards."""

@@ -1,7 +1,8 @@
-"""What a crawl asks of a storage for many origins at once: the entry or else the lease, and what a fetch came to.
+"""Two operations on a storage, for many origins at once, that a crawl needs all the time.
 
-A storage may do that in few steps of its own (`BatchStorage`: one transaction, one round trip). The functions here do it
-with any storage, by its eight verbs where it knows no better.
+`find`: get the entry, or else the lease. `settle`: store what a fetch came to, and end the lease. A `BatchStorage` does each
+in one step of its own (one transaction, one round trip). For any other storage the functions here call its methods one by
+one.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ if TYPE_CHECKING:
 
 
 class Wanted(NamedTuple):
-    """An origin whose entry is wanted, or else its lease."""
+    """Asks for the entry of an origin, or else for its lease."""
 
     origin: str
-    is_good: Callable[[Entry | None], bool]  # whether an entry will do
+    is_good: Callable[[Entry | None], bool]  # whether the crawl can use an entry without a fetch
 
 
 class Found(NamedTuple):
-    """What there is for a `Wanted`: an entry that is good, or else the token of a lease unless another has that."""
+    """The reply to a `Wanted`: a good entry, or else the token of the lease. No token: another process has the lease."""
 
     entry: Entry | None
     token: str | None = None
 
     @property
     def leased(self) -> bool:
-        """Whether the right to fetch came with it."""
+        """Whether the lease was given."""
         return self.token is not None
 
 
 class Settled(NamedTuple):
-    """What a fetch came to: the entry to keep, and the token of the lease to end; "" for none."""
+    """What a fetch came to: the entry to store, and the token of the lease to end ("": there is no lease)."""
 
     origin: str
     entry: Entry
@@ -45,13 +46,13 @@ class Settled(NamedTuple):
 
 @runtime_checkable
 class BatchStorage(Storage, Protocol):
-    """A storage that does for many origins in one step what others do for each in several."""
+    """A storage that serves many origins in one step."""
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return what there is for each of `wanted`, in order; a lease is for `secs` seconds."""
+        """Return the reply to each of `wanted`, in order. A lease is for `secs` seconds."""
 
     def settle(self, settled: Sequence[Settled]) -> None:
-        """Keep each entry, and end its lease."""
+        """Store each entry, and end its lease."""
 
     def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
         """Prolong the leases of these tokens, by origin."""
@@ -103,7 +104,7 @@ def _find_one(storage: Storage, wanted: Wanted, secs: float) -> Found:
     token = storage.lease(wanted.origin, secs)
     if token is None:
         return Found(entry)
-    latest = storage.get(wanted.origin)  # the holder before may have put something better between look and lease
+    latest = storage.get(wanted.origin)  # the last holder may have stored a good one between our look and our lease
     if wanted.is_good(latest):
         storage.release(wanted.origin, token)
         return Found(latest)

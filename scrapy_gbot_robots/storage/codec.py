@@ -1,13 +1,13 @@
-r"""Entry <-> bytes: what is written to a storage that other versions, other programs and enemies may write to as well.
+r"""Entry <-> bytes, for a storage that other versions, other programs and enemies may write to as well.
 
-Anything that is not exactly what `encode` writes is a miss (None): no exception, nothing evaluated or imported, never
-more memory than a body of the size asked for. An entry is one line that people can read, in redis-cli too, and the body:
+Any bytes that `encode` would not write are a miss (None): nothing raises, nothing is evaluated or imported, and decoding
+never takes more memory than the longest body allowed. An entry is one line that people can read, and the body:
 
     GRB2 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
     disallow:
 
-`GRB2` is the version of this layout, then comes the CRC-32 of all behind it in hexadecimal, then the facts as JSON in
-ASCII, names in order. A field that is added is another version: an entry of another version is a miss.
+`GRB2` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then the facts as JSON in
+ASCII with sorted names. A new field makes a new version; an entry of another version is a miss.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _FACTS_AT = _CRC_AT + 8 + 1
 _MOST_FAILURES = 2**32 - 1
 _STATUSES = range(-(2**31), 2**31)  # a server can send any number
 _TEXT_CHARS = 32_768  # of a URL or a reason
-_FACTS_BYTES = 4 * _TEXT_CHARS  # more than all but the body can take
+_FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
 
 _PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
-_ZLIB_LEVEL = 4  # a third of the time of the best, and a few hundredths larger
+_ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
 def encode(entry: Entry) -> bytes:
-    """Write `entry`, its body compressed where that makes it smaller."""
+    """Return the bytes of `entry`. Its body is compressed if that makes it smaller."""
     body = entry.copy.body if entry.copy is not None else b""
     packed = zlib.compress(body, _ZLIB_LEVEL) if len(body) >= _PACK_FROM else body
     is_packed = len(packed) < len(body)
@@ -47,7 +47,7 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
-    """Read what `encode` wrote; None for anything else, and where the body has more than `max_body` bytes."""
+    """Read bytes that `encode` wrote; None for any other bytes, and for a body of more than `max_body` bytes."""
     if not data.startswith(VERSION) or data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
         return None
     end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
@@ -64,18 +64,18 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
 
 
 def longest(max_body: int = MAX_BODY) -> int:
-    """Say how many bytes an entry can have that `decode` would read."""
+    """Return the most bytes that an entry can have for `decode` to read it."""
     return _FACTS_AT + _FACTS_BYTES + max_body
 
 
 def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
-    """Return a body of `size` bytes, of a larger one never much more. Raises ValueError or zlib.error."""
+    """Decompress a body of `size` bytes; never much more, if it is larger. Raises ValueError or zlib.error."""
     if not isinstance(size, int) or not 0 <= size <= max_body:
-        raise ValueError("a size that cannot be")
+        raise ValueError("an impossible size")
     stream = zlib.decompressobj()
     body = stream.decompress(data, size + 1)
     if len(body) != size or not stream.eof or stream.unused_data:
-        raise ValueError("not packed as `encode` does")
+        raise ValueError("not compressed as `encode` does it")
     return body
 
 
@@ -113,10 +113,10 @@ def _outage_facts(outage: Outage) -> dict[str, Any]:
 
 
 def _copy(facts: Mapping[str, Any] | None, body: bytes) -> Copy | None:
-    """Read the facts of a copy; what else they hold, `decode` finds by writing them again."""
+    """Read the facts of a copy. Unknown fields are found by `decode`, which writes the facts again and compares."""
     if facts is None:
         if body:
-            raise ValueError("a body of nothing")
+            raise ValueError("a body without a copy")
         return None
     return Copy(
         Kind(facts["kind"]),
@@ -171,5 +171,5 @@ def _text(value: Any) -> str:
 
 
 def _fit(text: str) -> str:
-    """Replace what is no Unicode character."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

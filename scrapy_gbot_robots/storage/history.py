@@ -1,8 +1,8 @@
-"""The versions that the robots.txt of an origin had, beside its entry in the SQLite file.
+"""The versions of each origin's robots.txt, beside its entry in the SQLite file.
 
-A version is kept when a definite answer is not the same, byte by byte, as the one before. Of each origin the last few are
-kept, and they stay when the entry has run out: people compare them over years. A file that an older version of this
-plugin began is given the table when the first version is kept.
+A version is stored when a definite answer differs, byte by byte, from the one before. The last few versions of each origin
+stay, even after its entry is gone: people compare them over years. A file that an older version of this plugin made gets
+the table when the first version is stored.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Version(NamedTuple):
     """One version of a robots.txt.
 
     Attributes:
-        fetched_at: when it was first seen, in seconds since the epoch.
+        fetched_at: when this version was first seen, in seconds since the epoch.
         status: the HTTP status that came with it.
         hash: SHA-256 of the body, in hexadecimal.
-        cut: whether more was served than `body`.
-        body: content-decoded; empty where there was no robots.txt.
+        cut: whether the server sent more than `body`.
+        body: content-decoded; empty if there was no robots.txt.
     """
 
     fetched_at: float
@@ -55,14 +55,14 @@ class Version(NamedTuple):
 
 
 class SqliteHistory(SqliteStorage):
-    """A `SqliteStorage` that keeps the last `most` versions of each origin; the other arguments are that one's."""
+    """A `SqliteStorage` that also keeps the last `most` versions of each origin. It takes the same other arguments."""
 
     def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:
         self._most = most
         super().__init__(*args, **kwargs)
 
     def versions(self, origin: str) -> list[Version]:
-        """Return the versions of `origin`, the oldest first; none where the file has no history."""
+        """Return the versions of `origin`, the oldest first; none if the file has no history."""
         return self._run(lambda connection: self._versions(connection, origin))
 
     def _versions(self, connection: sqlite3.Connection, origin: str) -> list[Version]:
@@ -72,7 +72,7 @@ class SqliteHistory(SqliteStorage):
         return [version for version in read if version is not None]
 
     def _version(self, row: tuple[Any, ...]) -> Version | None:
-        """Read what `_keep` wrote; None for anything else, for others may write to the file."""
+        """Read a row that `_keep` wrote; None for any other row, since other programs may write to the file."""
         fetched_at, status, digest, cut, packed = row
         try:
             stream = zlib.decompressobj()

@@ -1,6 +1,6 @@
-"""Entries in this process's memory, least recently used out first, bounded in bytes.
+"""Entries in the memory of this process, bounded in bytes; the least recently used ones go first.
 
-For runs that are to leave no trace, and to fall back on when another storage fails.
+For crawls that must leave no trace, and as a fallback when another storage fails.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 
-_LEASES = 1000  # from which on it looks for those that ran out
+_LEASES = 1000  # with more than these, leases that have run out are deleted
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
 
 class MemoryStorage:
-    """A `Storage` that forgets. Holds about `max_bytes` bytes of entries: of those without a body some 60,000 by default."""
+    """A `Storage` of about `max_bytes` bytes: by default some 60,000 entries without a body."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -34,7 +34,7 @@ class MemoryStorage:
         self._lock = Lock()
 
     def get(self, origin: str) -> Entry | None:
-        """Return what is kept, which thereby is the last to go."""
+        """Return the entry, and make it the last to go."""
         with self._lock:
             entry = self._entries.get(origin)
             if entry is not None:
@@ -42,7 +42,7 @@ class MemoryStorage:
             return entry
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Keep an entry; one that alone is larger than the bound is not kept."""
+        """Store an entry, unless it alone is larger than the bound."""
         with self._lock:
             self._drop(origin)
             self._entries[origin] = entry
@@ -51,12 +51,12 @@ class MemoryStorage:
                 self._drop(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; tell whether it was there."""
+        """Forget an origin; return whether it had an entry."""
         with self._lock:
             return self._drop(origin)
 
     def origins(self, prefix: str = "") -> Iterator[str]:
-        """Yield the origins kept at the time of the call."""
+        """Yield the origins that are stored at the time of the call."""
         with self._lock:
             kept = tuple(self._entries)
         return (origin for origin in kept if origin.startswith(prefix))
@@ -67,7 +67,7 @@ class MemoryStorage:
         with self._lock:
             if origin in self._leases and self._leases[origin][1] > now:
                 return None
-            if len(self._leases) >= self._sweep_leases_at:  # holders that died leave theirs behind
+            if len(self._leases) >= self._sweep_leases_at:  # a holder that died leaves its lease behind
                 self._leases = {each: held for each, held in self._leases.items() if held[1] > now}
                 self._sweep_leases_at = max(_LEASES, 2 * len(self._leases))
             token = secrets.token_hex(8)
@@ -75,7 +75,7 @@ class MemoryStorage:
             return token
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Set the lease a new end if it is the token's."""
+        """Let the lease end later, if it is the token's."""
         with self._lock:
             if origin in self._leases and self._leases[origin][0] == token:
                 self._leases[origin] = token, time.monotonic() + secs

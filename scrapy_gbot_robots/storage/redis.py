@@ -1,10 +1,10 @@
 """Entries in a Redis (6 or newer) that a fleet of machines shares. Needs redis-py: the extra `redis`.
 
-The Redis may be one server, a master that sentinels know, or a cluster. In a cluster the braces in a key name what it is
-placed by: all that belongs to an origin lies on one node, where one script can reach it.
+The Redis may be one server, a master that sentinels know, or a cluster. The braces in a key say by which part a cluster
+places it. So all keys of an origin are on one node, where one script can reach them.
 
-Others may write to that Redis too, so what comes back is read by the codec only, and never more of it than an entry can
-have. Nothing is asked of the server before the first use: it may be away, and come back.
+Other programs may write to that Redis, too. So only the codec reads the values, and it never reads more bytes than an entry
+can have. No command is sent before the first use: the server may be down, and come back.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 BEAT_LASTS_SECS = 30
-_SCAN_KEYS = 1000  # looked at in one go
+_SCAN_KEYS = 1000  # looked at in one step
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 
-# One step for the server, so that nothing can come between the question and what follows.
+# A script is one step for the server: no other client's command comes between the check and what follows.
 _IF_IT_IS_THE_TOKENS = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call({}) end return 0'
 _PROLONG = _IF_IT_IS_THE_TOKENS.format('"PEXPIRE", KEYS[1], ARGV[2]')
 _RELEASE = _IF_IT_IS_THE_TOKENS.format('"DEL", KEYS[1]')
@@ -44,7 +44,8 @@ _TAKE = """
     if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
     return 0
 """
-# The entry, or else the lease. ARGV[3] says whether an entry that is there will do: only its reader can tell if it is good.
+# The entry, or else the lease. Only the caller can tell whether an entry is good. ARGV[3] is "1" to take any entry that is
+# there, and no lease beside it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -61,7 +62,7 @@ _FIND = """
 
 
 def place_of(url: str) -> str:
-    """Say which server and database a Redis URL names, without its password. "?" for one that cannot be read."""
+    """Return the server and database that a Redis URL names, without its password; "?" if it cannot be read."""
     try:
         return client_for(url, timeout=_TIMEOUT_SECS).server
     except ValueError:
@@ -69,10 +70,10 @@ def place_of(url: str) -> str:
 
 
 class RedisStorage:
-    """A `Storage` in the Redis at `url`, whose schemes are `redis_clients.SCHEMES`, under keys that start with `prefix`.
+    """A `Storage` in the Redis at `url` (schemes: `redis_clients.SCHEMES`), under keys that start with `prefix`.
 
-    `timeout` bounds, in seconds, each wait for the server, `max_body` the bodies it hands out. Raises StorageError
-    where `url` is no Redis URL.
+    `timeout` bounds each wait for the server, in seconds. `max_body` bounds the bodies that are returned, in bytes. Raises
+    StorageError if `url` is no Redis URL.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class RedisStorage:
         self._before, self._after = ("{", "}") if self._client.is_cluster else ("", "")
 
     def get(self, origin: str) -> Entry | None:
-        """Return what is kept, which thereby is kept for as long again."""
+        """Return the entry, and let the server keep it for the full time again."""
         key = self._entry_key(origin)
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             pipe.getrange(key, 0, longest(self._max_body))
@@ -104,7 +105,7 @@ class RedisStorage:
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases.
 
-        One round trip if all that is there is good, or nothing is there; a second one for entries that are not good.
+        This takes one round trip, and a second one if an entry is there that is not good.
         """
         found = self._find(wanted, secs, entry_will_do=True)
         lacking = [
@@ -130,14 +131,14 @@ class RedisStorage:
         ]
 
     def _unless_good(self, wanted: Wanted, found: Found) -> Found:
-        """Give the lease back if the holder before has put something good between the two questions."""
+        """Give the lease back if its last holder has stored a good entry between the two round trips."""
         if found.token is None or not wanted.is_good(found.entry):
             return found
         self.release(wanted.origin, found.token)
         return Found(found.entry)
 
     def settle(self, settled: Sequence[Settled]) -> None:
-        """Keep entries and end their leases, in one round trip."""
+        """Store entries and end their leases, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for origin, entry, token in settled:
                 pipe.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
@@ -146,7 +147,7 @@ class RedisStorage:
             pipe.execute()
 
     def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
-        """Set leases a new end, in one round trip."""
+        """Let leases end later, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
             for origin, token in leases.items():
                 pipe.execute_command("EVAL", _PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
@@ -160,17 +161,17 @@ class RedisStorage:
             pipe.execute()
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Keep an entry; the server forgets it when it is not used."""
+        """Store an entry. The server deletes it if it is not used for `KEEP_SECS`."""
         with self._asked():
             self._redis.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; tell whether it was there."""
+        """Forget an origin; return whether it had an entry."""
         with self._asked():
             return bool(self._redis.delete(self._entry_key(origin)))
 
     def origins(self, prefix: str = "") -> Iterator[str]:
-        """Yield the origins as the server comes across them; it goes on serving others meanwhile."""
+        """Yield the origins as the server comes across them. Other clients do not wait for that."""
         before = f"{self._entries}{self._before}"
         pattern = f"{before}{prefix}".translate(_GLOB) + "*"
         seen: set[bytes] = set()  # a scan may meet a key twice
@@ -183,7 +184,8 @@ class RedisStorage:
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if there is none; the server ends it in time.
 
-        One that would not end, or later than one taken now, was not taken by us: it is given an end.
+        A lease without an end, or with a later end than a new one would have, was not written by this plugin. It gets an
+        end, so that it cannot block its origin for ever.
         """
         token = new_token(self._id)
         with self._asked():
@@ -191,7 +193,7 @@ class RedisStorage:
         return token if taken else None
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Set the lease a new end if it is the token's."""
+        """Let the lease end later, if it is the token's."""
         with self._asked():
             self._redis.eval(_PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
 
@@ -201,7 +203,7 @@ class RedisStorage:
             self._redis.eval(_RELEASE, 1, self._lease_key(origin), token)
 
     def beat(self, facts: Mapping[str, object]) -> None:
-        """Say of this process that it lives, and `facts` of it; that ends by itself soon after the last time."""
+        """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
         with self._asked():
             self._redis.set(self._process, json.dumps(facts), ex=BEAT_LASTS_SECS)
 
@@ -212,7 +214,7 @@ class RedisStorage:
                 pool.disconnect()
 
     def interrupt(self) -> None:
-        """End what other threads are waiting for, with a StorageError there: a server can trickle for ever."""
+        """End the waits of other threads with a StorageError: a server that sends byte by byte never times out."""
         with self._asked():
             for pool in self._client.pools():
                 pool.disconnect(inuse_connections=True)
@@ -225,10 +227,10 @@ class RedisStorage:
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Turn the driver's troubles into StorageError, which names the server and not the password."""
+        """Turn the driver's errors into StorageError, which names the server and not the password."""
         try:
             yield
-        except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
+        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error
 
 

@@ -1,7 +1,7 @@
 """The client for each kind of Redis: one server, a master that sentinels know, or a cluster.
 
-What a URL says decides. Of a server that is away nothing is asked here: a sentinel, or a node of a cluster, is first asked
-when a command is sent, and again whenever the master has changed.
+The URL decides which. No connection is made here: redis-py asks a sentinel, or a node of a cluster, when the first
+command is sent, and again whenever the master has changed.
 Source: redis-py's URLs, with the schemes that other clients use for sentinels and clusters.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCHEMES: Final = ("redis", "rediss", "unix")  # the last one for one server only
 KINDS: Final = ("sentinel", "cluster")  # redis+sentinel://, rediss+cluster:// and so on
 
-_SENTINEL: Any = Sentinel  # which redis-py does not type
+_SENTINEL: Any = Sentinel  # redis-py has no types for it
 _NODE: Any = ClusterNode
 _SENTINEL_PORT: Final = 26379
 _PORT: Final = 6379
@@ -48,7 +48,7 @@ def client_for(url: str, *, timeout: float) -> Client:
     """Return a client for the Redis that `url` names; `timeout` bounds each wait for a server, in seconds.
 
     Raises:
-        ValueError: `url` is no Redis URL; the message says what it lacks, without its password.
+        ValueError: `url` is no Redis URL. The message says what is wrong with it, without its password.
     """
     limits: dict[str, Any] = {
         "socket_timeout": timeout,
@@ -75,7 +75,7 @@ def _of_one(url: str, limits: dict[str, Any]) -> Client:
 
 
 class _Servers(NamedTuple):
-    """The part of a URL that names several servers: where they are, the path, and what else it says of connections."""
+    """What a URL says of several servers: where they are, the path, and the options of connections."""
 
     hosts: list[tuple[str, int]]
     path: list[str]
@@ -88,7 +88,7 @@ class _Servers(NamedTuple):
         login, at, names = authority.rpartition("@")
         if not at:
             names = authority.partition("?")[0]
-        # redis-py reads the rest, as it does for one server
+        # redis-py reads the other parts of the URL, as for one server
         first = f"{plain}://{login}{at}localhost/0?{query or authority.partition('?')[2]}"
         options = dict(redis.ConnectionPool.from_url(first).connection_kwargs)
         if plain == "rediss":
@@ -127,7 +127,7 @@ def _of_sentinels(where: _Servers, limits: dict[str, Any]) -> Client:
 
 
 class _Cluster:
-    """A client for a cluster. redis-py asks the nodes as soon as it is made: here that is put off to the first use."""
+    """A client for a cluster. redis-py's own asks the nodes as soon as it is made; this one makes it on first use."""
 
     def __init__(self, where: _Servers, limits: dict[str, Any]) -> None:
         self._where = where

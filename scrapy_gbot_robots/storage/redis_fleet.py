@@ -1,7 +1,7 @@
-"""What a Redis tells of the fleet that shares it: its processes, their leases, the origins known.
+"""What a Redis knows about the fleet that shares it: its processes, their leases, the stored origins.
 
-Each process says now and then that it lives (`RedisStorage.beat`); what it said ends by itself when it dies. The rest is
-there in any case. Looking changes nothing: no entry is kept for longer because somebody looked at it.
+Each process reports now and then that it is alive (`RedisStorage.beat`); the report ends by itself after the process dies.
+Leases and entries are there in any case. Reading changes nothing: it keeps no entry for longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_FACTS_BYTES = 4096
 
 
 class Origins(NamedTuple):
-    """How many origins are known, how many of them are unreachable, and whether there are more than were looked at."""
+    """How many origins are stored, how many of them are unreachable, and whether there are more than were counted."""
 
     known: int
     unreachable: int
@@ -32,7 +32,7 @@ class Origins(NamedTuple):
 
 
 class RedisFleet:
-    """Looks at the Redis at `url`. Each method raises StorageError, and nothing else, when that fails."""
+    """Reads the Redis at `url`. Each method raises StorageError, and nothing else, if that fails."""
 
     def __init__(self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS) -> None:
         self._prefix = prefix
@@ -43,11 +43,11 @@ class RedisFleet:
 
     @property
     def place(self) -> str:
-        """Which server, without a password."""
+        """The name of the server, without a password."""
         return self._client.server
 
     def processes(self) -> dict[str, dict[str, Any]]:
-        """What each living process says of itself, by its id."""
+        """The last report of each living process, by its id."""
         found = {}
         for key, value in self._values("process:", _MOST_FACTS_BYTES):
             try:
@@ -59,7 +59,7 @@ class RedisFleet:
         return found
 
     def leases(self) -> dict[str, str]:
-        """The id of the process that holds the lease, by origin."""
+        """The id of the process that has the lease, by origin."""
         return {origin: token[:ID_DIGITS].decode("ascii", "replace") for origin, token in self._values("lease:", 64)}
 
     def origins(self, most: int) -> Origins:
@@ -80,7 +80,7 @@ class RedisFleet:
             pool.disconnect()
 
     def _values(self, kind: str, most_bytes: int) -> Iterator[tuple[str, bytes]]:
-        """What stands in each key of a kind, by what follows the kind in the key; what is no string is left out."""
+        """Yield the rest of each key of a kind, after the kind, and its value. Values that are no strings are left out."""
         start = f"{self._prefix}{kind}"
         try:
             keys = self._client.redis.scan_iter(match=f"{start}*", count=_TOGETHER)
@@ -92,5 +92,5 @@ class RedisFleet:
                 for key, value in zip(some, values, strict=True):
                     if isinstance(value, bytes) and value:
                         yield key.decode(errors="replace").removeprefix(start).strip("{}"), value
-        except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
+        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error

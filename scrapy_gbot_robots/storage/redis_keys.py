@@ -1,4 +1,4 @@
-"""How the plugin's keys in a Redis are called, and the ids of the processes that share it."""
+"""The names of the plugin's keys in a Redis, and the ids of the processes that share it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """One pace for many processes: Redis gives each request of a slot its turn.
 
-A turn is the next free moment of a slot by the clock of the server, so the clocks of the processes do not matter. To take
-one is one atomic step. A process that dies with a turn wastes that turn and no more.
+A turn is the next free moment of a slot by the clock of the server, so the clocks of the processes do not matter. Taking a
+turn is one atomic step. A process that dies wastes the turn that it has, and no other.
+
+Example, with 2 seconds between turns: three processes ask at the server's time 100.0. They get 100.0, 102.0 and 104.0, and
+so wait 0, 2 and 4 seconds.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ class RedisTurns:
         try:
             answer = self._client.redis.eval(_NEXT, 1, f"{self._prefix}turn:{slot}", max(1, round(secs * 1000)))
             return max(0.0, int(answer) / 1000)
-        except Exception as error:  # redis-py stumbles in many ways over answers that are none of a Redis
+        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error
 
     def close(self) -> None:

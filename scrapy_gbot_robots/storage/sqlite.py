@@ -1,7 +1,7 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-A verb is one statement, and a transaction of its own; `find` and `settle` write what many origins need in one transaction.
-`sqlite_file` opens the file, and knows what to do about a broken one.
+Each method of a storage is one statement in a transaction of its own. `find` and `settle` write for many origins in one
+transaction. `sqlite_file` opens the file, and sets a broken one aside.
 """
 
 from __future__ import annotations
@@ -57,11 +57,17 @@ class _Done(NamedTuple):
 
 
 class SqliteStorage:
-    """A `Storage` in the file `path`, whose directory is made; `max_body` bounds the bodies it hands out.
+    """A `Storage` in one SQLite file.
 
-    With `read_only` nothing is created, renamed or written to, and only the verbs that read may be used.
-    `tell` is called with one sentence, in whatever thread, when a file was set aside; `clock` gives seconds since the
-    epoch. Raises StorageError where the file cannot be opened for writing.
+    Args:
+        path: the file; its directory is made.
+        max_body: bounds the bodies that are returned, in bytes.
+        read_only: nothing is created, renamed or written to, and only the methods that read may be used.
+        tell: called with one sentence, in any thread, when a broken file was set aside.
+        clock: returns seconds since the epoch.
+
+    Raises:
+        StorageError: the file cannot be opened for writing.
     """
 
     def __init__(
@@ -80,25 +86,25 @@ class SqliteStorage:
         self._clock = clock
         self._lock = Lock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None  # that `_connection` has open
+        self._file: tuple[int, int] | None = None  # the file that `_connection` has open
         self._closed = False
         self._next_sweep = clock() + _SWEEP_SECS_WHILE_MORE
         self._execute("SELECT 1")
 
     def get(self, origin: str) -> Entry | None:
-        """Return what is kept, and note once a day that it is in use."""
+        """Return the entry, and note once a day that it is in use."""
         ((entry, touch),) = self._run(lambda connection: [self._read(connection, origin)])
         if touch and not self._read_only:
-            with suppress(StorageError):  # then it is noted next time
+            with suppress(StorageError):  # the next call notes it
                 self._execute(_TOUCH, self._today(), origin)
         return entry
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Keep an entry; now and then this sweeps out some that are unused."""
+        """Store an entry; now and then, delete some that are not used."""
         self.settle([Settled(origin, entry, "")])
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases; what has to be written is one transaction."""
+        """Return the entries of many origins, or else their leases. All writing is one transaction."""
         return self._run(lambda connection: self._find(connection, wanted, secs))
 
     def _find(self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float) -> list[Found]:
@@ -108,7 +114,7 @@ class SqliteStorage:
         touched = [(today, each.origin) for each, (_, touch) in zip(wanted, read, strict=True) if touch]
         lacking = [place for place, each in enumerate(wanted) if not each.is_good(found[place].entry)]
         if touched and not lacking:
-            with suppress(sqlite3.OperationalError), _transaction(connection):  # else it is noted next time
+            with suppress(sqlite3.OperationalError), _transaction(connection):  # the next call notes it
                 connection.executemany(_TOUCH, touched)
         if lacking:
             with _transaction(connection):
@@ -118,7 +124,7 @@ class SqliteStorage:
         return found
 
     def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
-        """Set leases a new end, in one transaction."""
+        """Let leases end later, in one transaction."""
         now = self._clock()
         self._write(_PROLONG, [(now, now + secs, origin, token) for origin, token in leases.items()])
 
@@ -134,7 +140,7 @@ class SqliteStorage:
         self._run(act)
 
     def _leased(self, connection: sqlite3.Connection, wanted: Wanted, secs: float) -> Found:
-        """Inside a transaction: the lease, if nothing good was put between the look and the transaction."""
+        """Inside a transaction: take the lease, unless a good entry was stored since the look before the transaction."""
         latest, _ = self._read(connection, wanted.origin)
         if wanted.is_good(latest):
             return Found(latest)
@@ -143,7 +149,7 @@ class SqliteStorage:
         return Found(latest, token) if taken else Found(latest)
 
     def settle(self, settled: Sequence[Settled]) -> None:
-        """Keep entries and end their leases, in one transaction."""
+        """Store entries and end their leases, in one transaction."""
         today = self._today()
         puts = [(each.origin, today, encode(each.entry)) for each in settled]
         releases = [(each.origin, each.token) for each in settled if each.token]
@@ -158,21 +164,21 @@ class SqliteStorage:
         self._sweep_now_and_then()
 
     def _kept(self, connection: sqlite3.Connection, entries: Sequence[tuple[str, Entry]]) -> None:
-        """Inside the transaction that keeps `entries`: what a subclass keeps beside them."""
+        """Inside the transaction that stores `entries`: store what a subclass keeps beside them."""
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; tell whether it was there."""
+        """Forget an origin; return whether it had an entry."""
         return self._execute(_DELETE, origin).changed > 0
 
     def origins(self, prefix: str = "") -> Iterator[str]:
-        """Yield the origins in order, reading on as it goes: writers do not wait for it."""
+        """Yield the origins in order. They are read page by page, so that writers do not wait."""
         oldest, start = self._today() - KEEP_DAYS, prefix
         while page := self._execute(_ORIGINS, start, oldest, _PAGE).rows:
             for (origin,) in page:
                 if not origin.startswith(prefix):
                     return
                 yield origin
-            start = page[-1][0] + "\0"  # what comes next in order
+            start = page[-1][0] + "\0"  # the next text in order
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
@@ -180,7 +186,7 @@ class SqliteStorage:
         return token if self._execute(_LEASE, origin, token, now, now + secs).changed else None
 
     def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Set the lease a new end if it is the token's."""
+        """Let the lease end later, if it is the token's."""
         now = self._clock()
         self._execute(_PROLONG, now, now + secs, origin, token)
 
@@ -189,13 +195,13 @@ class SqliteStorage:
         self._execute(_RELEASE, origin, token)
 
     def close(self) -> None:
-        """Close the file; nothing can be asked afterwards."""
+        """Close the file. Every later call raises StorageError."""
         with self._lock:
             self._closed = True
             self._disconnect()
 
     def sweep(self) -> int:
-        """Delete some entries that were not used for `KEEP_DAYS`, and leases that ran out; return how many entries."""
+        """Delete some entries that were not used for `KEEP_DAYS`, and old leases; return how many entries."""
         swept = self._execute(_SWEEP, self._today() - KEEP_DAYS, _SWEEP_ROWS).changed
         self._execute(_SWEEP_LEASES, self._clock(), _SWEEP_ROWS)
         self._next_sweep = self._clock() + (_SWEEP_SECS if swept < _SWEEP_ROWS else _SWEEP_SECS_WHILE_MORE)
@@ -210,7 +216,7 @@ class SqliteStorage:
         return int(self._clock() // 86400)
 
     def _read(self, connection: sqlite3.Connection, origin: str) -> tuple[Entry | None, bool]:
-        """What is kept of `origin`, and whether it is still to be noted that it is in use today."""
+        """Return the entry of `origin`, and whether its use today is still to be noted."""
         today = self._today()
         row = connection.execute(_GET, (origin, today - KEEP_DAYS, longest(self._max_body))).fetchone()
         if row is None:
@@ -223,7 +229,7 @@ class SqliteStorage:
         return self._run(lambda connection: _execute(connection, statement, *values))
 
     def _run(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Let `act` use the file; where that is found broken, once more on a new one."""
+        """Let `act` use the file. If the file is broken, set it aside and call `act` again on a new one."""
         with self._lock:
             try:
                 try:
@@ -241,7 +247,7 @@ class SqliteStorage:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
 
     def _current(self) -> sqlite3.Connection:
-        """Return a connection to the file that is there now: another process may have set aside the one we had."""
+        """Return a connection to the file at the path now: another process may have set aside the one we had open."""
         if self._closed:
             raise StorageError(f"{self._path} is closed")
         while self._connection is None or self._file != sqlite_file.identity(self._path):
@@ -268,7 +274,7 @@ def _execute(connection: sqlite3.Connection, statement: str, *values: object) ->
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Let all that is written inside be written at once, or not at all."""
+    """Write everything inside in one transaction, or nothing of it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,8 +1,8 @@
-"""The file behind the SQLite storage: begun, recognised, set aside.
+"""The file behind the SQLite storage: making it, recognising it, setting a broken one aside.
 
-A kill at any time leaves it whole (WAL). Nothing that is in the way is deleted or overwritten. A file that is broken, or of
-another version of this module, is set aside under another name, but only if its own bytes say that it is ours; any other
-file, a database or not, is refused and stays as it is. Reading alone creates and renames nothing.
+The file survives a kill at any time (WAL). No other file is deleted or overwritten. A file that is broken, or of another
+version of this module, is renamed, but only if its own bytes say that it is ours. Any other file, a database or not, is
+refused and stays as it is. Reading alone creates and renames nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SCHEMA = (
     f"PRAGMA user_version = {_SCHEMA_VERSION}",
 )
 _MAGIC = b"SQLite format 3\0"  # how the file format begins (sqlite.org/fileformat.html, "The Database Header")
-_APPLICATION_ID_AT = 68  # where the header has it: 4 bytes, big-endian
-_BUSY_SECS = 5.0  # to wait for another process's write
+_APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
+_BUSY_SECS = 5.0  # how long to wait while another process writes
 
 
 class UnfitError(sqlite3.DatabaseError):
@@ -38,18 +38,26 @@ class UnfitError(sqlite3.DatabaseError):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, or begin it. Raises UnfitError, StorageError for another program's, and sqlite3's own errors."""
+    """Open the file, or make it.
+
+    Raises:
+        UnfitError: the file is of another version.
+        StorageError: the file is another program's.
+        sqlite3.Error: the file is broken, or cannot be used.
+    """
     head = _head(path)
     if head and not head.startswith(_MAGIC):
-        raise StorageError(f"{path} is no SQLite database: it is left as it is, name another file")
+        raise StorageError(
+            f"{path} is no SQLite database and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
+        )
     connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("BEGIN")  # a look at one moment: another process may be about to begin the file
-        _is_begun(connection, path)  # before anything is written to what may be another program's
+        connection.execute("BEGIN")  # one consistent view: another process may be making the file now
+        _is_begun(connection, path)  # before anything is written: the file may be another program's
         connection.execute("COMMIT")
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
-        connection.execute("BEGIN IMMEDIATE")  # fails where the file cannot be written
+        connection.execute("BEGIN IMMEDIATE")  # fails if the file cannot be written
         if not _is_begun(connection, path):
             for statement in _SCHEMA:
                 connection.execute(statement)
@@ -64,7 +72,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file for reading alone; where there is none, something empty. Raises what `connect` raises."""
+    """Open the file for reading alone; if there is none, an empty database in memory. Raises what `connect` raises."""
     head = _head(path)
     if head and not head.startswith(_MAGIC):
         raise StorageError(f"{path} is no SQLite database")
@@ -73,7 +81,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         for statement in _SCHEMA:
             connection.execute(statement)
         return connection
-    # Where no other process has the file open, reading it in the ordinary way would create files beside it.
+    # If no other process has the file open, an ordinary reader would create files beside it.
     mode = "mode=ro" if _wal_of(path).exists() else "mode=ro&immutable=1"
     where = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
@@ -90,7 +98,7 @@ def _wal_of(path: Path) -> Path:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a file, up to those that say whose it is; empty if there is no file."""
+    """The first bytes of a file, application id included; empty if there is no file."""
     try:
         with path.open("rb") as file:
             return file.read(_APPLICATION_ID_AT + 4)
@@ -104,7 +112,7 @@ def _says_it_is_ours(path: Path) -> bool:
 
 
 def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell a file with our tables from an empty one; raise for any other."""
+    """Whether the file has our tables; False if it is empty. Raises UnfitError or StorageError for any other file."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -113,12 +121,12 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
             raise UnfitError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
     if application_id or version or tables:
-        raise StorageError(f"{path} is another program's database: name another file")
+        raise StorageError(f"{path} is another program's database; set GBOT_ROBOTS_SQLITE_PATH to another file")
     return False
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging. SQLite itself does not wait here for other processes that are doing the same."""
+    """Switch to write-ahead logging. SQLite does not wait here while other processes do the same, so this retries."""
     deadline = time.monotonic() + _BUSY_SECS
     while not _tried_wal(connection, last=time.monotonic() > deadline):
         time.sleep(0.01)
@@ -135,9 +143,9 @@ def _tried_wal(connection: sqlite3.Connection, *, last: bool) -> bool:
 
 
 def set_aside_if_unfit(path: Path, now: float) -> str | None:
-    """Set an unfit file of ours aside, and say so in a sentence.
+    """Set an unfit file of ours aside, and return a sentence that says so.
 
-    None where it is fit, for another process may have been here, and where it does not say that it is ours.
+    None if the file is fit, since another process may have set the unfit one aside, and if it is not ours.
     """
     if not _says_it_is_ours(path):
         return None
@@ -145,11 +153,11 @@ def set_aside_if_unfit(path: Path, now: float) -> str | None:
         if not _says_it_is_ours(path) or (reason := _unfit(path)) is None:
             return None
         aside = _set_aside(path, f"{reason}-{now:.0f}")
-    return f"{path} cannot be read ({reason.replace('-', ' ')}): set aside as {aside.name}, begun anew"
+    return f"{path} cannot be read ({reason.replace('-', ' ')}): renamed to {aside.name}; a new file replaces it"
 
 
 def _unfit(path: Path) -> str | None:
-    """Look a file through, from end to end; say in a word or two why it cannot be used, None where it can."""
+    """Check a file from end to end; return in a word or two why it cannot be used, None if it can."""
     try:
         with closing(connect(path)) as connection:
             return None if connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",) else "corrupt"
@@ -162,7 +170,7 @@ def _unfit(path: Path) -> str | None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Say which file is there now; None: none."""
+    """Return an identity of the file at `path` now; None if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -172,7 +180,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, by SQLite's own lock on an empty file beside: a kill releases it."""
+    """Keep other processes out, by SQLite's own lock on an empty file beside `path`. A kill releases the lock."""
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
         yield

@@ -404,7 +404,7 @@ async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
         await store.put(ORIGIN, Entry(MISSING))
         assert await store.get(ORIGIN) == Entry(MISSING)
         (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-        assert "set aside as robots.sqlite.corrupt-" in warning
+        assert "renamed to robots.sqlite.corrupt-" in warning
         assert len(list(tmp_path.glob("robots.sqlite.corrupt-*"))) == 1
 
 

@@ -205,7 +205,7 @@ def test_broken_file_of_ours_is_set_aside_and_a_new_one_begun(path: Path, damage
     (name,) = aside(path)
     assert name.startswith("robots.sqlite.corrupt-")
     assert path.with_name(name).read_bytes() == damaged
-    assert told == [f"{path} cannot be read (corrupt): set aside as {name}, begun anew"]
+    assert told == [f"{path} cannot be read (corrupt): renamed to {name}; a new file replaces it"]
 
 
 def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
@@ -262,7 +262,9 @@ def test_another_programs_database_is_left_alone(path: Path, statement: str) -> 
     with closing(sqlite3.connect(path)) as database:
         database.execute(statement)
     before = path.read_bytes()
-    with pytest.raises(StorageError, match=r"robots\.sqlite is another program's database: name another file"):
+    with pytest.raises(
+        StorageError, match=r"robots\.sqlite is another program's database; set GBOT_ROBOTS_SQLITE_PATH"
+    ):
         SqliteStorage(path)
     assert path.read_bytes() == before
     assert aside(path) == []
