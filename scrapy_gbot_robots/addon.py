@@ -74,8 +74,8 @@ class Addon:
         position = positions.get(RobotsTxtMiddleware, POSITION)
         if position is None:
             logger.warning(
-                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none either: "
-                "this crawl does not obey robots.txt"
+                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "
+                "either: this crawl does not obey robots.txt"
             )
             return
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}

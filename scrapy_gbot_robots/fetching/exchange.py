@@ -1,4 +1,4 @@
-"""One request for a robots.txt and what the download handler made of it, before any middleware touches that."""
+"""One request for a robots.txt, and the download handler's response to it before any middleware changes that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Headers, Response
 
-# Present and empty, so that nothing fills them in: a robots.txt is asked for without credentials and unconditionally.
+# Present and empty, so that no middleware fills them in: the request has no credentials and is not conditional.
 NEVER_SENT = (
     "Authorization",
     "Cookie",
@@ -27,16 +27,16 @@ NEVER_SENT = (
 class Exchange:
     """An `engine.Listener`: it notes what happens to its request, and stops a download that is long enough.
 
-    Another middleware may send the request anew, which begins the exchange anew.
+    If another middleware sends the request again, the exchange starts again.
 
     Attributes:
         own: the request as the fetcher made it.
-        request: as it reached the downloader; None if no middleware has let it pass.
-        headers_at: when the response's headers came; seconds on the monotonic clock.
-        stopped: whether the download was stopped here: then a short body is no lost one.
-        response: what the download handler returned. Its headers lack Content-Encoding, to spare it the middlewares'
-            decoding; `headers` has them all.
-        secs: what the server took; neither the downloader's queue nor other middlewares count.
+        request: the request as it reached the downloader; None if a middleware did not let it pass.
+        headers_at: when the response's headers came, in seconds on the monotonic clock.
+        stopped: whether this exchange stopped the download: then a short body is not a lost one.
+        response: what the download handler returned. Its headers lack Content-Encoding, so that no middleware decodes the
+            body; `headers` has them all.
+        secs: how long the server took, in seconds, without the downloader's queue and other middlewares.
         error: why there is no response.
     """
 
@@ -54,7 +54,7 @@ class Exchange:
         self.error: BaseException | None = None
 
     def reached_downloader(self, request: Request) -> None:
-        """Begin anew, and take out the headers that are not to be sent: not every download handler leaves out empty ones."""
+        """Start again, and take out empty headers: some download handlers would send them."""
         self.request = request
         self.headers_at, self.stopped, self.response, self._received = None, False, None, 0
         for name in NEVER_SENT:
@@ -63,19 +63,19 @@ class Exchange:
         leave_credentials(request)
 
     def headers_received(self) -> bool:
-        """Go on, unless the status is all that is asked for."""
+        """Go on, unless only the status is wanted."""
         self.headers_at = time.monotonic()
         self.stopped = self._status_only
         return not self.stopped
 
     def bytes_received(self, data: bytes) -> bool:
-        """Go on until there is more than is read."""
+        """Go on until more bytes are there than the parser reads."""
         self._received += len(data)
         self.stopped = self.stopped or self._received > self._most_bytes
         return not self.stopped
 
     def response_downloaded(self, response: Response) -> None:
-        """Take the response."""
+        """Keep the response."""
         self.response, self.headers = response, response.headers.copy()
         response.headers.pop("Content-Encoding", None)
         latency = self.latency
@@ -84,6 +84,6 @@ class Exchange:
 
     @property
     def latency(self) -> float | None:
-        """Seconds from sending the request to the response's headers; None if these have not come, or over FTP."""
+        """Seconds from sending the request to the response's headers; None if no headers came, and over FTP."""
         latency = None if self.request is None else self.request.meta.get("download_latency")
         return None if latency is None else float(latency)

@@ -1,7 +1,7 @@
 """What an exception of a download means: a table from the names of exceptions to `policy.outcome.Failure`.
 
-By name, for Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download handlers need not be
-importable. A name that is not in the table is a failure all the same: no exception of a download is an error of ours.
+The table has names, not classes: Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download
+handlers need not be importable. An exception that is not in the table is a failure, too: it is never a bug of this plugin.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _FAILURES = {
     "NotSupported": Failure.NO_HANDLER,
     "UnsupportedURLSchemeError": Failure.NO_HANDLER,
 }
-_MOST_CAUSES = 10  # of causes of causes
+_MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
 def failure_of(error: BaseException) -> Unreachable:
-    """Return what a fetch came to that ended in `error`; passwords in URLs of the message are left out."""
+    """Return the outcome of a fetch that ended in `error`. Passwords in URLs of its message are left out."""
     try:
         detail = _USER_INFO.sub("", str(error)[:_DETAIL_CHARS])
     except Exception:
@@ -71,9 +71,9 @@ def failure_of(error: BaseException) -> Unreachable:
 
 
 def _kinds(error: object, depth: int) -> Iterator[Failure]:
-    """Yield what `error` and all behind it mean, the most telling first: Twisted's reasons, the exception, its cause.
+    """Yield what an exception means, the most specific first: by Twisted's reasons, the exception itself, its cause.
 
-    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception; their values may be texts.
+    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception. Their values may be texts.
     """
     if not depth:
         return

@@ -1,9 +1,9 @@
-"""Getting one robots.txt: a request of our own making in, an `Outcome` out, whatever the server or the settings do.
+"""Fetching one robots.txt: an origin in, an `Outcome` out, whatever the server or the settings do.
 
 The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies, user agents, delays
-and other download handlers apply. The answer is taken as the download handler gave it (`Exchange`), before any middleware
-can redirect, decode, cache or drop it. What the answer means is `policy.outcome`'s to say (Google's page, "Handling of
-errors and HTTP status codes"; RFC 9309 2.3.1).
+and other download handlers apply. The response is taken from the download handler (`Exchange`), before any middleware can
+redirect, decode, cache or drop it. `policy.outcome` decides what the response means.
+Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
 
 MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
 
-_BODY_DECIDES = range(200, 300)  # of any other status the body says nothing, or nothing that is needed
-_STATUS_SECS = 2.0  # for a second request that only the status is wanted of; besides what the first one's headers took
-_GRACE_SECS = 1.0  # for a download handler to keep to the time-out by itself
+_BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
+_STATUS_SECS = 2.0  # for a second request, for the status alone; plus the time that the first one's headers took
+_GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 _LOOK_SECS = 0.5
-_DECODE_IN_THREAD_BYTES = 8 * 2**10  # as served; what is longer may take milliseconds
+_DECODE_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to decode
 
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to its request.
 _OWN_META = {
@@ -61,8 +61,8 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    "download_fail_on_dataloss": False,  # then a response says what was lost, and has its status
-    "download_maxsize": 0,  # the body is cut at our own limit, not thrown away at Scrapy's
+    "download_fail_on_dataloss": False,  # a response that lost data then comes with its status and a flag
+    "download_maxsize": 0,  # the body is cut at our own limit, not dropped at Scrapy's
     "download_warnsize": 0,
     "ftp_password": "guest",
     "ftp_user": "anonymous",  # whatever FTP_USER says: no credentials (Google's page, "File location")
@@ -82,9 +82,9 @@ class Fetcher:
         self._overhearing = Overhearing(crawler)
 
     def robots_request(self, url: str, request: Request | None) -> Request:
-        """Return the request for the robots.txt at `url`, which `request` made the crawl ask for.
+        """Return the request for the robots.txt at `url`. `request` is the request that needs it, or None.
 
-        To be overridden by who needs another one, such as for a browser's download handler.
+        Override this method if the crawl needs another request, such as one for a browser's download handler.
         """
         inherited = (
             {} if request is None else {k: request.meta[k] for k in self._settings.meta_keys if k in request.meta}
@@ -102,12 +102,12 @@ class Fetcher:
         return own
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
-        """Ask for the robots.txt of `origin`, follow redirects, and say what came of it. Only cancellation raises.
+        """Fetch the robots.txt of `origin`, follow redirects, and return the outcome. Only cancellation raises.
 
         Args:
-            origin: whose robots.txt.
-            request: the request that made the crawl ask; the meta keys of `GBOT_ROBOTS_META_KEYS` are taken from it, and
-                its credentials for its proxy.
+            origin: the origin of the robots.txt.
+            request: the request that needs the robots.txt. The fetch takes the meta keys of `GBOT_ROBOTS_META_KEYS` from
+                it, and the credentials for its proxy.
         """
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
@@ -133,7 +133,7 @@ class Fetcher:
             asked.append(hop)
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
-        """The URL to ask after a redirect, or what came of the fetch if there is none; `left` is the time in seconds."""
+        """Return the URL to fetch after a redirect, or the outcome if there is none; `left` seconds are left."""
         hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
         if isinstance(hop, Unavailable):
             return hop
@@ -151,10 +151,10 @@ class Fetcher:
         return to_private_address(answer.status, asked[-1])
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
-        """Ask for `url`; if the answer broke off after its headers, ask again for its status alone.
+        """Request `url`. If the response breaks off after its headers, request it again for the status alone.
 
-        What follows from most statuses does not hang on the body (Google's page, "HTTP status codes"), but no download
-        handler tells the status of a response whose body hangs or is reset.
+        Most statuses decide without the body (Google's page, "HTTP status codes"). But no download handler tells the status
+        of a response whose body hangs or is reset.
         """
         exchange = await self._send(url, request, left)
         if exchange.response is None and exchange.headers_at is not None:
@@ -165,7 +165,7 @@ class Fetcher:
         return exchange
 
     async def _send(self, url: str, request: Request | None, left: float, *, status_only: bool = False) -> Exchange:
-        """Send a request for `url` through Scrapy's engine; what the download handler made of it within `left` seconds."""
+        """Send a request for `url` through Scrapy's engine, and return what came within `left` seconds."""
         exchange = Exchange(self._settings.max_bytes, status_only=status_only)
         own = self._own_request(url, request, exchange, left)
         engine = self._crawler.engine
@@ -175,12 +175,12 @@ class Fetcher:
                 try:
                     result = await _Download(self._crawler, engine.download_async(own), exchange, left).result()
                 finally:
-                    own.meta.pop(LISTENER, None)  # so that nothing keeps the body alive
-                    own.headers.pop("Proxy-Authorization", None)  # and nothing tells it, such as an archive
+                    own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
+                    own.headers.pop("Proxy-Authorization", None)  # otherwise an archive would contain it
         if isinstance(result, BaseException):
             exchange.error = result
         elif exchange.request is None:
-            exchange.response = result  # of a middleware that answers by itself, such as a cache
+            exchange.response = result  # from a middleware that answers by itself, such as a cache
         return exchange
 
     def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
@@ -194,7 +194,7 @@ class Fetcher:
         return own
 
     def _outcome(self, response: Response, url: str, exchange: Exchange) -> Outcome:
-        """Say what a response came to. Of all but a 2xx the status decides, whatever became of the body."""
+        """Return the outcome of a response. The status decides unless it is a 2xx, whatever happened to the body."""
         lost = _lost(response, exchange)
         body, cut, broken = b"", False, ""
         if lost is None:
@@ -204,7 +204,8 @@ class Fetcher:
                     _content_encoding(response, exchange),
                     self._settings.max_bytes,
                     whole=not _is_stopped(response),
-                    may_be_empty="partial" not in response.flags,  # else it ended with the connection: maybe at once
+                    may_be_empty="partial"
+                    not in response.flags,  # a partial body may be empty because the connection ended
                 )
             except DecodeError as error:
                 broken = str(error)
@@ -229,7 +230,7 @@ class Fetcher:
     def _tell_refused(self, robots_url: str, target: str) -> None:
         self._crawler.stats.inc_value("gbot_robots/refused_private")
         logger.warning(
-            "%s is redirected to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses: %s",
+            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; it counts as a 404: %s",
             robots_url,
             shown(target),
         )
@@ -243,10 +244,10 @@ class Fetcher:
 
 
 class _Download:
-    """A download that ends: with a response, with an exception as a value, or cancelled because it takes too long.
+    """A download that certainly ends: with a response, with an exception as a value, or cancelled after a time-out.
 
-    Some download handlers do not keep to `download_timeout`. The time runs while the handler has the request: neither the
-    downloader's queue nor other middlewares count.
+    Some download handlers ignore `download_timeout`. The time runs only while the handler has the request, not in the
+    downloader's queue or in other middlewares.
     """
 
     def __init__(self, crawler: Crawler, work: Coroutine[Any, Any, Response], exchange: Exchange, secs: float) -> None:
@@ -260,7 +261,7 @@ class _Download:
         self._download.addCallbacks(self._succeeded, self._failed)
 
     async def result(self) -> Response | BaseException:
-        """Wait for the end. Whatever the handler raises is returned, a cancellation of its own too; only ours raises."""
+        """Wait for the end. An exception of the handler is returned, even its own cancellation; only ours is raised."""
         try:
             (result,) = await maybe_deferred_to_future(self._over)
         finally:
@@ -275,7 +276,7 @@ class _Download:
 
     def _end(self, result: Response | BaseException) -> None:
         if not self._over.called:
-            self._over.callback([result])  # in a list: a Deferred would raise an exception that it is given
+            self._over.callback([result])  # in a list: a Deferred would raise an exception that is its result
 
     def _cancelled(self, over: Deferred[list[Response | BaseException]]) -> None:
         over.errback(CancelledError())
@@ -289,14 +290,14 @@ class _Download:
         elif self._began is None:
             self._began = now
         elif now - self._began >= self._secs:
-            self._end(TimeoutError("the download handler let the time-out pass"))
+            self._end(TimeoutError("the download handler did not observe the time-out"))
             self._download.cancel()
             return
         self._timer = call_later(_LOOK_SECS, self._look)
 
 
 def _is_url_for_scrapy(url: str) -> bool:
-    """Whether Scrapy makes a request of `url`; it is pickier than we are."""
+    """Whether Scrapy makes a request for `url`; it refuses some URLs that this plugin accepts."""
     try:
         Request(url)
     except ValueError:
@@ -305,7 +306,7 @@ def _is_url_for_scrapy(url: str) -> bool:
 
 
 def _lost(response: Response, exchange: Exchange) -> Failure | None:
-    """How the body came to be incomplete, None if it is whole or long enough: only our own cut makes a short body good."""
+    """Why the body is incomplete; None if it is whole, or long enough because this plugin stopped the download."""
     if "dataloss" in response.flags:
         return Failure.TRUNCATED
     if _is_stopped(response) and not exchange.stopped and CUT not in response.flags:

@@ -1,8 +1,8 @@
-"""Scrapy's FTP handler with an end: no more of a file is received than is wanted.
+"""Scrapy's FTP handler with a bound on the size of a file.
 
-Scrapy's own keeps a whole file in memory, however long, and sends no signals by which a download could be stopped. The
-add-on puts this one in its place. Of a robots.txt it receives what is read of it. For any other file the bound is that of
-http, `DOWNLOAD_MAXSIZE` or the meta key `download_maxsize`: a longer one fails.
+Scrapy's own handler keeps a whole file in memory, however long, and sends no signals that could stop a download. The add-on
+replaces it. Of a robots.txt, this handler receives only as much as is read. For any other file the bound is that of http,
+`DOWNLOAD_MAXSIZE` or the meta key `download_maxsize`: a longer file fails.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.protocols.ftp import FTPClient
 
-MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: receive so many bytes of a file and one more, then stop
+MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: stop one byte after so many bytes of a file
 CUT = "gbot_robots_cut"  # flag of a response whose file is longer than that
 
 _NO_BOUND = 2**63
 
 
 class RobotsFtpHandler(FTPDownloadHandler):
-    """Scrapy's handler for FTP; a file that is written to disk (`ftp_local_filename`) is left to that."""
+    """A bounded handler for FTP. A file that goes to disk (`ftp_local_filename`) is left to Scrapy's handler."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -45,7 +45,7 @@ class RobotsFtpHandler(FTPDownloadHandler):
         """Download a file.
 
         Raises:
-            DownloadCancelledError: it is longer than `DOWNLOAD_MAXSIZE`, or the meta key `download_maxsize`, allows.
+            DownloadCancelledError: the file is longer than `DOWNLOAD_MAXSIZE` or the meta key `download_maxsize` allows.
         """
         if request.meta.get("ftp_local_filename"):
             return await super().download_request(request)
@@ -59,7 +59,7 @@ class RobotsFtpHandler(FTPDownloadHandler):
         return response
 
     async def _received(self, request: Request, most: int) -> Response:
-        """The file, or its first `most` bytes and one more with the flag `CUT`."""
+        """Return the file; if it is longer than `most` bytes, its first `most` + 1 bytes with the flag `CUT`."""
         from .ftp_client import CommandFailed, Received  # noqa: PLC0415  not before a reactor is installed
 
         client: Any = await self._connected(request)

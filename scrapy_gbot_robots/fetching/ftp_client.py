@@ -1,4 +1,4 @@
-"""What `ftp` needs of Twisted's FTP client. Importing this installs a reactor where there is none, as Twisted's own does."""
+"""The FTP client of `ftp`, from Twisted's. Importing this module installs a reactor if there is none, as Twisted's does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandFailed", "Received", "TerseClient"]
 
-_MOST_CHATTER = 65_536  # bytes of replies; the control connection needs some hundred
+_MOST_CHATTER = 65_536  # bytes of replies on the control connection; a usual download has some hundred
 
 
 class TerseClient(FTPClient):
@@ -31,7 +31,7 @@ class TerseClient(FTPClient):
 
 
 class Received(Protocol):
-    """Keeps the first `most` bytes of a file and one more; `over` fires with whether there are more than that."""
+    """Keeps the first `most` + 1 bytes of a file; `over` fires with whether the file is longer than `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -50,11 +50,11 @@ class Received(Protocol):
             self.transport.abortConnection()
 
     def end(self, _: object) -> None:
-        """The whole file has come."""
+        """The whole file has arrived."""
         self._fire(stopped=False)
 
     def fail(self, failure: Failure) -> None:
-        """It has not, unless enough of it had."""
+        """The transfer failed. That is an error, unless enough of the file has arrived."""
         if not self.over.called:
             self.over.errback(failure)
 

@@ -1,8 +1,8 @@
-"""`GBOT_ROBOTS_REFUSE_PRIVATE`: whether a URL that was found outside leads to a private address.
+"""`GBOT_ROBOTS_REFUSE_PRIVATE`: whether a URL that a site names leads to a private address.
 
-By its text (`policy.addresses`) and, where it is a name, by the addresses that this resolves to: asked of the reactor's
-resolver, which is the one that connections use and, with Scrapy's own, keeps what it was told. With another resolver, or
-without a reactor, a name may resolve to something else by the time it is connected to (DNS rebinding).
+The host's text decides (`policy.addresses`); for a name, the addresses that it resolves to. The reactor's resolver is asked,
+since connections use the same one, and Scrapy's own caches its replies. Warning: with another resolver, or without a
+reactor, the name may resolve to another address when the connection is made (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` is on a private address and `found_at`, the URL of what names it, is not.
+    """Whether `url` is on a private address, but `found_at`, the URL of the page or file that names it, is not.
 
-    A name that does not resolve here is not private: it leads nowhere, or a proxy knows it. Both are http, https or ftp
-    URLs.
+    A name that does not resolve here is not private: it leads nowhere, or a proxy resolves it. Both arguments are http,
+    https or ftp URLs.
     """
     host, finder = Origin.of(url).host, Origin.of(found_at).host
     return host != finder and await _is_inside(host) and not await _is_inside(finder)
@@ -39,7 +39,7 @@ async def _is_inside(host: str) -> bool:
 
 
 async def _addresses(name: str) -> list[str]:
-    """The IP addresses of a name, resolved off the reactor; none if that fails."""
+    """The IP addresses of a name, resolved without blocking the reactor; none if that fails."""
     if not is_reactor_installed():
         try:
             found = await asyncio.get_running_loop().getaddrinfo(name, None)
@@ -63,12 +63,12 @@ class _Receiver:
         self._found: list[str] = []
 
     def resolutionBegan(self, resolutionInProgress: IHostResolution) -> None:  # noqa: N802, N803  Twisted's names
-        """Do nothing: there is no need to cancel it."""
+        """Do nothing: the resolution is never cancelled."""
 
     def addressResolved(self, address: Any) -> None:  # noqa: N802
-        """Take an address."""
+        """Keep an address."""
         self._found.append(address.host)
 
     def resolutionComplete(self) -> None:  # noqa: N802
-        """Hand over what was found."""
+        """Fire `complete` with the addresses."""
         self.complete.callback(self._found)

@@ -1,7 +1,7 @@
-"""Credentials for a proxy: a robots.txt goes through the proxy of the request that it is for, as that request does.
+"""Credentials for a proxy: a robots.txt goes through the same proxy as the request that needs it.
 
-Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. A request that was
-redirected or retried has passed it, so that its `proxy` meta key alone opens the proxy no more.
+Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. After a redirect or
+a retry, a request has been through that middleware: its `proxy` meta key alone is not enough for the proxy any more.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from scrapy import Request
 
 _HEADER = "Proxy-Authorization"
-_AUTHORISED = "_auth_proxy"  # HttpProxyMiddleware's meta key: the proxy that the header is for; it drops it for another
-_CARRIED = "gbot_robots_proxy_credentials"  # request.meta key: the header's value as carried over, and its proxy
+_AUTHORISED = "_auth_proxy"  # HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+_CARRIED = "gbot_robots_proxy_credentials"  # request.meta key: the value of the header that was copied, and its proxy
 
 
 def carry_credentials(own: Request, request: Request) -> None:
-    """Give `own`, if it goes through the same proxy as `request`, the credentials that `request` has for it."""
+    """Copy the proxy credentials of `request` to `own`, if both go through the same proxy."""
     proxy = own.meta.get("proxy")
     header = request.headers.get(_HEADER)
     if not proxy or header is None or proxy != request.meta.get("proxy"):
@@ -29,7 +29,7 @@ def carry_credentials(own: Request, request: Request) -> None:
 
 
 def leave_credentials(own: Request) -> None:
-    """Take credentials out of a request that has reached the downloader, unless it goes through the proxy they are for."""
+    """Remove proxy credentials from a request in the downloader, unless it goes through the proxy that they are for."""
     proxy = own.meta.get("proxy")
     header, carried_for = own.meta.get(_CARRIED, (None, None))
     if not proxy or (own.headers.get(_HEADER) == header and proxy != carried_for):

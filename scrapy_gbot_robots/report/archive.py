@@ -1,8 +1,8 @@
 """`GBOT_ROBOTS_ARCHIVE`: each robots.txt that this crawl fetches, as it was served, in a file of its process.
 
-A record is written, in a thread, as soon as a robots.txt is there; in a compressed file each record is compressed for
-itself, so that the file can be read however the process ends. A record that cannot be written is taken back, so that it
-spoils none after it; that is said once, and costs the crawl nothing.
+A thread writes each record as soon as its robots.txt is there. In a compressed file each record is compressed by itself, so
+that the file can be read however the process ends. A record that can be written only in part is removed, so that later ones
+can be read. The log says so once, and the crawl goes on.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from ..policy.outcome import Outcome
 
-_MOST_HASHES = 100_000  # that are remembered, at some 200 bytes each; of more, a file may be written again
-_MOST_FILES = 1_000  # of one name
+_MOST_HASHES = 100_000  # remembered, at some 200 bytes each; beyond that, the same robots.txt may be written again
+_MOST_FILES = 1_000  # with one name and different numbers
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class RobotsArchive:
 
         Raises:
             NotConfigured: there is no archive to write.
-            ValueError: the archive is a WARC file, and warcio is not installed.
+            ValueError: the archive is a WARC file, but warcio is not installed.
         """
         path = GbotSettings.of(crawler.settings).archive
         if path is None:
@@ -81,7 +81,7 @@ class RobotsArchive:
         try:
             await self._thread.run(lambda: self._write(served))
         except OSError as error:
-            self._kept.pop(key, None)  # the next one that is served alike is tried again
+            self._kept.pop(key, None)  # the same robots.txt is tried again when it is served next
             self._say(error)
         else:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
@@ -90,17 +90,19 @@ class RobotsArchive:
         self._crawler.stats.inc_value("gbot_robots/archive/errors")
         if not self._said:
             self._said = True
-            logger.error("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, and lacks records there: %s", error)
+            logger.error(
+                "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s", error
+            )
 
     def _write(self, served: Served) -> None:
-        """In the thread: write a record, or nothing of it."""
+        """In the thread: write a whole record, or nothing of it."""
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()
         left = memoryview(self._record(served, is_first=start == 0))
         try:
             while left:
-                left = left[self._file.write(left) :]  # without a buffer, a part of it may be written
+                left = left[self._file.write(left) :]  # an unbuffered file may write only a part
         except OSError:
             with suppress(OSError):
                 self._file.truncate(start)
@@ -108,7 +110,7 @@ class RobotsArchive:
             raise
 
     def _opened(self) -> io.FileIO:
-        """Open a new file; one that exists belongs to another process or an earlier crawl."""
+        """Open a new file. A file that exists belongs to another process or an earlier crawl."""
         spider = self._crawler.spider
         wanted = archive_named(self._path, spider.name if spider is not None else "", datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)

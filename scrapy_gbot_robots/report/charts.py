@@ -1,4 +1,4 @@
-"""The charts of the page, as SVG in HTML. What a chart shows stands beside it in words or in a table, too."""
+"""The charts of the page, as SVG in HTML. Words or a table beside each chart say the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shares(by_name: Mapping[str, int]) -> str:
 
 
 def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
-    """What was counted most, each as a bar: a title, something small beside it, the count; `none` if there is nothing."""
+    """Rows of title, smaller text and count, each as a bar; the text `none` if there are no rows."""
     counted = list(rows)
     longest = max((count for _, _, count in counted), default=1)
     items = [

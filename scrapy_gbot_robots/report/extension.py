@@ -1,8 +1,8 @@
-"""What robots.txt did to a crawl: a short summary in the log at its end, and an HTML page of it if one is wanted.
+"""What robots.txt did to a crawl: a short summary in the log at its end, and an HTML page if a setting asks for one.
 
-It listens to the plugin's signals. However many origins a crawl meets, the memory for them is bounded: the first
-`MOST_ORIGINS` are followed one by one; of the next `MOST_OTHERS` only the state is kept, so that each is counted once;
-with more than these the summary says "more than".
+The extension listens to the plugin's signals. Its memory is bounded, however many origins a crawl meets. It follows the
+first `MOST_ORIGINS` one by one. It keeps only the state of the next `MOST_OTHERS`, so that each is counted once. With more
+origins than these the summary says "more than".
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     from ..obeying.answer import Answer
     from ..policy.overrides import Override
 
-MOST_ORIGINS = 10_000  # that are followed one by one
-MOST_OTHERS = 90_000  # that are counted, at some 200 bytes each
+MOST_ORIGINS = 10_000  # followed one by one
+MOST_OTHERS = 90_000  # only counted, at some 200 bytes each
 
 _IN_SUMMARY = 5  # rules, and unreachable robots.txt files
 _ON_PAGE = 1_000  # rows of a table
 _IN_CHART = 10  # reasons
-_REASONS = 1_000  # that are counted; an error of a server's may be part of one
+_REASONS = 1_000  # counted one by one; a reason may contain a server's error text, so there is no limit to their number
 _BY_A_RULE = "by a rule of the robots.txt"
 
 logger = logging.getLogger(__name__)
 
 
 class _Rule(NamedTuple):
-    """A rule that kept requests back, by where it stands."""
+    """A rule that forbade requests, by its robots.txt and line."""
 
     robots_txt: str
     line: int
@@ -60,7 +60,7 @@ class _Rule(NamedTuple):
 
 
 class _Followed:
-    """What became of one origin; not its `Answer`, which holds rules."""
+    """What is known of one origin. It keeps no `Answer`, which would keep all the rules in memory."""
 
     __slots__ = ("blocked", "robots_txt", "state", "status", "unreachable", "why")
 
@@ -70,12 +70,12 @@ class _Followed:
         self.learn(answer)
 
     def learn(self, answer: Answer) -> None:
-        """Take note of what now holds."""
+        """Note what applies to the origin now."""
         self.state, self.status, self.why, self.unreachable = answer.state, answer.status, answer.why, answer.temporary
 
 
 class _Use:
-    """What one override did."""
+    """How often one override decided, and how."""
 
     __slots__ = ("against", "key", "reason", "refused", "requests", "until", "what")
 
@@ -97,19 +97,19 @@ class RobotsReport:
         self._began = time.time()
         self._origins: dict[Origin, _Followed] = {}
         self._others: dict[int, tuple[State, bool]] = {}  # by hash: the state, and whether it is unreachable
-        self._uncounted = False  # whether there were more origins than these
+        self._uncounted = False  # whether there were even more origins
         self._rules: Tally[_Rule] = Tally()
         self._reasons: Tally[str] = Tally(_REASONS)
         self._over_time = OverTime(self._began)
         self._blocked = 0
-        self._uses: dict[str, _Use] = {}  # by the keys of overrides; the user has written them all
+        self._uses: dict[str, _Use] = {}  # by the key of an override; bounded, as the user has written all of them
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the extension.
 
         Raises:
-            ValueError: a setting has a wrong value, or the page cannot be written where it says.
+            ValueError: a setting has a wrong value, or the page cannot be written at its path.
         """
         settings = GbotSettings.of(crawler.settings)
         if settings.report is not None:
@@ -267,10 +267,10 @@ def _try_out(path: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the page; if that fails after all, it costs the page and nothing else."""
+    """Write the page. If that fails, the page is lost and nothing else."""
     try:
         file.write(path, text)
     except OSError as error:
-        logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  the path says it all
+        logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  the message names the path
     else:
         logger.info("What robots.txt did to this crawl is shown in %s", path)

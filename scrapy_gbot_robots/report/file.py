@@ -1,7 +1,7 @@
-"""The file that the page goes to: tried at the start of a crawl, and written at its end in one step.
+"""The file of the page: tried at the start of a crawl, and written at its end in one step.
 
-It knows files and nothing of the page. A crawl of hours must not end in a page that cannot be written, and a process
-that dies while it writes leaves the page of the crawl before.
+A crawl of hours must not end with a page that cannot be written. A process that dies while it writes leaves the page of the
+last crawl as it was.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PAGE = b"<!doctype html"  # what a page begins with; one that is there may be replaced, another file may not
+_PAGE = b"<!doctype html"  # how a page begins; an old page may be replaced, another file may not
 _NAMES = (".html", ".htm")
 
 
 def try_out(path: Path) -> None:
-    """Make the directory of `path` and see whether a page could be written there.
+    """Make the directory of `path`, and try whether a page can be written there.
 
     Raises:
-        OSError: it could not, or something else than a page is there.
+        OSError: it cannot, or `path` exists and is no page.
     """
     if path.exists():
         if not path.is_file():
@@ -40,7 +40,7 @@ def write(path: Path, text: str) -> None:
     """Write `text` beside `path` and rename it, so that `path` is never half a page.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = _beside(path)
@@ -53,7 +53,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _beside(path: Path) -> Path:
-    real = path.resolve()  # a symbolic link stays one
+    real = path.resolve()  # so that a symbolic link stays a link
     return real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
 
 

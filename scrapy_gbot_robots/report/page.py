@@ -1,6 +1,6 @@
-"""The report as one HTML page that needs nothing else: it works from a file, without a network, on a phone too.
+"""The report as one HTML page without other files: it works from a disk, without a network, and on a phone.
 
-Pure: data in, text out. All that comes from outside is escaped, and the page's own policy lets no script run but ours.
+Pure: data in, text out. All text from outside is escaped, and the page's content security policy allows no script but ours.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _BARS = 10  # in a chart
 _NOTHING = "Nothing was blocked."
-_OFF = '<p class="off">robots.txt was switched off in this crawl: ROBOTSTXT_OBEY is False</p>'
+_OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
 
 
 class RuleRow(NamedTuple):
-    """A rule, and how many requests it kept back."""
+    """A rule, and how many requests it forbade."""
 
     blocked: int
     robots_txt: str
@@ -33,7 +33,7 @@ class RuleRow(NamedTuple):
 
 
 class OriginRow(NamedTuple):
-    """An origin's robots.txt, what it amounts to, why, and how many requests it kept back."""
+    """An origin's robots.txt, what it amounts to, why, and how many requests it forbade."""
 
     blocked: int
     robots_txt: str
@@ -43,7 +43,7 @@ class OriginRow(NamedTuple):
 
 
 class OverrideRow(NamedTuple):
-    """An override, the requests that it decided about, those it kept back, and those it let go on against robots.txt."""
+    """An override: the requests it decided about, those it forbade, and those it let go on against robots.txt."""
 
     requests: int
     blocked: int
@@ -67,9 +67,9 @@ class PreferenceRow(NamedTuple):
 class Report:
     """All that the page shows. Times are seconds since the epoch.
 
-    `by_state` and `unreachable` count origins; unless `exact`, there were more. `rules_known` counts the rules that blocked;
-    unless `rules_exact`, there were more. `obeyed` is False if robots.txt was switched off. `reasons` says why requests were
-    blocked, `over_time` how many in each span of `span_secs` seconds since `began`.
+    `by_state` and `unreachable` count origins; unless `exact`, there were more. `rules_known` counts the rules that blocked
+    requests; unless `rules_exact`, there were more. `obeyed` is False if the crawl did not obey robots.txt. `reasons` says
+    why requests were blocked, `over_time` how many in each span of `span_secs` seconds since `began`.
     """
 
     spider: str
@@ -146,7 +146,7 @@ def _origin(origin: OriginRow) -> str:
 
 
 def _overrides(report: Report) -> str:
-    """The section about overrides; none where none was used."""
+    """The section about overrides; "" if no override was used."""
     if not report.overrides:
         return ""
     rows = "\n".join(
@@ -166,7 +166,7 @@ def _preferences(report: Report) -> str:
 
 
 def _row(cells: Iterable[str | tuple[int, str]]) -> str:
-    """A table row; of a number, what it is sorted by stands beside what is shown."""
+    """A table row. A number is a pair: the value to sort by, and the text to show."""
     columns = (
         f"<td>{text(cell)}</td>" if isinstance(cell, str) else f'<td class="number" data-by="{cell[0]}">{cell[1]}</td>'
         for cell in cells

@@ -1,7 +1,7 @@
-"""What an archive keeps of a robots.txt, and how it is written: as WARC records, or as a line of JSON.
+"""What an archive keeps of a robots.txt, written as WARC records or as a line of JSON.
 
-Pure but for warcio, which an extra brings. The SHA-256 is that of the decoded body as far as it is read, as
-`GBOT_ROBOTS_PROVENANCE` has it. A WARC record has the body as it came over the wire, a line of JSON has it decoded.
+Pure but for warcio, which comes with an extra. The SHA-256 is that of the decoded body, as far as it is read, like in
+`GBOT_ROBOTS_PROVENANCE`. A WARC record has the body as it came over the wire; a line of JSON has it decoded.
 Sources: WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from ..policy.outcome import Fetched
 
-_DIGEST = "X-Robots-SHA256"  # a field of WARC records of our own, which the format allows
-_SECRETS = {"authorization", "cookie", "proxy-authorization"}  # of request headers: they are not for an archive
-_OF_THE_WIRE = {"transfer-encoding", "connection"}  # that say how a body came, not what it is
+_DIGEST = "X-Robots-SHA256"  # our own field in WARC records, which the format allows
+_SECRETS = {"authorization", "cookie", "proxy-authorization"}  # request headers that an archive must not contain
+_OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer, not about the body
 
 
 class Served(NamedTuple):
-    """A robots.txt as it was served: `body` as it came over the wire, `robots` decoded, as far as it is read."""
+    """A robots.txt as it was served. `body` is as it came over the wire, `robots` decoded, as far as it is read."""
 
     url: str
     at: datetime
@@ -45,7 +45,7 @@ class Served(NamedTuple):
 
     @classmethod
     def of(cls, outcome: Fetched, request: Request, response: Response, headers: Headers) -> Self:
-        """Take what is worth keeping."""
+        """Take the facts that an archive keeps."""
         ip = response.ip_address
         return cls(
             url=outcome.url,
@@ -63,7 +63,7 @@ class Served(NamedTuple):
 
 
 class RecordMaker(Protocol):
-    """Returns what to append to a file for one robots.txt; before the first, a WARC file says who wrote it."""
+    """Returns the bytes to append to a file for one robots.txt. A WARC file first names the program that wrote it."""
 
     def __call__(self, served: Served, *, is_first: bool) -> bytes: ...  # noqa: D102
 
@@ -72,7 +72,7 @@ def record_maker(name: str) -> RecordMaker:
     """Return what makes the records of a file with this name.
 
     Raises:
-        ValueError: they are WARC records, and warcio is not installed.
+        ValueError: the name is that of a WARC file, but warcio is not installed.
     """
     if name.endswith((".jsonl", ".jsonl.gz")):
         return lambda served, *, is_first: _json(served, is_gzip=name.endswith(".gz"))

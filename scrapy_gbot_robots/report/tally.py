@@ -1,4 +1,4 @@
-"""Counting what there may be a million kinds of, for "the most frequent ones", in bounded memory."""
+"""The most frequent of maybe millions of keys, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _K = TypeVar("_K", bound="Hashable")
 
 
 class Tally(Generic[_K]):
-    """Counts by key. Beyond `room` keys the least frequent half is forgotten now and then.
+    """Counts by key. When there are more than `room` keys, the least frequent ones are forgotten, until half are left.
 
     Attributes:
-        total: how much was counted in all, forgotten keys included.
-        exact: whether nothing was forgotten; otherwise a count may be too low, and keys may be missing.
+        total: the sum of all counts, forgotten keys included.
+        exact: whether no key was forgotten. Otherwise counts may be too low, and keys may be missing.
     """
 
     def __init__(self, room: int = 10_000) -> None:

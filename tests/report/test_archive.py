@@ -176,7 +176,7 @@ async def test_place_that_cannot_be_written_is_said_once_and_costs_no_page(
         crawler = await crawl(Pages, settings, urls=[one.url("/a"), other.url("/a")])
         assert set(pages(crawler).crawled) == {one.url("/a"), other.url("/a")}
     (said,) = [record.getMessage() for record in caplog.records]
-    assert said.startswith("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, and lacks records there: ")
+    assert said.startswith("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: ")
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
 
 

@@ -205,7 +205,7 @@ async def test_page_of_a_crawl_without_robots_txt_says_so_in_large_letters(tmp_p
         with Site({"*": b"ok"}) as site:
             await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=[site.url("/a")])
         large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
-        off = "robots.txt was switched off in this crawl: ROBOTSTXT_OBEY is False"
+        off = "This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"
         assert large == ([] if obey else [off])
 
 
