@@ -133,6 +133,20 @@ def is_transferring(crawler: Crawler, request: Request) -> bool:
     return any(request in slot.transferring for slot in download_slots(crawler).values())
 
 
+def is_forgotten(crawler: Crawler, request: Request) -> bool:
+    """Whether the downloader counts `request` as active and yet neither keeps it in a queue nor has its handler work on it.
+
+    For a moment that is so of every request. It stays so when a download handler ended in an exception that is no
+    `Exception`, such as asyncio's CancelledError: Scrapy passes on no other, so the request is waited for without end.
+    """
+    return any(
+        request in slot.active
+        and request not in slot.transferring
+        and all(request is not queued for queued, _ in slot.queue)
+        for slot in download_slots(crawler).values()
+    )
+
+
 @contextmanager
 def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
     """Do not count `request` against CONCURRENT_REQUESTS: it is for a robots.txt, or occupies a place and only waits."""

@@ -11,22 +11,20 @@ from __future__ import annotations
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
-from ..engine import LISTENER, Overhearing, is_transferring, uncounted
+from ..engine import LISTENER, Overhearing, uncounted
 from ..policy import headers
 from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
 from ..policy.served import ACCEPTED, DecodeError, as_served, decoded
 from ..signals import robotstxt_served
+from .download import Download
 from .exchange import NEVER_SENT, Exchange
 from .failures import failure_of
 from .ftp import CUT, MOST_BYTES
@@ -34,11 +32,8 @@ from .private_addresses import leads_inside
 from .proxies import carry_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
-    from twisted.python.failure import Failure as Failed
 
     from ..core.origin import Origin
     from ..settings import GbotSettings
@@ -49,8 +44,6 @@ MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUEST
 
 _BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 _STATUS_SECS = 2.0  # for a second request, for the status alone; plus the time that the first one's headers took
-_GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
-_LOOK_SECS = 0.5
 _DECODE_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to decode
 
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to its request.
@@ -173,7 +166,7 @@ class Fetcher:
         async with self._places:
             with self._overhearing.listening(), uncounted(self._crawler, own):
                 try:
-                    result = await _Download(self._crawler, engine.download_async(own), exchange, left).result()
+                    result = await Download(self._crawler, engine.download_async(own), exchange, left).result()
                 finally:
                     own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
                     own.headers.pop("Proxy-Authorization", None)  # otherwise an archive would contain it
@@ -241,59 +234,6 @@ class Fetcher:
             return failed(Failure.REPLACED)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
         return failure_of(error)
-
-
-class _Download:
-    """A download that certainly ends: with a response, with an exception as a value, or cancelled after a time-out.
-
-    Some download handlers ignore `download_timeout`. The time runs only while the handler has the request, not in the
-    downloader's queue or in other middlewares.
-    """
-
-    def __init__(self, crawler: Crawler, work: Coroutine[Any, Any, Response], exchange: Exchange, secs: float) -> None:
-        self._crawler = crawler
-        self._exchange = exchange
-        self._secs = secs + _GRACE_SECS
-        self._began: float | None = None  # when the handler was first seen to have the request
-        self._over: Deferred[list[Response | BaseException]] = Deferred(self._cancelled)
-        self._timer = call_later(_LOOK_SECS, self._look)
-        self._download = deferred_from_coro(work)
-        self._download.addCallbacks(self._succeeded, self._failed)
-
-    async def result(self) -> Response | BaseException:
-        """Wait for the end. An exception of the handler is returned, even its own cancellation; only ours is raised."""
-        try:
-            (result,) = await maybe_deferred_to_future(self._over)
-        finally:
-            self._timer.cancel()
-        return result
-
-    def _succeeded(self, response: Response) -> None:
-        self._end(response)
-
-    def _failed(self, failure: Failed) -> None:
-        self._end(failure.value or RuntimeError("the download failed without an exception"))
-
-    def _end(self, result: Response | BaseException) -> None:
-        if not self._over.called:
-            self._over.callback([result])  # in a list: a Deferred would raise an exception that is its result
-
-    def _cancelled(self, over: Deferred[list[Response | BaseException]]) -> None:
-        over.errback(CancelledError())
-        self._download.cancel()
-
-    def _look(self) -> None:
-        request = self._exchange.request
-        now = time.monotonic()
-        if request is None or not is_transferring(self._crawler, request):
-            self._began = None
-        elif self._began is None:
-            self._began = now
-        elif now - self._began >= self._secs:
-            self._end(TimeoutError("the download handler did not observe the time-out"))
-            self._download.cancel()
-            return
-        self._timer = call_later(_LOOK_SECS, self._look)
 
 
 def _is_url_for_scrapy(url: str) -> bool:

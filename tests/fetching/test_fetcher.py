@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.fetching import fetcher
+from scrapy_gbot_robots.fetching import download
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -351,8 +352,8 @@ class Slow:
 
 @in_reactor
 async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetcher, "_GRACE_SECS", 0.0)
-    monkeypatch.setattr(fetcher, "_LOOK_SECS", 0.1)
+    monkeypatch.setattr(download, "GRACE_SECS", 0.0)
+    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
     settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Slow: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
     got, _, _ = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
@@ -382,8 +383,8 @@ class Raising(HangingHandler):
 
 @pytest.mark.parametrize(
     "error",
-    [ReasonsError(), UnspeakableError(), CancelledError(), RuntimeError("x" * 9999)],
-    ids=lambda error: type(error).__qualname__,
+    [ReasonsError(), UnspeakableError(), CancelledError(), asyncio.CancelledError(), RuntimeError("x" * 9999)],
+    ids=lambda error: f"{type(error).__module__}.{type(error).__qualname__}",
 )
 @in_reactor
 async def test_exception_of_a_download_handler_is_a_network_failure_and_tried_again(
@@ -395,6 +396,27 @@ async def test_exception_of_a_download_handler_is_a_network_failure_and_tried_ag
     assert got == OBEY
     assert stats(crawler)["gbot_robots/unreachable"] == 1
     assert "looking up" not in caplog.text
+
+
+class Cancelling:
+    """A user's middleware that is cancelled over the first request for a robots.txt."""
+
+    left: ClassVar[int]
+
+    async def process_request(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            Cancelling.left -= 1
+            if Cancelling.left >= 0:
+                raise asyncio.CancelledError
+
+
+@in_reactor
+async def test_middleware_that_is_cancelled_is_a_network_failure_and_tried_again() -> None:
+    Cancelling.left = 1
+    settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Cancelling: 600}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+    got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
+    assert got == OBEY
+    assert stats(crawler)["gbot_robots/unreachable"] == 1
 
 
 @in_reactor
