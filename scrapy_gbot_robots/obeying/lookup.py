@@ -30,7 +30,6 @@ An answer in use that will soon run out is refreshed by the same steps while it 
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -46,8 +45,7 @@ from .shared_fetch import SharedFetch
 from .telling import Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from contextlib import AbstractContextManager
+    from collections.abc import Collection
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -68,16 +66,14 @@ class _Flight:
     """A look-up under way for the sake of `agents`.
 
     Attributes:
-        looked: opened when the storage has been looked into; what then remains to be waited for is a fetch.
         landed: opened at the end.
         answer: the answer in the end; None if it was cancelled.
     """
 
-    __slots__ = ("agents", "answer", "landed", "looked")
+    __slots__ = ("agents", "answer", "landed")
 
     def __init__(self, agent: Agent) -> None:
         self.agents = {agent}
-        self.looked = Turnstile()
         self.landed = Turnstile()
         self.answer: Answer | None = None
 
@@ -116,16 +112,8 @@ class Lookup:
         self._telling.count("lookup/memory")
         return answer
 
-    async def ask(
-        self,
-        origin: Origin,
-        agent: Agent,
-        request: Request | None = None,
-        aside: Callable[[], AbstractContextManager[object]] = nullcontext,
-    ) -> Answer:
+    async def ask(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer:
         """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
-
-        A fetch, of whichever process, is waited for `aside`; the storage, which is quick, is not.
 
         Raises:
             Closing: the crawl is closing.
@@ -135,10 +123,7 @@ class Lookup:
             if answer is not None:
                 return answer
             flight = self._join(origin, agent, request)
-            await flight.looked.wait()
-            if flight.answer is None:
-                with aside():
-                    await flight.landed.wait()
+            await flight.landed.wait()
             if flight.answer is None:
                 raise Closing
             if flight.answer.knows(agent):
@@ -203,7 +188,7 @@ class Lookup:
 
     async def _fly(self, origin: Origin, flight: _Flight, request: Request | None) -> None:
         try:
-            obtained = await self._shared_fetch.entry(origin, request, flight.looked.open)
+            obtained = await self._shared_fetch.entry(origin, request)
             flight.answer = await self._learn(origin, obtained, flight.agents, request)
         except Exception as error:
             if self._closing:  # it was cancelled
@@ -214,7 +199,6 @@ class Lookup:
 
     def _land(self, origin: Origin, flight: _Flight) -> None:
         del self._flights[origin]
-        flight.looked.open()
         flight.landed.open()
 
     async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:

@@ -213,7 +213,7 @@ class WaitingRoom(BaseScheduler):
     def next_request(self) -> Request | None:
         """The next request that need not wait, None if there is none for now."""
         if self._in_vain:
-            self._size -= 1
+            self._resize(-1)
             return self._in_vain.popleft()
         if self._released:
             self._give_back_released()
@@ -286,13 +286,17 @@ class WaitingRoom(BaseScheduler):
             self._remove(largest, evicted := largest.least())
             self._give_back(evicted, self._lowest(largest))
         party.add(request, since, active_of_slot(self._crawler, request))
-        self._size += 1
-        self._crawler.stats.max_value("gbot_robots/waiting_most", self._size)
+        self._resize(+1)
         return True
+
+    def _resize(self, by: int) -> None:
+        self._size += by
+        self._crawler.stats.set_value("gbot_robots/waiting", self._size)
+        self._crawler.stats.max_value("gbot_robots/waiting_most", self._size)
 
     def _remove(self, party: Party, request: Request) -> None:
         party.remove(request)
-        self._size -= 1
+        self._resize(-1)
 
     def _empty(self) -> None:
         """Give everything back to the scheduler, and take nothing in any more."""
@@ -305,7 +309,8 @@ class WaitingRoom(BaseScheduler):
             self._give_back(request, 0)
         self._in_vain.clear()
         self._stopper = None
-        self._size = 0
+        if self._size:
+            self._resize(-self._size)
 
     def _give_back_released(self) -> None:
         party = self._released[0]

@@ -38,7 +38,7 @@ from .answer import Source
 from .jumps import Jumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy import Request
 
@@ -76,13 +76,12 @@ class SharedFetch:
         self._watch = watch
         self._jumps = Jumps()
 
-    async def entry(self, origin: Origin, request: Request | None, must_wait: Callable[[], object]) -> Obtained:
+    async def entry(self, origin: Origin, request: Request | None) -> Obtained:
         """An entry of `origin` that is good now, or the one that a fetch has led to, and where it comes from.
 
         Args:
             origin: whose robots.txt.
             request: what the robots.txt is needed for; a fetch is made as this request would be.
-            must_wait: called when the storage has been looked into and a fetch has to be waited for.
         """
         pauses, waited = _pauses(), False
         patient_until = time.monotonic() + self._patience_secs
@@ -91,7 +90,6 @@ class SharedFetch:
             if found.entry is not None and not found.leased and self._is_good(found.entry):
                 self._telling.count("lookup/storage")
                 return Obtained(found.entry, Source.ANOTHER if waited else Source.STORED)
-            must_wait()
             if not found.leased and time.monotonic() < patient_until:
                 if not waited:
                     self._telling.count("lease/waited")

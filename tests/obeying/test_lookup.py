@@ -16,7 +16,8 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.obeying import cache, lookup, shared_fetch
+from scrapy_gbot_robots.obeying import cache, shared_fetch
+from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.signals import robotstxt_known
@@ -239,7 +240,7 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 
         async def script(visitor: Visitor) -> None:
             with monkeypatch.context() as patch:
-                patch.setattr(lookup, "decide", None)
+                patch.setattr(Answer, "of", None)
                 assert not await visitor.may(site.url("/"))
             assert f"Looking up {site.url('/robots.txt')} failed" in caplog.text
             assert not await visitor.may(site.url("/"))
