@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 import time
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
-from ..concurrency import OneThread, pause
+from ..concurrency import OneThread, Places, pause
 from ..core.urls import shown
 from ..storage.base import StorageError
 
@@ -42,6 +43,7 @@ class SharedPace:
         self._stats = stats
         self._turns: RedisTurns | None = None
         self._thread = OneThread()
+        self._asking: WeakValueDictionary[str, Places] = WeakValueDictionary()  # by slot
         self._lost = False
         self._try_again_at = 0.0
 
@@ -49,17 +51,17 @@ class SharedPace:
         """Wait for the next turn of the download slot `slot`, whose requests are `secs` seconds apart."""
         if time.monotonic() < self._try_again_at:
             return
-        try:
-            wait = await self._thread.run(lambda: self._opened().next_turn(slot, secs))
-        except StorageError as error:
-            self._fall_back(error)
-            return
+        async with self._asking.setdefault(slot, Places(1)):  # one of this process asks at a time
+            try:
+                while wait := await self._thread.run(lambda: self._opened().take(slot, secs)):
+                    await pause(wait)
+            except StorageError as error:
+                self._fall_back(error)
+                return
         if self._lost:
             self._lost = False
             logger.info("The crawl-delay is shared with other processes again")
         self._stats.inc_value("gbot_robots/crawl_delay/turns")
-        if wait > 0:
-            await pause(wait)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,10 +1,8 @@
 """One pace for many processes: Redis gives each request of a slot its turn.
 
-A turn is the next free moment of a slot by the clock of the server, so the clocks of the processes do not matter. Taking a
-turn is one atomic step. A process that dies wastes the turn that it has, and no other.
-
-Example, with 2 seconds between turns: three processes ask at the server's time 100.0. They get 100.0, 102.0 and 104.0, and
-so wait 0, 2 and 4 seconds.
+A slot is free or it is not, by the clock of the server, so the clocks of the processes do not matter. To find it free and
+to take it is one atomic step, and a request is sent right after it: a turn that was given for a later time would be used
+late by a busy process, close to the turn of the next one. A process that dies with a turn wastes that turn and no more.
 """
 
 from __future__ import annotations
@@ -18,14 +16,14 @@ from .redis_keys import PREFIX
 _TIMEOUT_SECS: Final = 2.0  # for a connection, and for each answer
 
 # ARGV[1]: milliseconds between two turns. A key that says more than a day ahead was not written here.
-_NEXT: Final = """
+_TAKE: Final = """
     local time = redis.call("TIME")
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     local free = tonumber(redis.call("GET", KEYS[1])) or 0
-    if free < now or free > now + 86400000 then free = now end
+    if free > now and free <= now + 86400000 then return string.format("%.0f", free - now) end
     local gap = tonumber(ARGV[1])
-    redis.call("SET", KEYS[1], string.format("%.0f", free + gap), "PX", string.format("%.0f", free + gap - now + 1000))
-    return string.format("%.0f", free - now)
+    redis.call("SET", KEYS[1], string.format("%.0f", now + gap), "PX", string.format("%.0f", gap + 1000))
+    return "0"
 """
 
 
@@ -39,14 +37,16 @@ class RedisTurns:
         except ValueError as error:
             raise StorageError(f"not a Redis URL: {error}") from error
 
-    def next_turn(self, slot: str, secs: float) -> float:
-        """Take the next turn of `slot`, at least `secs` seconds after the one before; return how long to wait for it.
+    def take(self, slot: str, secs: float) -> float:
+        """Take the turn of `slot` if it is free, and let the next one be free `secs` seconds later.
+
+        Returns 0 if the turn was taken; else for how many seconds it is not free yet.
 
         Raises:
             StorageError: the server does not answer as a Redis does.
         """
         try:
-            answer = self._client.redis.eval(_NEXT, 1, f"{self._prefix}turn:{slot}", max(1, round(secs * 1000)))
+            answer = self._client.redis.eval(_TAKE, 1, f"{self._prefix}turn:{slot}", max(1, round(secs * 1000)))
             return max(0.0, int(answer) / 1000)
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error
