@@ -1,4 +1,4 @@
-"""What a crawl keeps of one origin's robots.txt: the state it is in, and the rules of the agents that asked."""
+"""What a crawl keeps of one origin's robots.txt: its state, and the rules for the crawlers that asked."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ if TYPE_CHECKING:
     from ..core.rules import Rules
     from ..policy.entry import Entry
 
-BROKEN_SECS = 60  # until a look-up that failed for reasons of our own is tried again
+BROKEN_SECS = 60  # until a look-up that failed by a fault of this plugin is tried again
 
-_MOST_AGENTS = 1000  # whose rules are held at a time: a crawl has one, one with many User-Agent headers has hundreds
-_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # more than these few are held only as long as all weigh no more than this
-_CLOCK_SKEW_SECS = 300.0  # by which the clock may be set back before an answer that it puts in the future is doubted
+_MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
+_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # rules of more agents are kept only up to so many bytes together
+_CLOCK_SKEW_SECS = 300.0  # so far back the clock may be set; an answer from further in the future does not count
 _NO_RATES: Mapping[Agent, float] = MappingProxyType({})
-_BYTES_EACH = 1000  # what an answer weighs without rules, its origin and its place in the look-up included; measured
+_BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
 
 
 class Source(Enum):
     """Where an answer comes from."""
 
-    FETCHED = "fetched"  # by this process, just then
-    ANOTHER = "fetched by another process"  # that shares the storage, while this one waited
-    STORED = "from the storage"  # of an earlier run, or learnt earlier in this one
+    FETCHED = "fetched"  # this process has just fetched it
+    ANOTHER = "fetched by another process"  # which shares the storage, while this one waited
+    STORED = "from the storage"  # from an earlier run, or from earlier in this one
 
 
 class Answer:
     """The answer that requests of one origin get.
 
     Attributes:
-        origin: whose.
+        origin: the origin.
         state: full allow, full disallow, or the rules decide.
         why: the reason for the state, in words.
-        status: status code behind it; None if there was no answer, or none yet.
-        temporary: whether it stands in for an answer that could not be had.
-        temporary_since: when this crawl first met with that; seconds on the monotonic clock.
-        site_available: whether another page of the origin was served meanwhile.
-        given_at: when it was made; seconds since the epoch.
-        ask_at, refresh_at: when the robots.txt must, and when it may be fetched again; seconds since the epoch.
-        fetched_at: when the definite answer came that it rests on; None if there is none.
-        robots_sha256: of the body that it rests on, in hexadecimal; None if there is none, or nobody wants to know.
-        source: where it comes from.
-        probe: whether one page may be asked for though everything is disallowed, to see if the site is available.
-        weight: roughly how many bytes of memory this takes.
+        status: the status code behind the state; None if no response came, or none yet.
+        temporary: whether robots.txt is unreachable, and the policy decided.
+        temporary_since: when this crawl first noticed that, in seconds on the monotonic clock.
+        site_available: whether another page of the origin was served since then.
+        given_at: when this answer was made, in seconds since the epoch.
+        ask_at, refresh_at: when robots.txt must be fetched again, and when it may be; seconds since the epoch.
+        fetched_at: when the definite answer behind this one came; None if there is none.
+        robots_sha256: the SHA-256 of its body, in hexadecimal; None if there is no body, or no setting needs it.
+        source: where the answer comes from.
+        probe: whether one page may be requested though everything is disallowed, to see if the site is available.
+        weight: roughly how many bytes of memory this answer takes.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class Answer:
 
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
-        """The answer that follows at `now` from what is known of `origin`; `held` is the one that stood until then."""
+        """Make the answer for `origin` at `now` from its entry and decision. `held` is the answer until now."""
         answer = cls(origin, decision, _status(entry), now)
         if held is not None and held.temporary and answer.temporary:
             answer.temporary_since = held.temporary_since
@@ -118,7 +118,7 @@ class Answer:
 
     @classmethod
     def broken(cls, origin: Origin, now: float) -> Self:
-        """The answer when looking `origin` up failed for reasons of our own: full disallow, for a short while."""
+        """Make the answer if a fault of this plugin ended the look-up of `origin`: full disallow, for a short time."""
         ask_at = now + BROKEN_SECS
         why = "looking up its robots.txt failed"
         decision = Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at, copy=None)
@@ -126,39 +126,39 @@ class Answer:
 
     @property
     def bars_for_now(self) -> bool:
-        """Whether everything is disallowed for want of a definite answer: a request may wait for one."""
+        """Whether everything is disallowed because robots.txt is unreachable: a request may wait for a better answer."""
         return self.temporary and self.state is State.FULL_DISALLOW and not self.probe
 
     @property
     def of_site(self) -> Answer | None:
-        """What the origin's own robots.txt says: this answer, unless an override of the user's decides."""
+        """The answer of the origin's own robots.txt: this one, unless an override decides."""
         return self
 
     @property
     def overridden(self) -> bool:
-        """Whether an override of the user's decides in place of the robots.txt."""
+        """Whether an override decides in place of the robots.txt."""
         return False
 
     @property
     def set_delay(self) -> float | None:
-        """The crawl-delay in seconds that the user has set for the origin, None if there is none."""
+        """The crawl-delay in seconds that an override sets for the origin; None if none does."""
         return None
 
     @property
     def agents(self) -> Collection[Agent]:
-        """Those whose rules it knows."""
+        """The crawlers whose rules this answer knows."""
         return self._rules.keys()
 
     def is_good(self, now: float) -> bool:
-        """Whether it still counts at `now`; one that a clock since set back has put into the future does not."""
+        """Whether the answer still counts at `now`. It does not if it is from the future: the clock was set back."""
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
     def knows(self, agent: Agent) -> bool:
-        """Whether `verdict` and `allowed` can be asked for `agent`."""
+        """Whether `verdict` and `allowed` can be called with `agent`."""
         return self.state is not State.RULES or agent in self._rules
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
-        """Keep the rules of more agents; of many, those learnt first make room."""
+        """Keep the rules for more crawlers. If there are too many, those learnt first are dropped."""
         for agent in agents:
             self._forget(agent)
             rules = self._rules[agent] = robotstxt.rules_for(agent)
@@ -176,28 +176,28 @@ class Answer:
             self.weight -= rules.weight
 
     def takes_probe(self, url: str, agent: Agent) -> bool:
-        """Whether `url` is the one page to ask for; the last copy of the robots.txt, if there is one, must allow it."""
+        """Whether `url` is the one page to request as a probe. The last copy of robots.txt, if any, must allow it."""
         if not self.probe or (self._rules and not (agent in self._rules and self._rules[agent].allowed(url))):
             return False
         self.probe = False
         return True
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether `agent` may fetch `url` in every form that a download handler may send for it; the fast way."""
+        """Whether `agent` may fetch `url` in every form in which a download handler may send it. Faster than `verdict`."""
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
         rules = self._rules[agent]
         return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
 
     def judged(self, url: str, refusal: Verdict | None) -> None:
-        """Take note that a request for `url` goes on, or is refused by `refusal`."""
+        """Note that a request for `url` goes on, or that `refusal` forbids it. A hook for subclasses."""
 
     def takes_long(self, url: str, agent: Agent) -> bool:
-        """Whether `allowed` or `verdict` may take milliseconds, as hostile rules can make them: ask in a thread then."""
+        """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules: call them in a thread then."""
         return self.state is State.RULES and self._rules[agent].takes_long(url)
 
     def learn_rates(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
-        """Keep what `Request-rate` lines ask of the agents whose rules are known; few files have such a line."""
+        """Keep the delays of `Request-rate` lines for the agents whose rules are known; few files have such a line."""
         for agent in agents:
             crawlers = agent if isinstance(agent, AllOf) else [agent]
             rates = [rate for crawler in crawlers if (rate := robotstxt.request_rate(crawler)) is not None]
@@ -212,14 +212,14 @@ class Answer:
         return delay if rate is None else max(rate, delay or 0.0)
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
-        """Whether `agent` may fetch `url`, and why; the reason names the form that is disallowed, if it is another one."""
+        """Whether `agent` may fetch `url`, and why. If only another form of the URL is disallowed, the reason names it."""
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
 
 
 def verdict_on_all_forms(rules: Rules, url: str) -> Verdict:
-    """The verdict on `url` in every form in which a download handler may send it: the first that refuses it decides."""
+    """The verdict on `url` in every form in which a download handler may send it. The first disallowed form decides."""
     verdict = rules.verdict(url)
     if verdict.allowed:
         for form in other_forms(url):

@@ -1,4 +1,4 @@
-"""The answers that a crawl has in memory: those of the origins it used last, bounded in number and in bytes."""
+"""The answers that a crawl caches in memory: those of the origins it used last, bounded in number and in bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
 
 
 class AnswerCache:
-    """Answers by origin. Those that were not used for the longest time make room for new ones.
+    """Answers by origin. The least recently used ones make room for new ones.
 
     Args:
-        most_answers: how many are kept.
-        most_bytes: how many bytes they may weigh together; the newest is kept whatever it weighs.
+        most_answers: how many answers are cached.
+        most_bytes: their most bytes together, by `Answer.weight`. The newest is cached whatever its weight.
     """
 
     def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:
@@ -30,15 +30,15 @@ class AnswerCache:
         return len(self._answers)
 
     def get(self, origin: Origin) -> Answer | None:
-        """The answer of `origin`, which does not count as used by this."""
+        """The answer of `origin`, or None. This does not count as a use."""
         return self._answers.get(origin)
 
     def use(self, origin: Origin) -> None:
-        """Note that the answer of `origin`, which must be here, is in use."""
+        """Note that the answer of `origin` is in use. It must be cached."""
         self._answers.move_to_end(origin)
 
     def put(self, answer: Answer) -> None:
-        """Keep `answer` in place of the one that its origin had."""
+        """Cache `answer`, in place of the last one of its origin."""
         old = self._answers.pop(answer.origin, None)
         self._bytes += answer.weight - (old.weight if old is not None else 0)
         self._answers[answer.origin] = answer

@@ -1,7 +1,7 @@
-"""Whether a robots.txt that was just fetched says something new, for those who watch robots.txt files change.
+"""Whether a robots.txt that was just fetched has new rules, for handlers of the signal `robotstxt_changed`.
 
-Most fetches bring the same bytes: that costs a comparison. Other bytes are compared group by group (`core.changes`), as
-comments and dates change daily and mean nothing; of a large file in a thread. Nobody waits for the result.
+Most fetches bring the same bytes: then one comparison is enough. Other bytes are compared group by group (`core.changes`),
+since comments and dates change daily and mean nothing. A thread compares large files. No request waits for the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class ChangeWatch:
-    """Compares each definite answer with the one before; tells one crawl of changes."""
+    """Compares each definite answer with the one before, and sends a signal if the rules have changed."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, telling: Telling, background: Background) -> None:
         self._crawler = crawler
@@ -38,7 +38,7 @@ class ChangeWatch:
         self._background = background
 
     def fetched(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
-        """A fetch has led from the copy `before` to the copy `now`."""
+        """Compare the copy before a fetch with the copy after it."""
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
 

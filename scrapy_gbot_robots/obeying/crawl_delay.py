@@ -1,9 +1,9 @@
 """`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's download slots.
 
-Google ignores the field (Google's page, "Syntax"), RFC 9309 does not have it: so this is off unless asked for. The delay
-is laid upon the slot when a request has reached it and before the slot's queue is looked at, each time anew. So it does
-not matter when Scrapy collects a slot, which slot a request comes to, or who else comes there: of several origins in
-one slot the largest delay counts. A slot waits from the start of one request to the start of the next.
+Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it. So this is off by default. Whenever a
+request reaches a download slot, the delay is set again before Scrapy looks at the slot's queue. So it does not matter when
+Scrapy deletes an unused slot, which slot a request comes to, or which other origins use that slot: the largest of their
+delays counts. A slot waits from the start of one request to the start of the next.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .answer import Answer
 
-_SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours for what Scrapy put there by itself
+_SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours with the value that Scrapy, not the user, put there
 _OWN_SLOT = "gbot_robots_slot"
 
 logger = logging.getLogger(__name__)
 
 
 class _Wish(NamedTuple):
-    """What the robots.txt of `origin` asks of `agent`: to wait for `secs` seconds, 0 for not at all."""
+    """The crawl-delay in seconds that applies to `agent` at `origin`; 0 if there is none."""
 
     origin: Origin
     agent: Agent
@@ -45,7 +45,7 @@ class _Wish(NamedTuple):
 
 
 class _Pace:
-    """The delays asked for in one slot, and the delay that it had before."""
+    """The crawl-delays of one slot, and the delay that it had before."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -54,11 +54,11 @@ class _Pace:
 
     @property
     def secs(self) -> float:
-        """The largest delay asked for, 0 if there is none."""
+        """The largest crawl-delay, 0 if there is none."""
         return max(self._asked.values(), default=0.0)
 
     def ask(self, wish: _Wish) -> bool:
-        """Take a wish; tell whether it is news."""
+        """Take a wish; return whether it is new."""
         before = self._asked.pop((wish.origin, wish.agent), 0.0)
         if wish.secs:
             self._asked[wish.origin, wish.agent] = wish.secs
@@ -67,20 +67,20 @@ class _Pace:
         return wish.secs != before
 
     def keep(self) -> None:
-        """Let the slot wait for no less than was asked, also where something has lowered its delay since."""
+        """Let the slot wait for no less than its crawl-delay, even if something has lowered its delay since."""
         if not self._asked:
             return
         self.slot.delay = max(self.slot.delay, *self._asked.values())
         if hasattr(self.slot, "jitter"):
-            self.slot.jitter = 0.0  # at random it would wait for less
+            self.slot.jitter = 0.0  # a random delay could be shorter
         else:  # before Scrapy 2.19
             self.slot.randomize_delay = False
 
 
 class CrawlDelays:
-    """Keeps the crawl-delays of one crawl: those that the user has set, and those of robots.txt files if that is on.
+    """Applies the crawl-delays of overrides, and those of robots.txt files if the setting is on, in one crawl.
 
-    `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps the latter.
+    `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps those of robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -100,13 +100,13 @@ class CrawlDelays:
         before_sending(self._crawler, self._wait_for_turn)
 
     def attend(self, request: Request, agent: Agent, answer: Answer) -> Verdict | None:
-        """Let `request`, on its way to the downloader, start there no sooner after the one before than `answer` says.
+        """Apply the crawl-delay of `answer` to `request`, which is on its way to the downloader.
 
-        Returns why it may not go at all if the delay is longer than the settings allow; else None.
+        Returns a verdict that forbids the request if the delay is longer than the settings allow; else None.
 
-        It goes through the slot of its host, unless who made it chose another. Of itself it might not: Scrapy leaves a
-        redirected request in the slot of the host that it comes from, and by CONCURRENT_REQUESTS_PER_IP a host changes
-        its slot when its address becomes known.
+        The request goes through the slot of its host, unless the code that made the request chose another slot. Scrapy alone
+        would leave a redirected request in the slot of the first host. With CONCURRENT_REQUESTS_PER_IP, it would move a host
+        to another slot as soon as its address is known.
         """
         origin = answer.origin
         asked = (answer.crawl_delay(agent) if self._heeds_robots_txt else None) or 0.0
@@ -124,13 +124,13 @@ class CrawlDelays:
         return None
 
     async def _wait_for_turn(self, request: Request) -> None:
-        """Let a request that is about to be sent wait until it is its turn among all processes."""
+        """Let a request that is about to be sent wait for its turn among all processes."""
         pace = self._paces.get(request.meta.get(_SLOT, ""))
         if self._shared is not None and pace is not None and pace.secs:
             await self._shared.turn(request.meta[_SLOT], pace.secs)
 
     def _reached_downloader(self, request: Request) -> None:
-        """Slow down the slot that `request` has come to, before that looks at its queue."""
+        """Set the delay of the slot that `request` has reached, before Scrapy looks at the slot's queue."""
         key = request.meta[_SLOT]
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key
@@ -144,14 +144,14 @@ class CrawlDelays:
             pace.keep()
 
     def _pace(self, key: str, *, new: bool) -> _Pace | None:
-        """The pace of a slot; where there is none, a new one if that is asked for."""
+        """The pace of a slot; if it has none, a new one if `new`, else None."""
         slots = download_slots(self._crawler)
         pace = self._paces.get(key)
         if pace is not None and pace.slot is slots[key]:
             return pace
         if not new:
             return None
-        if not self._paces:  # as late as that, so that whatever else listens, such as AutoThrottle, comes first
+        if not self._paces:  # connect so late that other handlers, such as AutoThrottle's, are called first
             self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         elif len(self._paces) >= 2 * len(slots):
             self._paces = {key: pace for key, pace in self._paces.items() if slots.get(key) is pace.slot}
@@ -159,7 +159,7 @@ class CrawlDelays:
         return pace
 
     def _response_downloaded(self, request: Request) -> None:
-        """Undo what has been made of the slot's delay, before that looks at its queue again."""
+        """Set the delay again after other handlers have changed it, before Scrapy looks at the slot's queue."""
         pace = self._paces.get(request.meta.get(_SLOT, ""))
         if pace is not None:
             pace.keep()
@@ -169,16 +169,16 @@ class CrawlDelays:
         if wish.capped:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
-                "%s asks for a longer crawl-delay than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g, which is kept instead",
+                "%s asks for a longer crawl-delay than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g; the crawl waits for that",
                 wish.origin.robots_url,
                 wish.secs,
             )
         else:
-            logger.debug("A crawl-delay of %g s is kept for %s", wish.secs, wish.origin)
+            logger.debug("Applying a crawl-delay of %g s to %s", wish.secs, wish.origin)
 
 
 def _shared_pace(settings: GbotSettings, crawler: Crawler) -> SharedPace | None:
-    """What lets processes share a delay; None if the settings do not ask for it."""
+    """The pace that processes share; None if the settings do not ask for it."""
     if not settings.crawl_delay_shared:
         return None
     from ..storage.redis_turns import RedisTurns  # noqa: PLC0415  redis-py is an extra

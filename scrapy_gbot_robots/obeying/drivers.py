@@ -1,4 +1,4 @@
-"""Which storage a crawl uses: what the settings name, where that is, and why."""
+"""Which storage a crawl uses by its settings, where that storage is, and why."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Driver:
 
     Attributes:
         name: "memory", "sqlite", "redis" or the path of a class.
-        opens: opens it, which may wait for a disk or a network.
-        where: its place, in words; "" if the name says all.
-        why: what else there is to say, such as why it is not the one named.
+        opens: opens the storage, which may wait for a disk or a network.
+        where: the place of the storage, in words; "" if the name says all.
+        why: a note for the log, such as why this is not the storage that the settings name; "" if there is none.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Driver:
     why: str = ""
 
     def tell(self, stats: StatsCollector) -> None:
-        """Say at the start of a crawl which storage it uses."""
-        logger.info("robots.txt files are kept in %s", self)
+        """Log which storage the crawl uses, and count it in the stats."""
+        logger.info("This crawl stores robots.txt files in %s", self)
         stats.set_value(f"gbot_robots/storage/{self.name if self.name in STORAGES else 'other'}", 1)
         stats.set_value("gbot_robots/storage/fallback", 0)
 
@@ -52,11 +52,11 @@ class Driver:
 
 
 def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_only: bool = False) -> Driver:
-    """Return the storage that the settings name; nothing is opened. If `read_only`, it will create and rename nothing.
+    """Return the storage that the settings name, without opening it. If `read_only`, it never creates or renames a file.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names something else than a class.
+        ValueError: the setting names something that is no class.
     """
     if settings.history and (settings.storage != "sqlite" or settings.sqlite_path is None):
         raise ValueError(
@@ -101,14 +101,14 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
 
 
 def _queue_of(crawler: Crawler | None) -> str:
-    """The URL of the Redis in which scrapy-redis keeps the requests of a crawl; "" if it does not."""
+    """The URL of the Redis in which scrapy-redis keeps the requests of the crawl; "" if scrapy-redis is not in use."""
     if crawler is None or not str(crawler.settings.get("SCHEDULER")).startswith("scrapy_redis."):
         return ""
     return redis_of_scrapy_redis(crawler.settings)
 
 
 def _sqlite(settings: GbotSettings) -> Callable[..., Storage]:
-    """Return the class for a SQLite file; only what is used is loaded."""
+    """Return the class for a SQLite file. Only the module in use is imported."""
     if settings.history:
         from ..storage.history import SqliteHistory  # noqa: PLC0415
 

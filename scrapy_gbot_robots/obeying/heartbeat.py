@@ -1,6 +1,7 @@
-"""What a process of a fleet says of itself in the Redis that all share, for `scrapy robots fleet`.
+"""What a process reports about itself in the Redis that the fleet shares, for `scrapy robots fleet`.
 
-A few figures every ten seconds, which end by themselves when the process dies. It costs one command and delays nothing.
+The process writes a few figures every ten seconds. They end by themselves after it dies. Each report is one command, and
+no request waits for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 BEAT_SECS = 10.0
 
-# What is told, by the stat that says it.
+# The figures of a report, and the stat that each comes from.
 _FIGURES = {
     "fetched": "robotstxt/request_count",
     "forbidden": "robotstxt/forbidden",
@@ -33,7 +34,7 @@ _FIGURES = {
 
 
 class Heartbeat:
-    """Tells of one crawl as long as it runs."""
+    """Reports on one crawl as long as it runs."""
 
     def __init__(self, crawler: Crawler, entries: Entries) -> None:
         self._crawler = crawler

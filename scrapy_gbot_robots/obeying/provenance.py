@@ -1,7 +1,7 @@
-"""`GBOT_ROBOTS_PROVENANCE`: by which robots.txt each page was fetched, in its response and in its items.
+"""`GBOT_ROBOTS_PROVENANCE`: which robots.txt allowed each page, in its response and in its items.
 
-The middleware writes it into the request's meta when it lets the request go on. A pipeline sees items without their
-responses: the spider middleware notes which response an item comes from, and the pipeline puts that into the item.
+The downloader middleware writes the provenance into the request's meta when it lets the request go on. A pipeline sees items
+without their responses. So a spider middleware notes the provenance of each item, and the pipeline puts it into the item.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ..core.rules import Verdict
     from .answer import Answer
 
-_MOST_ITEMS = 10_000  # on their way to the pipeline; of more, the first are forgotten
+_MOST_ITEMS = 10_000  # on their way to the pipeline; beyond that, the first ones are forgotten
 
 logger = logging.getLogger(__name__)
 
 
 def attach(request: Request, answer: Answer, verdict: Verdict) -> None:
-    """Write into the meta of `request` by which robots.txt it goes on."""
+    """Write into the meta of `request` which robots.txt lets it go on."""
     source = answer.of_site
     fetched_at = None if source is None else source.fetched_at
     request.meta[PROVENANCE] = {
@@ -52,7 +52,7 @@ def _iso(seconds: float) -> str:
 
 
 class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
-    """Notes for each item that the spider yields by which robots.txt its page was fetched."""
+    """Notes for each item that the spider yields which robots.txt allowed its page."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Take part in the crawl.
@@ -70,7 +70,7 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
             crawler.signals.connect(self._ended, ended)
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Note where `item` comes from."""
+        """Note the provenance of `item`."""
         if response is not None and response.meta.get(PROVENANCE) is not None:
             self._noted[id(item)] = (item, response.meta[PROVENANCE])
             if len(self._noted) > _MOST_ITEMS:
@@ -78,7 +78,7 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
         return item
 
     def noted(self, item: Any) -> dict[str, Any] | None:
-        """Return what was noted for `item`; None if nothing was, or another pipeline made a new item of it."""
+        """Return the provenance of `item`; None if it has none, or if another pipeline made a new item of it."""
         return self._noted[id(item)][1] if id(item) in self._noted else None
 
     def _ended(self, item: Any) -> None:
@@ -88,7 +88,7 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
 class ProvenancePipeline:
     """Puts the provenance of its page into each item, in the field that `GBOT_ROBOTS_PROVENANCE_FIELD` names.
 
-    It should come before pipelines that make new items of those they are given.
+    It should come before pipelines that replace items by new ones.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -111,13 +111,16 @@ class ProvenancePipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        """Find the notes."""
+        """Find the spider middleware that has the notes."""
         self._notes = self._crawler.get_spider_middleware(ProvenanceSpiderMiddleware)
         if self._notes is None:
-            logger.warning("ProvenancePipeline needs ProvenanceSpiderMiddleware in SPIDER_MIDDLEWARES, at 0")
+            logger.warning(
+                "ProvenancePipeline needs ProvenanceSpiderMiddleware in SPIDER_MIDDLEWARES, at 0; without it, items get no "
+                "provenance"
+            )
 
     def process_item(self, item: Any) -> Any:
-        """Put the provenance into `item`; an item that has no such field goes on without."""
+        """Put the provenance into `item`. An item without the field goes on as it is."""
         noted = None if self._notes is None else self._notes.noted(item)
         if noted is not None:
             try:
@@ -130,4 +133,9 @@ class ProvenancePipeline:
         self._crawler.stats.inc_value("gbot_robots/provenance/without_field")
         if not self._said:
             self._said = True
-            logger.warning("Items of %s have no field %r for their provenance", type(item).__qualname__, self._field)
+            logger.warning(
+                "Items of %s have no field %r, so they go on without provenance; add the field, or set "
+                "GBOT_ROBOTS_PROVENANCE_FIELD to another one",
+                type(item).__qualname__,
+                self._field,
+            )

@@ -1,6 +1,6 @@
-"""What is known of a robots.txt under Scrapy's RobotParser interface, for Scrapy's own middleware and for others.
+"""Scrapy's RobotParser interface, for Scrapy's own middleware and for other code.
 
-`GbotRobotParser` reads a file, as `ROBOTSTXT_PARSER`; `AnswerRobotParser` asks what our middleware goes by.
+`GbotRobotParser` reads a file, as `ROBOTSTXT_PARSER`. `AnswerRobotParser` gives the answers of this plugin's middleware.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class GbotRobotParser(RobotParser):
-    """A robots.txt read as Google reads it.
+    """A robots.txt, read as Google reads it.
 
-    User agents may be product tokens or whole User-Agent headers; Google's own crawlers heed what Google's do.
+    A user agent may be a product token or a whole User-Agent header. One that names a crawler of Google's follows the groups
+    that Google documents for that crawler.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -33,19 +34,19 @@ class GbotRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Parse `robotstxt_body` by the settings of `crawler`; never raises because of the body."""
+        """Parse `robotstxt_body` by the settings of `crawler`. No body makes this raise."""
         settings = GbotSettings.of(crawler.settings) if crawler else None
         if settings is None:
             return cls(RobotsTxt.parse(robotstxt_body))
         return cls(RobotsTxt.parse(robotstxt_body, strict=settings.strict, max_bytes=settings.max_bytes))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url` in every form that a download handler may send for it."""
+        """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""
         agent = Agent.of(user_agent)
         return all(self.robotstxt.allowed(form, agent) for form in (url, *other_forms(url)))
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
-        """The crawl-delay of the group that `user_agent` follows, in seconds, if it has one. Google ignores it."""
+        """The crawl-delay in seconds of the group that `user_agent` follows, or None. Google ignores this field."""
         return self.robotstxt.crawl_delay(Agent.of(user_agent))
 
     def sitemaps(self) -> tuple[str, ...]:
@@ -54,14 +55,14 @@ class GbotRobotParser(RobotParser):
 
 
 class AnswerRobotParser(RobotParser):
-    """An `Answer` of a crawl. Of an agent whose rules it does not hold it says that nothing is allowed."""
+    """An `Answer` of a crawl. It disallows everything to a user agent whose rules it does not know."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> NoReturn:
-        """There is no file to read: that is for `GbotRobotParser`.
+        """Refuse: this parser reads no file, `GbotRobotParser` does.
 
         Raises:
             NotImplementedError: always.
@@ -76,10 +77,10 @@ class AnswerRobotParser(RobotParser):
         return self.answer.knows(agent) and self.answer.allowed(url, agent)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
-        """The crawl-delay of the group that `user_agent` follows, in seconds, if that is known."""
+        """The crawl-delay in seconds of the group that `user_agent` follows; None if there is none or it is not known."""
         agent = Agent.of(user_agent)
         return self.answer.crawl_delay(agent) if self.answer.knows(agent) else None
 
     def sitemaps(self) -> tuple[str, ...]:
-        """None: an `Answer` keeps rules, and no sitemap lines."""
+        """Return no URLs: an `Answer` keeps rules, but no sitemap lines."""
         return ()

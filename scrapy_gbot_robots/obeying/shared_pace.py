@@ -1,10 +1,10 @@
 """`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: one crawl-delay for all processes that share a Redis.
 
-Each process keeps the delay in its own download slots (`crawl_delay`). Beyond that, a request of such a slot waits for its
-turn when it is about to be sent, after all middlewares and queues: what comes later could put two processes' requests
-together again. While it waits it occupies one transfer of its slot, as a request to a slow host does.
+Each process applies the delay in its own download slots (`crawl_delay`). In addition, a request of such a slot waits for its
+turn just before it is sent, after all middlewares and queues, since any later step could bring the requests of two processes
+together again. While it waits, it occupies one transfer of its slot, like a request to a slow host.
 
-When the Redis is lost, each process keeps its own delay, and the log says so once; the Redis is tried again later.
+If the Redis fails, each process applies the delay by itself. The log says so once, and the Redis is tried again later.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ logger = logging.getLogger(__name__)
 
 
 class SharedPace:
-    """Lets requests of a slot wait for their turn among all processes.
+    """Lets the requests of a slot wait for their turn among all processes.
 
     Args:
         opens: makes the turns; called in the thread, at the first request.
-        stats: how many waited is counted there.
+        stats: the stats that count the requests that waited.
     """
 
     def __init__(self, opens: Callable[[], RedisTurns], stats: StatsCollector) -> None:
@@ -60,7 +60,7 @@ class SharedPace:
                 return
         if self._lost:
             self._lost = False
-            logger.info("The crawl-delay is shared with other processes again")
+            logger.info("This process shares the crawl-delay with the other processes again")
         self._stats.inc_value("gbot_robots/crawl_delay/turns")
 
     async def close(self) -> None:
@@ -80,6 +80,7 @@ class SharedPace:
         if not self._lost:
             self._lost = True
             logger.warning(
-                "The crawl-delay cannot be shared with other processes now; this one keeps it for itself: %s",
+                "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries again "
+                "later. GBOT_ROBOTS_REDIS_URL names the Redis: %s",
                 shown(str(error), limit=500),
             )

@@ -1,6 +1,6 @@
-"""Whose rules count where a request does not say: the one place that knows what a crawl sends as its User-Agent.
+"""Which crawler's rules count: the one place that knows what a crawl sends as its User-Agent.
 
-And what is said at start-up of one by which no robots.txt can mean the crawl (RFC 9309 2.2.1: a product token).
+It also warns at start-up about a User-Agent by which no robots.txt can name the crawl (RFC 9309 2.2.1: a product token).
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 
 
 class UserAgent(NamedTuple):
-    """A User-Agent, or a product token, and where it is set, as users know it."""
+    """A User-Agent or product token, and the setting or attribute that it comes from."""
 
     text: str
     source: str
 
     @property
     def hint(self) -> str | None:
-        """What to tell the user of it; None where there is nothing."""
+        """A warning for the user; None if there is no need for one."""
         crawler = Crawler.of(self.text)
         if crawler.ignores_robots:
-            return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so nothing is kept back"
+            return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
         cut = _cut_token(self.text)
         if cut is not None:
             problem = f'is heeded as "{cut}": a product token is letters, "-" and "_" only'
         elif not crawler.name:
             problem = "names no crawler, so that only rules for * apply"
         elif is_browser_like(self.text):
-            problem = f'is that of a browser, so that no robots.txt means this crawl; "{crawler.name}" is looked for'
+            problem = (
+                f'is that of a browser: no robots.txt can name this crawl, only groups for "{crawler.name}" and * apply'
+            )
         else:
             return None
         return (
@@ -49,7 +51,7 @@ class UserAgent(NamedTuple):
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
-    """Return whose rules count by default: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
+    """Return the default user agent: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
     by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
     candidates = (
         (settings["ROBOTSTXT_USER_AGENT"], "ROBOTSTXT_USER_AGENT"),
@@ -68,7 +70,7 @@ def _cut_token(user_agent: str) -> str | None:
 
 
 def of_request(crawler: ScrapyCrawler, request: Request) -> Crawler:
-    """Return the crawler that sends `request`: by `ROBOTSTXT_USER_AGENT`, else by the header that the request carries."""
+    """Return the crawler that sends `request`, by `ROBOTSTXT_USER_AGENT`, or else by the header of the request."""
     text = crawler.settings["ROBOTSTXT_USER_AGENT"]
     sent = None if text else request.headers.get("User-Agent")
     if sent:

@@ -227,7 +227,7 @@ async def test_shared_delay_without_its_redis_is_each_process_own_and_said_once(
         assert len(pages(crawler).crawled) == 4
         assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
-    assert warning.startswith("The crawl-delay cannot be shared with other processes now")
+    assert warning.startswith("This process cannot share the crawl-delay with the others now")
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ async def test_crawl_delay_of_an_override_has_no_cap_and_leaves_other_hosts_alon
     ):
         crawler = await crawl(Pages, settings, urls=[slow.url("/yes"), other.url("/yes")])
     assert stats(crawler, "gbot_robots/crawl_delay") == {"gbot_robots/crawl_delay": 1}
-    assert f"A crawl-delay of 0.05 s is kept for {slow.url('')}" in caplog.text
+    assert f"Applying a crawl-delay of 0.05 s to {slow.url('')}" in caplog.text
 
 
 @in_reactor

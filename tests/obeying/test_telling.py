@@ -178,7 +178,7 @@ async def test_storage_in_use_is_said_at_the_start(
     path = str(tmp_path / "robots.sqlite")
     crawler = await crawl(Pages, {name: value.replace("PATH", path) for name, value in settings.items()})
     (message,) = said(caplog, "drivers", logging.INFO)
-    assert message.startswith(f"robots.txt files are kept in {line.replace('PATH', path)}")
+    assert message.startswith(f"This crawl stores robots.txt files in {line.replace('PATH', path)}")
     assert "secret" not in message
     assert stats(crawler, "gbot_robots/storage/") == {
         f"gbot_robots/storage/{stat}": 1,

@@ -56,13 +56,15 @@ def test_the_user_agent_that_counts_is_found_where_it_is_set(
         pytest.param("Mozilla/5.0 (compatible; mybot/2.1; +https://example.com)", None, id="compatible"),
         pytest.param("Googlebot-Image/1.0", None, id="google"),
         pytest.param("AdsBot-Google", None, id="ignores-star"),
-        pytest.param(CHROME, 'is that of a browser, so that no robots.txt means this crawl; "Mozilla"', id="browser"),
+        pytest.param(
+            CHROME, 'is that of a browser: no robots.txt can name this crawl, only groups for "Mozilla"', id="browser"
+        ),
         pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
         pytest.param("bot2000/1.0", 'is heeded as "bot": a product token is letters', id="digits"),
         pytest.param("Mozilla/5.0 (compatible; my.bot; +https://example.com)", 'is heeded as "my"', id="dot"),
         pytest.param("bot2000 bot/1.0", None, id="token-and-a-longer-name"),
         pytest.param(
-            "Google-Safety", "Google-Safety heeds no robots.txt, so nothing is kept back", id="ignores-robots"
+            "Google-Safety", "Google-Safety heeds no robots.txt, so this crawl obeys no rules", id="ignores-robots"
         ),
     ],
 )
