@@ -8,7 +8,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.http.request import CallbackT
     from scrapy.spiders import SitemapSpider
+
+_T = TypeVar("_T")
 
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
 
@@ -228,6 +230,15 @@ def is_idle(crawler: Crawler) -> bool:
     engine: Any = crawler.engine
     slot = _engine_slot(crawler)
     return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
+
+
+def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
+    """The downloader middleware of a crawl that is a `kind`; None if there is none.
+
+    `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that has no middlewares.
+    """
+    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
+    return next((each for each in getattr(manager, "middlewares", ()) if isinstance(each, kind)), None)
 
 
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:

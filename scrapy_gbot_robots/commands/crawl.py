@@ -35,6 +35,7 @@ _NOTHING_ELSE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
     "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
+    "HTTPCACHE_ENABLED": False,  # what servers say now is asked
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,

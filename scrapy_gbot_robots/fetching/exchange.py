@@ -38,6 +38,7 @@ class Exchange:
             body; `headers` has them all.
         secs: how long the server took, in seconds, without the downloader's queue and other middlewares.
         error: why there is no response.
+        recalled: whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered.
     """
 
     def __init__(self, most_bytes: int, *, status_only: bool = False) -> None:
@@ -52,6 +53,7 @@ class Exchange:
         self.headers: Headers | None = None
         self.secs = 0.0
         self.error: BaseException | None = None
+        self.recalled = False
 
     def reached_downloader(self, request: Request) -> None:
         """Start again, and take out empty headers: some download handlers would send them."""

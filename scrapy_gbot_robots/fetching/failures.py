@@ -50,6 +50,7 @@ _FAILURES = {
     "ProxyError": Failure.PROXY,  # httpx
     "DownloadCancelledError": Failure.CANCELLED,
     "CancelledError": Failure.CANCELLED,
+    "NotCachedError": Failure.NOT_CACHED,  # ours, see `http_cache`
     "NotSupported": Failure.NO_HANDLER,
     "UnsupportedURLSchemeError": Failure.NO_HANDLER,
 }

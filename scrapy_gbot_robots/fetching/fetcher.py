@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -20,7 +20,7 @@ from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
 from ..engine import LISTENER, Overhearing, uncounted
 from ..policy import headers
-from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, failed, outcome_of
+from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed, outcome_of, recalled
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
 from ..policy.served import ACCEPTED, DecodeError, as_served, decoded
 from ..signals import robotstxt_served
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ..core.origin import Origin
     from ..settings import GbotSettings
+    from .http_cache import HttpCache
 
 PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
 
@@ -102,10 +103,23 @@ class Fetcher:
             request: the request that needs the robots.txt. The fetch takes the meta keys of `GBOT_ROBOTS_META_KEYS` from
                 it, and the credentials for its proxy.
         """
+        exchanges: list[Exchange] = []
+        outcome = await self._followed(origin, request, exchanges)
+        if any(exchange.recalled for exchange in exchanges):
+            return recalled(outcome)
+        cache = self._http_cache
+        if cache is not None and not isinstance(outcome, Unreachable):
+            for exchange in exchanges:
+                cache.store(exchange)
+        return outcome
+
+    async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:
+        """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
         while True:
-            exchange = await self._ask(asked[-1], request, left)
+            exchange = await self._ask_or_recall(asked[-1], request, left, exchanges)
+            exchanges.append(exchange)
             answer = exchange.response
             if answer is None:
                 return self._failed(exchange)
@@ -113,7 +127,8 @@ class Fetcher:
                 read = partial(self._outcome, answer, asked[-1], exchange)
                 long = len(answer.body) > _DECODE_IN_THREAD_BYTES and _content_encoding(answer, exchange)
                 outcome = await run_in_thread(read) if long else read()
-                self._tell_served(outcome, answer, exchange)
+                if not exchange.recalled:
+                    self._tell_served(outcome, answer, exchange)
                 return outcome
             left -= exchange.secs
             looking_at = time.monotonic()
@@ -142,6 +157,31 @@ class Fetcher:
             return hop
         self._tell_refused(asked[0], hop)
         return to_private_address(answer.status, asked[-1])
+
+    async def _ask_or_recall(
+        self, url: str, request: Request | None, left: float, exchanges: list[Exchange]
+    ) -> Exchange:
+        """Ask for `url`, or recall what Scrapy's HTTP cache has of it if that is what the settings or the network want."""
+        cache = self._http_cache
+        if cache is None:
+            return await self._ask(url, request, left)
+        own = self.robots_request(url, request)
+        found = cache.replayed(own)
+        if found is None and exchanges and exchanges[-1].recalled:  # its server would not answer now either
+            found = cache.recalled(own)
+        if found is None:
+            asked = await self._ask(url, request, left)
+            found = cache.recalled_for(asked) or asked
+        return found
+
+    @cached_property
+    def _http_cache(self) -> HttpCache | None:
+        """Scrapy's HTTP cache, if the crawl has one."""
+        if not self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            return None
+        from .http_cache import HttpCache  # noqa: PLC0415  not for the many crawls without one
+
+        return HttpCache.of(self._crawler)
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`. If the response breaks off after its headers, request it again for the status alone.

@@ -101,20 +101,25 @@ class SharedFetch:
             if waited:
                 self._telling.count("lease/taken_over")
             self._telling.count("lookup/fetched")
-            return Obtained(await self._fetch(origin, found.entry, request), Source.FETCHED)
+            return await self._fetch(origin, found.entry, request)
 
     async def newer(self, origin: Origin, request: Request | None) -> Obtained | None:
         """A newer entry of `origin`, ahead of time; None if another process is fetching it."""
         found = await self._entries.find(str(origin), self._is_fresh)
         if found.leased:
             self._telling.count("lookup/refreshed")
-            return Obtained(await self._fetch(origin, found.entry, request), Source.FETCHED)
+            obtained = await self._fetch(origin, found.entry, request)
+            is_old = obtained.source is Source.HTTP_CACHE
+            return None if is_old and found.entry is not None and self._is_good(found.entry) else obtained
         if found.entry is None or not self._is_fresh(found.entry):
             return None
         return Obtained(found.entry, Source.ANOTHER)
 
-    async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Entry:
-        """Fetch with the lease that `Entries.find` gave; if this is cancelled, `Entries.close` gives that back."""
+    async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Obtained:
+        """Fetch with the lease that `Entries.find` gave; if this is cancelled, `Entries.close` gives that back.
+
+        What Scrapy's HTTP cache has is for this crawl alone. It is not stored, as no server has said it now.
+        """
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
@@ -124,10 +129,13 @@ class SharedFetch:
             self._telling.fetch_failed(origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._policy)
-        await self._entries.settle(str(origin), latest)
+        if outcome.recalled:
+            await self._entries.give_up(str(origin))
+        else:
+            await self._entries.settle(str(origin), latest)
+            self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
         self._telling.fetched(outcome, time.monotonic() - began)
-        self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
-        return latest
+        return Obtained(latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED)
 
     def decision(self, entry: Entry | None, now: float, *, site_available: bool = False) -> Decision:
         """What `entry` means at `now`, as far as this process can trust its clock."""

@@ -119,7 +119,8 @@ class Telling:
         if age_secs is not None and answer.source is Source.STORED:
             self._crawler.stats.max_value("gbot_robots/stored_age_secs/max", round(age_secs))
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
-            age = "" if age_secs is None else f", {age_secs:.0f} s old"
+            is_dated = age_secs is not None and answer.source is not Source.HTTP_CACHE  # which says no time
+            age = f", {age_secs:.0f} s old" if is_dated else ""
             source = answer.source.value
             logger.debug(
                 "%s: %s, %s (%s%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source, age

@@ -6,7 +6,7 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
+    recalled: bool = False  # from an HTTP cache: no server has said so now
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Unavailable:
     url: str  # the URL that said so
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
+    recalled: bool = False  # from an HTTP cache: no server has said so now
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Unreachable:
     why: str
     status: int | None = None  # None: no response came at all
     retry_after: float | None = None  # for how many seconds the server wants to be left alone; None: it does not say
+    recalled: bool = False  # from an HTTP cache: no server has said so now
 
 
 Outcome: TypeAlias = Fetched | Unavailable | Unreachable
@@ -66,6 +69,7 @@ class Failure(Enum):
     PROXY = "the proxy refused the request"
     STOPPED = "the download was stopped before its end"
     REPLACED = "the download failed, and another middleware put a response in its place"
+    NOT_CACHED = "HTTPCACHE_IGNORE_MISSING is on, and Scrapy's HTTP cache does not have it"
     OTHER = "the fetch failed"
 
 
@@ -117,3 +121,10 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `failure`. `detail` is the error's own message, for people."""
     detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
     return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)
+
+
+def recalled(outcome: Outcome) -> Outcome:
+    """Return `outcome` as that of a response from an HTTP cache: good for no longer than any must be."""
+    if isinstance(outcome, Unreachable):
+        return replace(outcome, recalled=True)
+    return replace(outcome, recalled=True, max_age=0.0)

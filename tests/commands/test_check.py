@@ -339,3 +339,11 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
     ended = run("robots", "check", "/cart/1", "--file", "robots.txt", cwd=project, command=scrapy)
     assert ended.status == 1
     assert "testbot, from USER_AGENT" in ended.out
+
+
+def test_check_asks_the_server_whatever_the_project_does_with_an_http_cache(tmp_path: Path) -> None:
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site:
+        cache = ("-s", "HTTPCACHE_ENABLED=True", "-s", "HTTPCACHE_IGNORE_MISSING=True")
+        ended = run("check", site.url("/no"), "--as", "testbot", *cache, cwd=tmp_path)
+        assert ended.status == 1, ended.err
+        assert site.paths() == ["/robots.txt"]

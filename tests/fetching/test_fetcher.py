@@ -210,7 +210,7 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
 
 
 @in_reactor
-async def test_http_cache_of_scrapy_neither_keeps_nor_serves_a_robots_txt(tmp_path: Path) -> None:
+async def test_http_cache_of_scrapy_does_not_serve_a_robots_txt_that_the_server_serves(tmp_path: Path) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
         await crawl(Pages, settings, urls=[site.url("/free")])

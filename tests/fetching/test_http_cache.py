@@ -1,0 +1,192 @@
+"""A crawl with Scrapy's HTTP cache is replayed when its servers are gone, and never works by an old robots.txt otherwise."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.extensions.httpcache import FilesystemCacheStorage
+
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site, redirect
+from .scenarios import RULES, hops, raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy import Request, Spider
+    from scrapy.http import Response
+
+NAMES = [f"free{number}" for number in range(10)]
+LONG = RULES + b"#" * 2000
+PURE = {"HTTPCACHE_IGNORE_MISSING": True}
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> dict[str, Any]:
+    """Settings of a crawl with an HTTP cache of its own, whose robots.txt files are forgotten when it ends."""
+    return {
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(tmp_path / "httpcache"),
+        "GBOT_ROBOTS_STORAGE": "memory",
+        "GBOT_ROBOTS_MAX_BYTES": 1000,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+    }
+
+
+def urls(site: Site) -> list[str]:
+    return [*(site.url(f"/{name}") for name in NAMES), site.url("/page")]
+
+
+def free(site: Site) -> set[str]:
+    return {site.url(f"/{name}") for name in NAMES}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param({"/robots.txt": RULES}, id="plain"),
+        pytest.param({"/robots.txt": redirect("/1"), **hops(2)}, id="redirected"),
+        pytest.param({"/robots.txt": Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip"})}, id="gzip"),
+        pytest.param({"/robots.txt": LONG}, id="cut"),
+        pytest.param({"/robots.txt": Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"})}, id="gzip-cut"),
+    ]
+)
+def pages_of_site(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {**request.param, "*": b"ok"}
+
+
+@pytest.mark.parametrize("settings", [{}, PURE], ids=["network-gone", "HTTPCACHE_IGNORE_MISSING"])
+@in_reactor
+async def test_crawl_is_replayed_without_its_server(
+    settings: dict[str, Any], pages_of_site: dict[str, Any], cached: dict[str, Any]
+) -> None:
+    with Site(pages_of_site) as site:
+        first = await crawl(Pages, cached, urls=urls(site))
+        assert set(pages(first).crawled) == free(site)
+    again = await crawl(Pages, {**cached, **settings}, urls=urls(site))
+    assert set(pages(again).crawled) == free(site)
+    assert set(pages(again).refused) == {site.url("/page")}
+    assert {"cached" in response.flags for response in pages(again).crawled.values()} == {True}
+    assert stats(again)["gbot_robots/http_cache/recalled"] >= 1
+    assert "gbot_robots/http_cache/stored" not in stats(again)
+
+
+@in_reactor
+async def test_missing_robots_txt_is_replayed_as_missing(cached: dict[str, Any]) -> None:
+    with Site({"/robots.txt": Reply(404), "*": b"ok"}) as site:
+        await crawl(Pages, cached, urls=urls(site))
+    again = await crawl(Pages, cached, urls=urls(site))
+    assert set(pages(again).crawled) == set(urls(site))
+
+
+@in_reactor
+async def test_cache_that_scrapy_alone_has_filled_is_replayed(cached: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        alone = {**cached, "ROBOTSTXT_OBEY": True}
+        first = await crawl(Pages, alone, addon=False, urls=urls(site))
+        assert set(pages(first).crawled) >= free(site)
+    again = await crawl(Pages, cached, urls=urls(site))
+    assert set(pages(again).crawled) == free(site)
+
+
+@in_reactor
+async def test_changed_robots_txt_of_a_live_server_counts_at_once(cached: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, cached, urls=urls(site))
+        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /free"
+        crawler = await crawl(Pages, cached, urls=urls(site))
+        assert set(pages(crawler).crawled) == {site.url("/page")}
+        assert site.paths().count("/robots.txt") == 2
+    again = await crawl(Pages, cached, urls=urls(site))
+    assert set(pages(again).crawled) == {site.url("/page")}
+
+
+@pytest.mark.parametrize(
+    "answer", [Reply(503), raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")], ids=["503", "cut"]
+)
+@in_reactor
+async def test_server_that_answers_with_trouble_is_unreachable_whatever_the_cache_has(
+    answer: Any, cached: dict[str, Any]
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, cached, urls=urls(site))
+        site.pages["/robots.txt"] = answer
+        crawler = await crawl(Pages, cached, urls=urls(site))
+        assert not pages(crawler).crawled
+    again = await crawl(Pages, cached, urls=urls(site))  # and the trouble has not taken the place of the rules
+    assert set(pages(again).crawled) == free(site)
+
+
+@in_reactor
+async def test_pure_replay_asks_no_server_and_allows_nothing_that_the_cache_does_not_know(
+    cached: dict[str, Any],
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**cached, **PURE}, urls=urls(site))
+        assert not site.asked
+        assert not pages(crawler).crawled
+        assert "HTTPCACHE_IGNORE_MISSING" in str(pages(crawler).refused[site.url("/page")])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"HTTPCACHE_IGNORE_SCHEMES": ["http"]}, {"HTTPCACHE_IGNORE_HTTP_CODES": [200]}],
+    ids=lambda each: next(iter(each)),
+)
+@in_reactor
+async def test_what_the_policy_leaves_out_is_not_stored(settings: dict[str, Any], cached: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**cached, **settings, **PURE, "HTTPCACHE_IGNORE_MISSING": False}, urls=urls(site))
+        assert set(pages(crawler).crawled) == free(site)
+        assert "gbot_robots/http_cache/stored" not in stats(crawler)
+    again = await crawl(Pages, {**cached, **settings}, urls=urls(site))
+    assert not pages(again).crawled
+
+
+@in_reactor
+async def test_what_is_recalled_is_not_stored_for_other_crawls(cached: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, cached, urls=urls(site))
+    settings = {**cached, "GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    again = await crawl(Pages, settings, urls=urls(site))
+    assert set(pages(again).crawled) == free(site)
+    with closing(SqliteStorage(path)) as storage:
+        assert storage.get(site.url("")) is None
+        assert storage.lease(site.url(""), 9)  # and nobody waits for the lease
+
+
+class Broken(FilesystemCacheStorage):
+    """A cache storage of the user's that fails for each robots.txt."""
+
+    def retrieve_response(self, spider: Spider, request: Request) -> Response | None:
+        if request.url.endswith("/robots.txt"):
+            raise OSError("no disk")
+        return super().retrieve_response(spider, request)
+
+    def store_response(self, spider: Spider, request: Request, response: Response) -> None:
+        if request.url.endswith("/robots.txt"):
+            raise OSError("no disk")
+        super().store_response(spider, request, response)
+
+
+@in_reactor
+async def test_cache_storage_that_fails_is_said_once_and_costs_no_page(
+    cached: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    settings = {**cached, "HTTPCACHE_STORAGE": f"{__name__}.Broken"}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=urls(site))
+        assert set(pages(crawler).crawled) == free(site)
+        assert stats(crawler)["gbot_robots/http_cache/errors"] == 1
+    again = await crawl(Pages, settings, urls=urls(site))
+    assert not pages(again).crawled
+    said = [line for line in own_warnings(caplog) if "HTTP cache" in line]
+    assert len(said) == 2
+    assert all(site.url("/robots.txt") in line for line in said)
