@@ -220,7 +220,7 @@ async def test_fetch_that_ends_in_an_exception_is_a_network_failure_and_is_tried
             monkeypatch.setattr(Buggy, "fails", True)
             clock.goes_on(23.5 * HOUR)
             assert await visitor.may(site.url("/"))
-            await pause(0.2)
+            await until(lambda: stats(visitor.crawler)["gbot_robots/errors"] == 2)
             assert await visitor.may(site.url("/"))
             monkeypatch.setattr(Buggy, "fails", False)
             clock.goes_on(11)
