@@ -19,6 +19,7 @@ from scrapy.utils.defer import ensure_awaitable
 from twisted.internet.defer import CancelledError, Deferred
 
 from ..core.urls import shown
+from ..engine import pull_soon
 from ..policy.ladder import State
 from ..policy.outcome import Fetched
 from ..signals import robotstxt_known, robotstxt_unreachable
@@ -217,6 +218,8 @@ class Telling:
 
     def _handler_ended(self) -> None:
         self._handlers -= 1
+        if not self._handlers:
+            pull_soon(self._crawler)  # the crawl may have been kept open for this
 
     def _spider_idle(self) -> None:
         if self._handlers:

@@ -16,6 +16,7 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 
 from ..concurrency import Background
 from ..core.origin import Origin
+from ..engine import pull_soon
 from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known
@@ -153,6 +154,8 @@ class SitemapDiscovery:
             yield
         finally:
             self._busy -= 1
+            if not self._busy:
+                pull_soon(self._crawler)  # the crawl may have been kept open for this
 
     def _spider_idle(self) -> None:
         if self._busy:

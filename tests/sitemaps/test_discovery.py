@@ -596,3 +596,18 @@ async def test_handler_of_sitemap_found_may_itself_make_a_request_of_the_same_or
         crawler = await crawl(Asking, start_urls=[site.url("/x")])
         assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
         assert parsed(crawler)["terms"].body == b"ok"
+
+
+@in_reactor
+async def test_crawl_that_waited_for_a_discovery_ends_when_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0)  # nothing else wakes it
+
+    class Slowly(Sitemaps):
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request) -> bool:
+            await pause(0.3)
+            return False
+
+    with Site({"/robots.txt": b"", "/": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}"
+        crawler = await crawl(Slowly, {"CLOSESPIDER_TIMEOUT": 20}, start_urls=[site.url()])
+    assert stats(crawler)["finish_reason"] == "finished"
