@@ -1,19 +1,22 @@
 """Entries: the storage as a crawl uses it, off the reactor and never in the crawl's way.
 
-What is wanted: no call of a driver holds the reactor, whatever the disk or the network does; calls that come together
-cost one transaction or one round trip; a driver in trouble costs one warning and no page; what was learnt meanwhile is not
-lost when the driver is back.
+Operations wanted: no call of a driver blocks the reactor, whatever the disk or the network does. Calls that come together
+cost one transaction or one round trip. A driver that fails costs one warning and no page. What the crawl learns meanwhile
+reaches the driver later.
 
-The plan: one thread makes all calls. Calls that wait for it are handed to it together (`BatchThread`), and the storage
-does them in few steps (`storage.batches`). Each call has a deadline. When a driver fails or is late, memory takes its
-place, and a timer tries the driver again, at the latest when the crawl closes; when it answers, it is handed what memory
+Plan: one thread makes all calls. It takes all calls that wait as one batch (`BatchThread`), and the storage does them in
+few steps (`storage.batches`). Each call has a deadline. If the driver fails or is late, memory takes its place, and a timer
+tries the driver again; the last try is at the end of the crawl. When the driver answers, it gets the entries that memory has
 learnt. Memory itself needs no thread.
 
-The leases that this process holds are remembered here: prolonged as long as the process lives, so that they can be short
-and end soon when it dies, and given back at the latest when the crawl ends.
+Leases: this class remembers the leases of this process. It prolongs them as long as the process lives, so that they can be
+short and end soon after the process dies. It gives them back at the end of the crawl at the latest.
 
-Warning: what runs in the thread may end after nobody waits for it any more, because the caller was cancelled or the
-deadline is past. A lease that comes so late is in `_leases` all the same, or is given back at once.
+Example: Redis stops answering. The next `find` fails after at most `CALL_SECS`; the log warns once, and memory answers this
+`find` and all later calls. 30 s later Redis answers the timer's trial: it gets the new entries, and is in use again.
+
+Warning: a call in the thread may end when no coroutine waits for it any more, because the caller was cancelled or the
+deadline is over. A lease that comes so late is in `_leases` all the same, or is given back at once.
 """
 
 from __future__ import annotations
@@ -42,21 +45,21 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
 
-LEASE_SECS = 15.0  # after the death of its holder another process takes over
+LEASE_SECS = 15.0  # so long after its holder has died, another process can take the lease
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # for which a call is waited for
-CLOSE_SECS = 5.0  # for which a storage in trouble may hold up the end of a crawl
-MOST_TOGETHER = 32  # calls in a step: more would keep the first waiting for the last
+CALL_SECS = 10.0  # the longest wait for a call
+CLOSE_SECS = 5.0  # for so long a failing storage may delay the end of a crawl
+MOST_TOGETHER = 32  # calls in a batch: with more, the first would wait too long for the last
 
 logger = logging.getLogger(__name__)
 
 
 class Entries:
-    """Entries by origin, for coroutines of one reactor. Nothing here raises because a storage is in trouble.
+    """Entries by origin, for coroutines of one reactor. No method raises because a storage fails.
 
     Args:
         opens: opens the storage; called in the thread, at the first call.
-        stats: what failed is counted there.
+        stats: the stats that count failed calls.
     """
 
     def __init__(self, opens: Callable[[], Storage], stats: StatsCollector) -> None:
@@ -66,8 +69,8 @@ class Entries:
         self._thread: BatchThread[Any, Any] = BatchThread(
             self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
         )
-        self._instead: MemoryStorage | None = None  # while the driver is in trouble
-        self._leases: dict[str, str] = {}  # origin -> token; the thread puts into it, too
+        self._instead: MemoryStorage | None = None  # in use while the driver fails
+        self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
         self._prolonging = False
         self._background = Background()
         self._closed = False
@@ -77,13 +80,13 @@ class Entries:
         return await self._call(lambda driver: driver.get(origin))
 
     async def put(self, origin: str, entry: Entry) -> None:
-        """Keep `entry` as that of `origin`."""
+        """Store `entry` for `origin`."""
         await self._call(lambda driver: driver.put(origin, entry))
 
     async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
-        """The entry of `origin`; where it is not good, its lease as well, unless another process has that.
+        """Return the entry of `origin`; if it is not good, also the lease, unless another process has that.
 
-        With a lease, this process has to fetch, and then to `settle` or `give_up`. `is_good` is called in the thread.
+        A caller that gets the lease must fetch, and then call `settle` or `give_up`. `is_good` is called in the thread.
         """
         found: Found = await self._ask(Wanted(origin, is_good))
         if found.leased and not self._prolonging:
@@ -92,20 +95,20 @@ class Entries:
         return found
 
     async def settle(self, origin: str, entry: Entry) -> None:
-        """Keep what was fetched with the lease that `find` gave, and give that back."""
+        """Store the entry that was fetched with the lease of `find`, and give the lease back."""
         await self._ask(Settled(origin, entry, self._leases.pop(origin, "")))
 
     async def give_up(self, origin: str) -> None:
-        """Give back the lease that `find` gave."""
+        """Give the lease of `find` back without an entry."""
         token = self._leases.pop(origin, "")
         await self._call(lambda driver: driver.release(origin, token))
 
     async def beat(self, facts: Mapping[str, object]) -> None:
-        """Let a storage that many machines share say of this process that it lives; any other does nothing."""
+        """Report in a storage that many machines share that this process is alive; do nothing in any other."""
         await self._call(lambda driver: driver.beat(facts) if isinstance(driver, Beats) else None)
 
     async def close(self) -> None:
-        """Hand over what a storage in trouble does not know, give back the leases that are left, and close the driver."""
+        """Give a failing storage a last chance to get new entries, give back all leases, and close the driver."""
         self._closed = True
         self._background.cancel()
         await self._background.ended()
@@ -121,7 +124,7 @@ class Entries:
             raise
         except Exception as error:  # as in `_ask`
             if self._instead is None:
-                logger.warning("Closing the robots.txt storage failed: %s", shown(str(error), limit=500))
+                logger.warning("The robots.txt storage could not be closed properly: %s", shown(str(error), limit=500))
             self._interrupt()
         self._thread.end()
 
@@ -129,7 +132,7 @@ class Entries:
         return cast("_T", await self._ask(act))
 
     async def _ask(self, call: _Call) -> Any:
-        """Let the driver do `call`, or memory while that is in trouble."""
+        """Let the driver do `call`, or memory while the driver fails."""
         if self._instead is not None:
             return self._do(self._instead, [call])[0]
         try:
@@ -142,7 +145,7 @@ class Entries:
             return self._do(self._fall_back(error), [call])[0]
 
     def _work(self, calls: list[_Call]) -> list[Any]:
-        """In the thread: let the driver do `calls`, unless it failed for others while these waited."""
+        """In the thread: let the driver do `calls`, unless it has failed for others while these waited."""
         if self._instead is not None and not any(isinstance(call, _Trial) for call in calls):
             raise StorageError("it failed a moment ago")
         if self._driver is None:
@@ -150,7 +153,7 @@ class Entries:
         return self._do(self._driver, calls)
 
     def _do(self, driver: Storage, calls: Sequence[_Call]) -> list[Any]:
-        """Let `driver` do calls of all kinds together; what each came to, in order."""
+        """Let `driver` do calls of all kinds together; return their results in order."""
         results: list[Any] = [None] * len(calls)
         wanted = {place: call for place, call in enumerate(calls) if isinstance(call, Wanted)}
         settled = [call for call in calls if isinstance(call, Settled)]
@@ -197,20 +200,20 @@ class Entries:
         return self._instead
 
     async def _try_again(self, instead: MemoryStorage) -> None:
-        """Hand over what `instead` has, as often as it takes."""
+        """Try to give the driver the entries of `instead`, again and again until it works."""
         while self._instead is not None:
             await pause(TRY_AGAIN_SECS)
             try:
                 await self._hand_over(instead)
             except CancelledError:
                 raise
-            except Exception:  # as in `_ask`; that it fails was said
+            except Exception:  # as in `_ask`; the log has said so already
                 self._stats.inc_value("gbot_robots/storage/errors")
             else:
                 self._answers_again()
 
     async def _hand_over(self, instead: MemoryStorage) -> None:
-        """Give the driver what it does not know, or not as lately; also what is learnt while this goes on."""
+        """Give the driver all entries that are newer than its own, including those that are learnt meanwhile."""
         await self._thread.ask(_Trial(_write_and_forget))
         handed: dict[str, Entry] = {}
         while news := [
@@ -229,14 +232,14 @@ class Entries:
         logger.info("The robots.txt storage answers again and is used again")
 
     def _interrupt(self) -> None:
-        """End what the thread is waiting for, if the driver can; it may also end by itself, later."""
+        """End the call that the thread waits for, if the driver can do that. Otherwise it ends by itself, later."""
         interrupt = getattr(self._driver, "interrupt", None)
         if interrupt is not None:
             with suppress(StorageError):
                 interrupt()
 
     def _close(self, driver: Storage) -> None:
-        """In the thread: after all that was asked of it before."""
+        """In the thread, after all earlier calls: close the driver."""
         try:
             if self._instead is None and self._leases:
                 release_all(driver, self._leases)
@@ -245,7 +248,7 @@ class Entries:
 
 
 class _Trial:
-    """A call that is made of a driver also while that is in trouble."""
+    """A call that goes to the driver even while it fails."""
 
     def __init__(self, act: Callable[[Storage], object]) -> None:
         self._act = act
@@ -255,12 +258,12 @@ class _Trial:
 
 
 def _write_and_forget(driver: Storage) -> None:
-    """See whether a storage can be written to."""
+    """Check that a storage can be written to."""
     driver.release("", driver.lease("", LEASE_SECS) or "")
 
 
 def _put_newer(entries: Mapping[str, Entry], driver: Storage) -> None:
-    """Put those of `entries` that are as new as what is there, also where a lease is held: it may be one of ours, lost."""
+    """Put each entry unless the driver has a newer one. A lease does not prevent that: it may be a lost one of ours."""
     wanted = [Wanted(origin, partial(_is_newer, entry)) for origin, entry in entries.items()]
     found = find(driver, wanted, LEASE_SECS)
     news = [

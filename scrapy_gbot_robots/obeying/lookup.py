@@ -1,15 +1,15 @@
-"""Where a crawl learns what an origin's robots.txt says: from memory, else by one look-up for all who wait.
+"""Where a crawl learns what an origin's robots.txt says: from memory, else by one look-up for all waiting requests.
 
-What is wanted: a request of a known origin is answered at once; requests that need the same unknown origin share one
-look-up; a request that is cancelled harms no other; the first request's name (its user agent) is not the only one that is
-answered; nothing is looked up after the crawl began to close.
+Operations wanted: a request of a known origin is answered at once. Requests that need the same unknown origin share one
+look-up, whatever their user agents. Cancelling one request does not affect the others. No look-up starts after the crawl
+has begun to close.
 
 The plan is single flight. `known` looks into the cache of answers. For what that lacks `ask` joins the origin's *flight*,
 or starts one. A flight runs in the background and belongs to no request:
 
     1. `SharedFetch.entry`: the stored entry, or one fetched by this process or another;
-    2. `policy.ladder` says what the entry means now; the rules of all user agents that asked are read from its copy;
-    3. the answer is cached, signal handlers are called, and the flight *lands*: all who wait go on.
+    2. `policy.ladder` decides what the entry means now; the rules for all user agents that asked are read from its copy;
+    3. the answer is cached, signal handlers are called, and the flight *lands*: all waiting requests go on.
 
 Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes while that is fetched, as "bbot".
 
@@ -18,13 +18,14 @@ Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes w
     request 3  known -> None   ask: joins, now {abot, bbot}        waits ------------------> answer
     flight                     storage: nothing, leased; fetch ... read, cache, tell, land
 
-A request that joins too late, when the rules have been read, finds that the answer does not know its user agent, and asks
-once more: the next flight finds the entry in the storage. So `ask` is a loop.
+A request may join after the rules have been read. Then the answer does not know its user agent, and the request asks once
+more: the next flight finds the entry in the storage. So `ask` is a loop.
 
-Warning: a flight lands in whatever way it ends, also when it is cancelled or fails, for nothing else wakes those who
-wait. Handlers of signals are not awaited by it: one that asks for a page of the same origin waits for this answer.
+Warning: a flight must land in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the waiting
+requests. A flight must not await handlers of signals: a handler may request a page of the same origin, which waits for this
+very flight.
 
-An answer in use that will soon run out is refreshed by the same steps while it goes on to be given.
+An answer in use that will soon be stale is refreshed by the same steps. Until then requests still get the old one.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Lookup:
         self._closing = False
 
     def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
-        """The answer for `origin` if it is at hand, good for now, and knows the rules of `agent`."""
+        """The answer for `origin` if it is cached, still good, and knows the rules of `agent`; else None."""
         answer = self._cache.get(origin)
         now = time.time()
         if answer is None or not answer.is_good(now) or not answer.knows(agent):
@@ -130,44 +131,44 @@ class Lookup:
                 return flight.answer
 
     def latest(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
-        """The last answer for `origin`, good or not, if it knows the rules of `agent`; a look-up for a better one begins."""
+        """The last answer for `origin`, good or not, if it knows the rules of `agent`. A look-up for a better one starts."""
         if not self._closing:
             self._join(origin, agent, request)
         answer = self._cache.get(origin)
         return answer if answer is not None and answer.knows(agent) else None
 
     async def copy(self, origin: Origin) -> Copy | None:
-        """The last definite answer of `origin` as the storage has it; None if it is not, or no longer, there."""
+        """The last definite answer of `origin` from the storage; None if the storage has none."""
         entry = await self._entries.get(str(origin))
         return None if entry is None else entry.copy
 
     def site_answered(self, origin: Origin) -> None:
-        """Note that a page of `origin` was served: if its robots.txt is unreachable, it is not for want of a server."""
+        """Note that a page of `origin` was served: its server is up, even if its robots.txt is unreachable."""
         answer = self._cache.get(origin)
         if answer is None or not answer.temporary or answer.site_available:
             return
         answer.site_available = True
         if answer.state is State.FULL_DISALLOW:
-            answer.ask_at = time.time()  # the ladder may say something else now
+            answer.ask_at = time.time()  # the ladder may decide otherwise now
         self._available.add(origin)
         if not self._closing:
             self._background.start(self._keep_available(origin))
 
     async def _keep_available(self, origin: Origin) -> None:
-        """Let the storage know, for the process that asks next."""
+        """Store that the site is available, for the next process that asks."""
         entry = await self._entries.get(str(origin))
         if entry is not None and entry.outage is not None and not entry.outage.site_available:
             await self._entries.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
         self._available.discard(origin)
 
     def abandon(self) -> None:
-        """Give up what is under way, and begin nothing more: requests that wait, or come, get `Closing`."""
+        """Cancel all look-ups and start no more. Requests that wait, or come later, get `Closing`."""
         if not self._closing:
             self._closing = True
             self._background.cancel()
 
     async def close(self) -> None:
-        """Give up what is under way, and close the storage."""
+        """Cancel all look-ups, and close the storage."""
         self.abandon()
         self._telling.close()
         await self._background.ended()
@@ -202,7 +203,7 @@ class Lookup:
         flight.landed.open()
 
     async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:
-        """Get a new answer for an origin in use; if another process is at it, or nothing is found, the old one stands."""
+        """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
         obtained = await self._shared_fetch.newer(origin, request)
         if obtained is not None:
             await self._learn(origin, obtained, [agent], request)
@@ -210,7 +211,7 @@ class Lookup:
     async def _learn(
         self, origin: Origin, obtained: Obtained, agents: Collection[Agent], request: Request | None
     ) -> Answer:
-        """Turn an entry into an answer for `agents` and for those that had one; cache it, and tell the crawl."""
+        """Turn an entry into an answer for `agents` and those of the last answer; cache it, and tell the crawl."""
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available
@@ -232,7 +233,7 @@ class Lookup:
         return answer
 
     async def _read(self, copy: Copy, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
-        """Let `answer` learn the rules of `agents`; off the reactor if that takes long."""
+        """Let `answer` learn the rules of `agents`, in a thread if that takes long."""
         settings = self._settings
         robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
         new = [agent for agent in agents if agent not in answer.agents]

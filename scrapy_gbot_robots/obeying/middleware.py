@@ -1,8 +1,8 @@
-"""The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is ignored.
+"""The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is refused.
 
-It subclasses Scrapy's own and stands in its place, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`),
-request.meta key (`dont_obey_robotstxt`) and stats (`robotstxt/`). What it adds is in `lookup` (one answer per origin)
-and in `waiting` (requests that wait cost the others nothing).
+It replaces Scrapy's own and subclasses it, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`), request.meta
+key (`dont_obey_robotstxt`) and stats (`robotstxt/`). It adds `lookup` (one answer per origin) and `waiting` (requests that
+wait do not delay other hosts).
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ logger = logging.getLogger(__name__)
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Lets through what Googlebot would fetch; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the rest.
+    """Lets requests go on that Googlebot would send; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
 
     Attributes:
-        fetcher_cls: makes the robots.txt requests; a subclass may name its own, as for a browser's download handler.
+        fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
     """
 
     fetcher_cls = Fetcher
@@ -93,11 +93,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
         """Let `request` go on (None), or send it to wait outside the downloader (a Request: itself).
 
-        A request for a robots.txt is never disallowed (RFC 9309 2.2.2) and, where that is known, answered (a Response).
+        A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is known, a Response answers it.
 
         Raises:
-            ForbiddenByRobotsTxt: it may not be fetched.
-            UnreachableRobotsTxt: it asks for a robots.txt, and no server answers.
+            ForbiddenByRobotsTxt: robots.txt forbids the request.
+            UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
         if not _is_judged(request):
             for name in (PROVENANCE, PREFERENCES):  # those of the page whose meta the request has taken over
@@ -116,10 +116,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return None
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        """Refuse `request` if `rp` does: Scrapy's hook. A subclass that overrides it decides in place of this.
+        """Refuse `request` if `rp` disallows it. This is Scrapy's hook: a subclass may override it, and then decides.
 
         Raises:
-            ForbiddenByRobotsTxt: it may not be fetched.
+            ForbiddenByRobotsTxt: `rp` disallows the request.
         """
         answer, agent = None, self._agent(request)
         if isinstance(rp, AnswerRobotParser) and rp.answer.knows(agent):
@@ -127,15 +127,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             refusal = answer.verdict(request.url, agent)
         else:
             allowed = rp is None or rp.allowed(request.url, self._user_agent(request))
-            refusal = Verdict(allowed=allowed, rule=None, reason="as the parser says that process_request_2 was given")
+            refusal = Verdict(allowed=allowed, rule=None, reason="by the parser that process_request_2 was called with")
         if not refusal.allowed:
             raise self._forbidden(request, refusal, answer)
 
     async def _judge(self, request: Request, agent: Agent, answer: Answer) -> None:
-        """Let `answer`, or a subclass, decide on `request`.
+        """Let `answer`, or a subclass, decide about `request`.
 
         Raises:
-            ForbiddenByRobotsTxt: it may not be fetched.
+            ForbiddenByRobotsTxt: the request is refused.
         """
         refusal = verdict = None
         if self._has_hook:
@@ -176,13 +176,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return response
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """What Scrapy's own middleware asks, for who calls or overrides its parts: from the same look-up.
+        """Scrapy's hook, kept for code that calls or overrides it; answers from the same look-up.
 
         Returns:
-            A parser for any user agent; None where no robots.txt applies to `request`.
+            A parser for any user agent; None if no robots.txt applies to `request`.
 
         Raises:
-            ForbiddenByRobotsTxt: the URL has no origin to ask, or the crawl closed before its robots.txt was known.
+            ForbiddenByRobotsTxt: the URL has no origin, or the crawl closed before its robots.txt was known.
         """
         if not _is_subject(request):
             return None
@@ -193,10 +193,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
 
     def _origin(self, request: Request) -> Origin:
-        """Whose robots.txt counts for `request`.
+        """The origin whose robots.txt counts for `request`.
 
         Raises:
-            ForbiddenByRobotsTxt: its URL has no origin.
+            ForbiddenByRobotsTxt: the URL has no origin.
         """
         try:
             return Origin.of(as_sent(request.url))
@@ -204,7 +204,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
 
     async def _waited(self, origin: Origin, agent: Agent, request: Request, *, may_leave: bool = True) -> Answer | None:
-        """The answer for `origin`, waited for in the downloader; None if `request` is to leave that and wait outside.
+        """Wait in the downloader for the answer for `origin`; None if `request` must leave the downloader and wait outside.
 
         Raises:
             ForbiddenByRobotsTxt: the crawl is closing.
@@ -216,7 +216,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise ForbiddenByRobotsTxt(verdict, origin) from None
 
     def _waits_for(self, request: Request) -> Origin | None:
-        """The origin whose robots.txt `request` would have to wait for; None if it can be judged now, or need not be."""
+        """The origin whose robots.txt `request` has to wait for; None if it need not wait."""
         if not _is_judged(request):
             return None
         try:
@@ -227,10 +227,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return origin if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
-        """What is known of a robots.txt, as the response to `request`; None if it has to be fetched after all.
+        """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.
 
         Raises:
-            UnreachableRobotsTxt: there was no answer that could be repeated.
+            UnreachableRobotsTxt: the server did not answer.
         """
         copy = await self._lookup.copy(answer.origin) if answer.state is not State.FULL_DISALLOW else None
         if copy is None and answer.state is State.RULES:
@@ -244,11 +244,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
     def _agent(self, request: Request) -> Agent:
-        """Whose rules count: the crawlers of `GBOT_ROBOTS_AGENTS`, else the one that the user agent names."""
+        """The crawler whose rules count: those of `GBOT_ROBOTS_AGENTS`, else the one that the user agent names."""
         return self._asked_as or _agent_named(self._user_agent(request))
 
     def _user_agent(self, request: Request) -> str:
-        """The user agent whose rules count: that of `ROBOTSTXT_USER_AGENT`, else what the request will carry."""
+        """The user agent whose rules count: `ROBOTSTXT_USER_AGENT`, else the header that the request will carry."""
         if self._robotstxt_useragent:
             return self._robotstxt_useragent
         sent = request.headers.get("User-Agent")
@@ -292,14 +292,14 @@ def _is_subject(request: Request) -> bool:
 
 
 def _is_judged(request: Request) -> bool:
-    """Whether a robots.txt has a say in `request`: also in one for a robots.txt, which may be known already."""
+    """Whether this middleware handles `request`. That includes a request for a robots.txt, which may be known already."""
     if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
         return False
     return request.method == "GET" or Origin.of_robots_txt(request.url) is None
 
 
 def _is_own_trouble(response: Response) -> bool:
-    """Whether a response is a server error, or that of a robots.txt, so that it does not show that a site is up."""
+    """Whether a response does not show that its site is up: it is a server error, or for a robots.txt."""
     is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
     return is_error or Origin.of_robots_txt(response.url) is not None
 
@@ -310,13 +310,13 @@ def _agent_named(user_agent: str) -> Agent:
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:
-    """Name a ROBOTSTXT_PARSER of the user's that is not asked."""
+    """Warn about a ROBOTSTXT_PARSER of the user that the middleware does not use."""
     settings = crawler.settings
     set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
     parser = load_object(settings["ROBOTSTXT_PARSER"])
     if set_by_user and parser is not GbotRobotParser:
         logger.warning(
-            "ROBOTSTXT_PARSER is %s, but GbotRobotsTxtMiddleware always asks %s",
+            "ROBOTSTXT_PARSER is %s, but GbotRobotsTxtMiddleware always uses %s",
             f"{parser.__module__}.{parser.__qualname__}",
             f"{GbotRobotParser.__module__}.{GbotRobotParser.__qualname__}",
         )

@@ -1,27 +1,27 @@
 """One fetch of a robots.txt for all processes that share a storage.
 
-What is wanted: of all processes that need the entry of an origin at the same time, one fetches it and the others get
-what it found; a process that dies, hangs or is slow costs the others seconds; a storage in trouble costs nobody a page.
+Operations wanted: of all processes that need the entry of an origin at the same time, one fetches it, and the others get its
+result. A process that dies, hangs or is slow costs the others only seconds. A storage that fails costs no page.
 
-The plan: a *lease* in the storage is the right to fetch one origin. It ends by itself after `entries.LEASE_SECS`, and its
-holder prolongs it while it fetches, so a dead holder's lease ends soon. `Entries.find` is the one question to ask:
-"the entry, or else the lease". Its answer is one of three:
+Plan: a *lease* in the storage is the right to fetch one origin. It ends by itself after `entries.LEASE_SECS`, and its holder
+prolongs it while it fetches. So the lease of a dead holder ends soon. `Entries.find` asks for "the entry, or else the
+lease", and gets one of three:
 
     a good entry              use it
     the lease                 fetch, fold the outcome into the entry, `settle` (which ends the lease)
     neither                   another process has the lease: wait a little, ask again
 
-Example: processes A and B need https://example.com, which nobody knows.
+Example: processes A and B need https://example.com, which is not stored.
 
     A  find -> leased                 fetches ...                       settle(entry)
     B      find -> neither, 50 ms, find -> neither, 100 ms, ...              find -> the entry
 
-If A is killed, its lease runs out, and one of B's next questions is answered with the lease.
+If A is killed, its lease runs out, and one of the next calls of `find` in B gets the lease.
 
-Warning: a lease is good will and no lock. It can run out while its holder still fetches (a stopped process), and the
-storage can be lost (each process then goes on from its own memory). So two processes may fetch the same robots.txt;
-that is harmless, as the later entry takes the place of the earlier. What must never happen is that a request waits for
-ever: a lease is respected for `PATIENCE` time-outs of a fetch, then this process fetches without it.
+Warning: a lease is no lock. It can run out while its holder still fetches (a process that was stopped), and the storage can
+fail (each process then goes on from its own memory). So two processes may fetch the same robots.txt. That is harmless: the
+later entry replaces the earlier. But no request may wait for ever: this process respects a lease for `PATIENCE` time-outs of
+a fetch, then it fetches without the lease.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ if TYPE_CHECKING:
     from .entries import Entries
     from .telling import Telling
 
-PATIENCE = 3  # time-outs of a fetch for which a lease that another process has is respected
-_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # to see whether the process that has the lease is done
+PATIENCE = 3  # for so many time-outs of a fetch, this process respects the lease of another one
+_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
 
 class Obtained(NamedTuple):
-    """An entry, and where it comes from."""
+    """An entry, and its source."""
 
     entry: Entry
     source: Source
 
 
 class SharedFetch:
-    """Gets the entry of an origin: from the storage if it is good, else by a fetch, of this process or another one."""
+    """Gets the entry of an origin: from the storage if it is good, else by a fetch of this process or another one."""
 
     def __init__(
         self, settings: GbotSettings, entries: Entries, fetcher: Fetcher, telling: Telling, watch: ChangeWatch
@@ -104,7 +104,7 @@ class SharedFetch:
             return await self._fetch(origin, found.entry, request)
 
     async def newer(self, origin: Origin, request: Request | None) -> Obtained | None:
-        """A newer entry of `origin`, ahead of time; None if another process is fetching it."""
+        """Fetch a newer entry of `origin` ahead of time; None if another process is fetching it."""
         found = await self._entries.find(str(origin), self._is_fresh)
         if found.leased:
             self._telling.count("lookup/refreshed")
@@ -116,16 +116,16 @@ class SharedFetch:
         return Obtained(found.entry, Source.ANOTHER)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> Obtained:
-        """Fetch with the lease that `Entries.find` gave; if this is cancelled, `Entries.close` gives that back.
+        """Fetch with the lease of `Entries.find`. If this is cancelled, `Entries.close` gives the lease back.
 
-        What Scrapy's HTTP cache has is for this crawl alone. It is not stored, as no server has said it now.
+        A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no server has sent it now.
         """
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
-        except Exception as error:  # of a download handler, or of ours: no answer came, so the ladder decides
+        except Exception as error:  # from a download handler or a bug here: no definite answer, so the ladder decides
             self._telling.fetch_failed(origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._policy)
@@ -138,7 +138,7 @@ class SharedFetch:
         return Obtained(latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED)
 
     def decision(self, entry: Entry | None, now: float, *, site_available: bool = False) -> Decision:
-        """What `entry` means at `now`, as far as this process can trust its clock."""
+        """What `entry` means at `now`, without the time by which the clock was set forward."""
         skipped = (
             self._jumps.skipped_since(entry.outage.since) if entry is not None and entry.outage is not None else 0.0
         )
@@ -154,7 +154,7 @@ class SharedFetch:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds that grow to a bound: what is fetched fast is seen soon, what takes long is not asked often."""
+    """Pauses in seconds that grow up to a bound: a fast fetch is noticed soon, a slow one costs few looks."""
     secs = _FIRST_POLL_SECS
     while True:
         yield secs

@@ -1,7 +1,7 @@
-"""What a crawl is told of its robots.txt files: log lines, stats, and signals.
+"""What a crawl says about its robots.txt files: log lines, stats, and signals.
 
-Handlers of signals never delay an answer. What a handler does at once is done when the first request of the origin goes
-on; what it awaits runs beside the crawl, which does not close before it has ended.
+Handlers of signals never delay an answer. An ordinary handler has run before the first request of the origin goes on. A
+coroutine runs beside the crawl, and the crawl does not close before it has ended.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
-ADD_UP_SECS = 60.0  # how often the further ones are added up
-_MOST_COUNTED = 100_000  # origins whose state is remembered to be counted: some 100 bytes each
+ADD_UP_SECS = 60.0  # how often one line sums up the further ones
+_MOST_COUNTED = 100_000  # origins whose state is remembered for the stats: some 100 bytes each
 _MOST_TRACEBACKS = 20
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
@@ -49,18 +49,18 @@ logger = logging.getLogger(__name__)
 
 
 class Telling:
-    """Tells one crawl; what signal handlers await runs in `background`."""
+    """The log lines, stats and signals of one crawl. Signal handlers that are coroutines run in `background`."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
         self._crawler = crawler
         self._settings = settings
         self._background = background
-        self._handlers = 0  # that are awaited
-        self._states: dict[int, State] = {}  # by the hash of the origin: what it was counted as
+        self._handlers = 0  # coroutines of signal handlers that run
+        self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._warned = 0
-        self._not_warned: list[str] = []  # one for each origin that was not warned of by itself; the first says which
-        self._adding_up: Any = None  # the timer that says how many these were
-        self._errors: set[type[Exception]] = set()  # of fetches, whose traceback was shown
+        self._not_warned: list[str] = []  # one for each origin without a warning of its own; only the first has a text
+        self._adding_up: Any = None  # the timer of the line that sums these up
+        self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
@@ -68,13 +68,13 @@ class Telling:
         self._crawler.stats.inc_value(f"gbot_robots/{name}")
 
     def close(self) -> None:
-        """Say what is left to be said."""
+        """Log what is left to be logged."""
         if self._adding_up is not None:
             self._adding_up.cancel()
             self._add_up()
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
-        """A fetch of a robots.txt has ended in `outcome`, after `secs` seconds."""
+        """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds."""
         stats = self._crawler.stats
         millisecs = round(secs * 1000)
         stats.inc_value("robotstxt/request_count")
@@ -92,7 +92,7 @@ class Telling:
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     def fetch_failed(self, origin: Origin, error: Exception) -> None:
-        """A fetch has ended in an exception that is no answer, and should not have got so far."""
+        """Log a fetch that ended in an unexpected exception."""
         self.count("errors")
         is_new = type(error) not in self._errors and len(self._errors) < _MOST_TRACEBACKS
         if is_new:
@@ -101,7 +101,7 @@ class Telling:
         logger.error("Fetching %s failed: %s", origin.robots_url, said, exc_info=error if is_new else None)
 
     def lease_not_used(self, origin: Origin, secs: float) -> None:
-        """Another process has had the lease of `origin` for `secs` seconds, and nothing came of it."""
+        """Warn that another process has had the lease of `origin` for `secs` seconds without a result."""
         logger.warning(
             "%s: the process that holds its lease has not fetched it for %g s; fetching it here",
             origin.robots_url,
@@ -109,12 +109,12 @@ class Telling:
         )
 
     def broken(self, origin: Origin, error: Exception) -> None:
-        """The look-up of `origin` ended in `error`."""
+        """Log that the look-up of `origin` ended in `error`."""
         logger.error("Looking up %s failed; its pages are not crawled for now", origin.robots_url, exc_info=error)
         self.count("errors")
 
     def answered(self, answer: Answer, before: Answer | None) -> None:
-        """An origin has a new `answer`, in place of the one `before`."""
+        """Log and count the new `answer` of an origin, which replaces the answer `before`."""
         self._count_state(answer)
         age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
         if age_secs is not None and answer.source is Source.STORED:
@@ -133,7 +133,7 @@ class Telling:
             logger.info("%s answers again", answer.origin.robots_url)
 
     def _count_state(self, answer: Answer) -> None:
-        """Count origins by the state they are in now. Beyond `_MOST_COUNTED` one that comes back counts again."""
+        """Count origins by their state now. Beyond `_MOST_COUNTED`, an origin that comes back counts again."""
         key = hash(answer.origin)
         old = self._states.get(key)
         if old is answer.state:
@@ -145,7 +145,7 @@ class Telling:
         self._crawler.stats.inc_value(_STATS_BY_STATE[answer.state])
 
     def known(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
-        """The crawl has learnt what a robots.txt says; `request` made it ask, if any did."""
+        """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""
         self.send(
             robotstxt_known,
             lambda: {"robotstxt": robotstxt, "request": request, "origin": answer.origin, "answer": answer},
@@ -155,7 +155,7 @@ class Telling:
             self.send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
 
     def _unreachable(self, answer: Answer) -> None:
-        """Say that a robots.txt is unreachable: the first ones one by one, the others added up once a minute."""
+        """Warn that a robots.txt is unreachable: one by one for the first, then one line a minute for all others."""
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
         if self._warned < WARNED_ONE_BY_ONE:
             self._warned += 1
@@ -185,7 +185,7 @@ class Telling:
         logger.warning("%d more robots.txt files are unreachable, the first of them %s", number, example)
 
     def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
-        """Call all handlers of `signal` now, as Scrapy does; await in the background what they return to be awaited."""
+        """Call all handlers of `signal` now, as Scrapy does; await in the background the awaitables that they return."""
         sender = self._crawler.signals.sender
         receivers = list(liveReceivers(getAllReceivers(sender, signal)))
         if not receivers:

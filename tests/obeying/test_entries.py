@@ -416,7 +416,9 @@ async def test_trouble_with_closing_is_said_and_harms_nobody(caplog: pytest.LogC
 
     async with opened(Sticky, caplog) as store:
         await store.get(ORIGIN)
-    assert [record.getMessage() for record in caplog.records] == ["Closing the robots.txt storage failed: it sticks"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "The robots.txt storage could not be closed properly: it sticks"
+    ]
 
 
 @pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.drivers.Nothing"])
