@@ -1,4 +1,4 @@
-"""The answer for an origin that an override of the user's is for: asked as any other, it says what the override says."""
+"""The answer for an origin that has an override. It has the methods of any answer, and says what the override says."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}
 
-# Called for each request that is judged: the refusal, or what the site's own robots.txt says of one that goes on.
+# Called for each judged request, with the refusal, or with the question to the site's own robots.txt if the request goes on.
 Used: TypeAlias = "Callable[[Override, Origin, Verdict | None, OwnQuestion | None], None]"
 
 
 class OwnQuestion(NamedTuple):
-    """A question to the site's own robots.txt that does not decide."""
+    """A question to the site's own robots.txt, which does not decide."""
 
     answer: Answer
     url: str
     agent: Agent
 
     def takes_long(self) -> bool:
-        """Whether `refuses` may take milliseconds: ask in a thread then."""
+        """Whether `refuses` may take milliseconds: call it in a thread then."""
         return self.answer.takes_long(self.url, self.agent)
 
     def refuses(self) -> bool:
@@ -43,7 +43,7 @@ class OwnQuestion(NamedTuple):
 
 
 class OverriddenAnswer(Answer):
-    """The answer for an origin that an override is for."""
+    """The answer for an origin that has an override."""
 
     __slots__ = ("_agent", "_override", "_own", "_rules_instead", "_used")
 
@@ -65,7 +65,7 @@ class OverriddenAnswer(Answer):
 
     @property
     def of_site(self) -> Answer | None:
-        """What the origin's own robots.txt says; None as long as that is not known."""
+        """The answer of the origin's own robots.txt; None while that is not known."""
         return self._own
 
     @property
@@ -79,7 +79,7 @@ class OverriddenAnswer(Answer):
         return True
 
     def knows(self, agent: Agent) -> bool:
-        """Whether it can be asked: it was made for the crawler that asks."""
+        """Whether this answer was made for `agent`."""
         return True
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
@@ -87,12 +87,12 @@ class OverriddenAnswer(Answer):
         return self.verdict(url if isinstance(url, str) else url.decode("utf-8", "surrogateescape"), agent).allowed
 
     def takes_probe(self, url: str, agent: Agent) -> bool:
-        """Whether `url` is the one page to ask for while the robots.txt is unreachable, if that decides."""
+        """Whether `url` is the one page to request while robots.txt is unreachable, if robots.txt decides."""
         kept = self._own if self._override.action is Action.KEEP else None
         return kept is not None and kept.takes_probe(url, self._agent)
 
     def takes_long(self, url: str, agent: Agent) -> bool:
-        """Whether `allowed` or `verdict` may take milliseconds: ask in a thread then."""
+        """Whether `allowed` or `verdict` may take milliseconds: call them in a thread then."""
         if self._rules_instead is not None:
             return self._rules_instead.takes_long(url)
         kept = self._own if self._override.action is Action.KEEP else None
@@ -107,7 +107,7 @@ class OverriddenAnswer(Answer):
             self._used(self._override, self.origin, refusal, OwnQuestion(own, url, self._agent))
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
-        """Whether `url` may be fetched, and why; it names the override."""
+        """Whether `url` may be fetched, and why; the reason names the override."""
         if self._rules_instead is not None:
             return self._override.named(verdict_on_all_forms(self._rules_instead, url))
         if self._override.action is Action.KEEP and self._own is not None:
@@ -115,7 +115,7 @@ class OverriddenAnswer(Answer):
         return self._override.verdict(allowed=self.state is State.FULL_ALLOW)
 
     def preferences(self, url: str, agent: Agent) -> Preferences:
-        """What the text that counts says about the use of `url`'s content; nothing if that text is ignored."""
+        """What the robots.txt that counts says about the use of `url`'s content; nothing if it is ignored."""
         if self._rules_instead is not None:
             return self._rules_instead.preferences(url)
         if self._override.action is Action.KEEP and self._own is not None:

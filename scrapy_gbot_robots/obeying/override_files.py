@@ -19,7 +19,7 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
     """Read the overrides, and the files that they name, once.
 
     Raises:
-        ValueError: they are wrong, or a file cannot be read; the message names the setting, the rule and the value.
+        ValueError: an override is wrong, or a file cannot be read; the message names the setting, the rule and the value.
     """
     value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
     parse = partial(RobotsTxt.parse, strict=gbot.strict, max_bytes=gbot.max_bytes)
@@ -27,12 +27,12 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
 
 
 def _content(path: Path) -> Any:
-    """Return what a .toml or .json file says."""
+    """Return the content of a .toml or .json file."""
     try:
         if path.suffix.lower() == ".json":
             return json.loads(path.read_text(encoding="utf-8"))
         return _toml().loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # that it is no JSON, TOML or UTF-8 is a ValueError
+    except (OSError, ValueError) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
         raise ValueError(f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}") from error
 
 
@@ -43,7 +43,7 @@ def _toml() -> Any:
         try:
             import tomli as tomllib  # type: ignore[import-not-found,no-redef]  # noqa: PLC0415
         except ImportError:
-            raise ValueError("Python 3.10 reads TOML only with `pip install tomli`; JSON needs nothing") from None
+            raise ValueError("Python 3.10 reads TOML only with `pip install tomli`; or use JSON") from None
     return tomllib
 
 

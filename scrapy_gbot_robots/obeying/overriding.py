@@ -56,7 +56,7 @@ def overridden(lookup: Lookup, gbot: GbotSettings, crawler: Crawler) -> Lookup |
 
 
 class OverridingLookup:
-    """Answers by origin, for one crawl with overrides; it is asked as a `Lookup` is."""
+    """Answers by origin, for one crawl with overrides. It has the methods of a `Lookup`."""
 
     def __init__(self, lookup: Lookup, overrides: Overrides, crawler: Crawler) -> None:
         self._lookup = lookup
@@ -71,7 +71,7 @@ class OverridingLookup:
         _tell_of_ends(overrides, time.time())
 
     def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
-        """The answer for `origin` if it is at hand, as its override says."""
+        """The answer for `origin`, as its override says, if it is cached."""
         override = self._override_for(origin, request)
         if override is None:
             return self._lookup.known(origin, agent, request)
@@ -86,7 +86,7 @@ class OverridingLookup:
         return None if own is None else self._answer(origin, override, agent, own)
 
     async def ask(self, origin: Origin, agent: Agent, request: Request | None = None, *how: Any) -> Answer:
-        """The answer for `origin`, as its override says; a robots.txt that does not decide is waited for briefly.
+        """The answer for `origin`, as its override says. If robots.txt does not decide, the wait for it is short.
 
         Raises:
             Closing: the crawl is closing.
@@ -108,19 +108,19 @@ class OverridingLookup:
         return self._answer(origin, override, agent, own)
 
     async def close(self) -> None:
-        """Finish counting, give up what is under way, and close the storage."""
+        """Finish counting, cancel all look-ups, and close the storage."""
         await self._background.ended()
         await self._lookup.close()
 
     def _override_for(self, origin: Origin, request: Request | None) -> Override | None:
-        """The override that decides; one that asks for the robots.txt itself gets it, unless nothing may be fetched."""
+        """The override that decides about `request`; None for a robots.txt itself, unless nothing may be fetched."""
         override = self._overrides.of(origin, time.time())
         if override is None or override.action is Action.DISALLOW or request is None:
             return override
         return None if Origin.of_robots_txt(request.url) is not None else override
 
     def _patience(self, origin: Origin) -> float:
-        """For how many seconds the robots.txt of `origin` is still waited for; from the first time that this is asked."""
+        """How many more seconds to wait for the robots.txt of `origin`, counted from the first call."""
         now = time.monotonic()
         since = self._waited_since.setdefault(origin, now)
         if len(self._waited_since) > _MOST_ORIGINS:
@@ -151,7 +151,7 @@ class OverridingLookup:
 
 
 def _tell_of_ends(overrides: Overrides, now: float) -> None:
-    """Say which overrides have run out and which soon will: the first ones by name."""
+    """Log which overrides have run out and which soon will, the first ones by name."""
     for standing, level, sentence in (
         (Standing.RUN_OUT, logging.WARNING, "has run out and is not applied"),
         (Standing.RUNS_OUT_SOON, logging.INFO, "runs out soon"),

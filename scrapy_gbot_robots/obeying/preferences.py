@@ -1,7 +1,7 @@
-"""What sites say about the use of their pages, noted or kept to: `GBOT_ROBOTS_PURPOSES`, `GBOT_ROBOTS_PREFERENCES`.
+"""What sites say about the use of their pages, noted or obeyed: `GBOT_ROBOTS_PURPOSES`, `GBOT_ROBOTS_PREFERENCES`.
 
-Before a page is fetched its robots.txt has spoken; with the page its headers speak, for that page only. Of both the more
-restrictive counts. Without a purpose nothing here is made, and nothing is paid.
+The robots.txt speaks before a page is fetched. The headers of the page speak for that page only. The more restrictive
+of both counts. A crawl without a purpose uses nothing of this module.
 Source: the drafts that `core.preferences` names. Experimental, as they are.
 """
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def for_purposes(settings: GbotSettings, crawler: Crawler) -> PreferenceCheck | None:
-    """Return what holds preferences against the purposes of a crawl; None if it has none."""
+    """Return the check of preferences for the purposes of a crawl; None if it has no purposes."""
     if not settings.purposes or settings.preferences == "off":
         return None
     return PreferenceCheck(settings.purposes, crawler, refuses=settings.preferences == "refuse")
 
 
 class PreferenceCheck:
-    """Holds what sites prefer against the purposes of one crawl."""
+    """Compares the preferences of sites with the purposes of one crawl."""
 
     def __init__(self, purposes: tuple[str, ...], crawler: Crawler, *, refuses: bool) -> None:
         self._purposes = purposes
@@ -38,7 +38,7 @@ class PreferenceCheck:
         self._refuses = refuses
 
     def before(self, request: Request, said: Preferences) -> Verdict | None:
-        """Note what the robots.txt has `said` about the page of `request`; return why that may not be fetched, if so."""
+        """Note what robots.txt has `said` about the page of `request`; return a verdict if that forbids the request."""
         request.meta[PREFERENCES] = _note(said)
         verdict = refusal(self._purposes, said) if self._refuses else None
         if verdict is not None:
@@ -46,7 +46,7 @@ class PreferenceCheck:
         return verdict
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Add what the headers of `response` say; return why the spider may not see it, if so."""
+        """Add what the headers of `response` say; return a verdict if they keep the response from the spider."""
         noted = request.meta.get(PREFERENCES)
         if noted is None:
             return None
@@ -68,7 +68,7 @@ class PreferenceCheck:
 
 
 def _note(said: Preferences) -> dict[str, Any]:
-    """What is said, as plain values for `request.meta`."""
+    """The preferences as plain values, for `request.meta`."""
     return {**{purpose: word_on(purpose, said) for purpose in PURPOSES}, "use": said.use, "lines": list(said.lines)}
 
 

@@ -1,9 +1,9 @@
-"""How a request waits for a robots.txt: it costs the others nothing, and it is not lost.
+"""How a request waits for a robots.txt: it does not delay other hosts, and it is not lost.
 
-A request first waits where Scrapy alone lets it wait: inside the downloader, where it occupies one of
-`CONCURRENT_REQUESTS`. Most robots.txt files come within a fraction of a second, and then this is the cheapest way. If
-that lasts, or the robots.txt is known to be unreachable, the request leaves the downloader for the waiting room
-(`room`), and comes back through the scheduler when its origin is settled.
+A request first waits inside the downloader, where it occupies one of `CONCURRENT_REQUESTS`, as with Scrapy alone. Most
+robots.txt files come within a fraction of a second, and then this is the cheapest way. If the wait takes too long, or the
+robots.txt is known to be unreachable, the request leaves the downloader for the waiting room (`room`). It comes back
+through the scheduler when its origin is settled.
 
                  scheduler <---------------- settled, or the crawl closes ---------------+
                      |                                                                   |
@@ -16,27 +16,32 @@ that lasts, or the robots.txt is known to be unreachable, the request leaves the
                      v
                   judged: goes on, or is refused
 
-"Too long" is `PATIENCE_SECS` while the downloader has free places. While it has none, it is three times what answers took
-of late: then requests that wait keep others from a place, and a robots.txt that is slower than usual shows itself soon.
+"Too long" is `PATIENCE_SECS` while the downloader has free places. While it has none, it is three times the mean time of
+the last answers: then a waiting request takes a place from another one, so a slow robots.txt must show itself sooner.
 
-A request is given up when it has waited for `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS` itself and the robots.txt, asked again
-after that, is still unreachable. (Where it may not be asked again within as much time once more, that is not waited
-for.) What lies in the scheduler does not wait in this sense: an outage costs a host its time and not its frontier. Of an
-outage that goes on for twice the wait `GIVEN_UP_LATER` requests are given up at a time, and only one that has lasted
-`DEAD_AFTER` waits makes a host dead: then its requests are refused as they come until its robots.txt is reachable, so
-that the crawl can end.
+A request is given up when it has waited for `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS` and one more fetch after that finds
+the robots.txt still unreachable. (If that fetch may not happen within the same time once more, the request is given
+up without it.) A request in the scheduler does not wait in this sense: an outage costs a host time, but not its
+queued requests. After twice the wait, `GIVEN_UP_LATER` requests of the origin are given up at a time. After
+`DEAD_AFTER` waits the host is dead: its requests are refused as they come until its robots.txt is reachable, so that
+the crawl can end.
 
-A request that came past the scheduler, by `engine.download_async`, cannot leave: its caller waits for it. It waits in its
-place, and if that lasts, it no longer counts. So do all requests where there is no scheduler to stand before: in `scrapy
-shell`, or with an engine of the user's own.
+Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its requests. 64 of them
+wait in the room. The first fetch after 1:00 fails, too: all 64 are given up, and the other 36 wait. From 2:00 on,
+four are given up at a time. At 5:00 the host is dead: requests that are left are refused as they come.
 
-What was weighed. Not counting any that wait is simple, but whatever waited then goes on at the same moment: more
-under way than the settings say, in no order, and for as long as the download delay makes of it nothing else is pulled. A
-queue of our own for what goes on would have to be as fair as the scheduler's, which knows priorities and hosts. A
-waiting room alone, without the place in the downloader, sends each request of the ordinary crawl through the scheduler
-twice. What remains: a request that leaves the downloader passes the middlewares before this one, and the signal
-`request_scheduled`, a second time; one that comes back from the room is counted in `scheduler/enqueued` and `dequeued`
-again; after `kill -9` the room is lost, as are the requests in the downloader.
+A request that came past the scheduler, by `engine.download_async`, cannot leave: its caller waits for it. It keeps its
+place, and after a while its place no longer counts. The same is true of all requests if there is no scheduler to stand
+before: in `scrapy shell`, or with a user's own engine.
+
+Other ways that we tried or weighed. (1) Never count waiting requests: simple, but all of them go on at the same
+moment, more than the settings allow and in no order, and the engine pulls nothing else meanwhile. (2) An own queue
+for requests that may go on: it would have to be as fair as the scheduler's, which knows priorities and hosts. (3) The
+waiting room alone: each request of an ordinary crawl would go through the scheduler twice.
+
+Warning: a request that leaves the downloader passes the middlewares before this one, and the signal `request_scheduled`, a
+second time. `scheduler/enqueued` and `dequeued` count it again. After `kill -9` the room is lost, like the requests in the
+downloader.
 """
 
 from __future__ import annotations
@@ -72,7 +77,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-PATIENCE_SECS = 1.0  # for which a request waits in its place in the downloader
+PATIENCE_SECS = 1.0  # how long a request waits in its place in the downloader
 GIVEN_UP_LATER = 4  # requests of an origin, each time that it proves unreachable after twice the wait
 DEAD_AFTER = 5  # waits
 
@@ -82,7 +87,7 @@ _REMEMBERED = 8  # answers, whose mean time counts as usual
 
 
 class _Leaves(Exception):  # noqa: N818  not an error
-    """A request is to wait outside the downloader."""
+    """The request must wait outside the downloader."""
 
 
 class _Place:
@@ -102,8 +107,8 @@ class Waiting:
     """The requests of one crawl that wait for a robots.txt.
 
     Args:
-        wait_secs: for how long an unreachable robots.txt is waited for, in seconds; 0: not at all.
-        origin_of: the origin whose robots.txt a request has to wait for, None if it need not wait.
+        wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
+        origin_of: returns the origin whose robots.txt a request has to wait for; None if it need not wait.
     """
 
     def __init__(
@@ -128,10 +133,10 @@ class Waiting:
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     async def answer(self, origin: Origin, agent: Agent, request: Request, *, may_leave: bool = True) -> Answer | None:
-        """The answer for `origin` by which `request`, sent by `agent`, is to be judged.
+        """Return the answer for `origin` that decides about `request`, sent by `agent`.
 
-        Returns None where `process_request` is to return `request`, so that it waits outside the downloader. `may_leave`
-        says whether it can.
+        Returns None if `request` must wait outside the downloader: then `process_request` returns the request. `may_leave`
+        says whether the request can do that.
 
         Raises:
             Closing: the crawl is closing, and `request` cannot leave.
@@ -196,14 +201,14 @@ class Waiting:
             place.uncounted.close()
 
     async def _ask(self, origin: Origin, agent: Agent, request: Request) -> Answer:
-        """Look an answer up, and remember how long that took."""
+        """Look an answer up, and note how long that took."""
         began = time.monotonic()
         answer = await self._lookup.ask(origin, agent, request)
         self._usual_secs += (time.monotonic() - began - self._usual_secs) / _REMEMBERED
         return answer
 
     def _end_patience(self, waiting: Deferred[Any], place: _Place) -> None:
-        """Let a request leave its place; one that may not leave goes on waiting, but no longer counts."""
+        """Let a request leave its place. If it may not leave, it goes on waiting, and its place no longer counts."""
         place.over = True
         if place.may_leave:
             waiting.cancel()
@@ -211,7 +216,7 @@ class Waiting:
             place.uncounted.enter_context(uncounted(self._crawler, place.request))
 
     def _look(self) -> None:
-        """See who has waited too long in the downloader, and whether the crawl has begun to close."""
+        """Check which requests have waited too long in the downloader, and whether the crawl has begun to close."""
         if self._closing:
             return
         if is_closing(self._crawler):
@@ -239,7 +244,7 @@ class Waiting:
         return self._room
 
     def _settle(self, party: Party) -> None:
-        """Get an answer for a party in the room, and let it go then."""
+        """Get an answer for a party in the room, and then let it go."""
         room = self._room
         assert room is not None  # noqa: S101  for the type checker: the party is in it
         self._background.start(self._until_settled(party, room), then=lambda: room.release(party))
@@ -270,7 +275,7 @@ class Waiting:
         ]
 
     def _is_worth_waiting(self, answer: Answer, request: Request | None = None) -> bool:
-        """Whether a better answer may come; not for a host that is dead, nor for a request that only tries a host."""
+        """Whether a better answer may come: not for a dead host, nor for a request that only tries a host."""
         if not answer.bars_for_now or self._secs_until_dead(answer) <= 0:
             return False
         return request is None or answer.status is not None or not request.meta.get(PROBE)
@@ -279,9 +284,9 @@ class Waiting:
         return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()
 
     def _left(self, answer: Answer, since: float) -> float:
-        """For how many seconds a request that has waited since `since` goes on waiting after `answer`.
+        """For how many more seconds a request waits that has waited since `since`, now that `answer` is there.
 
-        0 or less: it is given up. Otherwise it waits until the robots.txt may be asked again, or, if that is too far
+        0 or less: the request is given up. Otherwise it waits until robots.txt may be fetched again, or, if that is too far
         off, until its own time is over.
         """
         now = time.monotonic()
