@@ -261,3 +261,28 @@ async def test_sitemap_that_an_ftp_server_does_not_have_is_counted(tmp_path: Pat
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/none.xml".encode()
         crawler = await crawl(Given, hosts=[site.url()])
         assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1
+
+
+@pytest.mark.parametrize("most", [10_000, 0], ids=["DOWNLOAD_MAXSIZE", "no-limit"])
+@in_reactor
+async def test_sitemap_longer_than_downloads_may_be_is_a_failure_and_leads_to_no_page(
+    most: int, tmp_path: Path
+) -> None:
+    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {ftp}/long.xml\nSitemap: {ftp}/short.xml".encode()
+        long, short = (site.url(f"/{name}") for name in ("long", "short"))
+        (tmp_path / "long.xml").write_bytes(urlset(long) + b" " * 20_000)
+        (tmp_path / "short.xml").write_bytes(urlset(short))
+        crawler = await crawl(Given, {"DOWNLOAD_MAXSIZE": most}, hosts=[site.url()])
+        assert isinstance(crawler.spider, Remembers)
+        assert set(crawler.spider.parsed) == ({short} if most else {long, short})
+        assert stats(crawler).get("gbot_robots/sitemaps/failed", 0) == bool(most)
+
+
+@in_reactor
+async def test_sitemap_without_end_is_hung_up_on() -> None:
+    with hostile_ftp() as server, Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: ftp://127.0.0.1:{server.server_address[1]}/endless.xml".encode()
+        crawler = await crawl(Given, {"DOWNLOAD_MAXSIZE": 100_000}, hosts=[site.url()])
+        assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1
+        assert server.sent < 20_000_000
