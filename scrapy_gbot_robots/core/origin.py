@@ -90,6 +90,8 @@ def _odd_origin(url: str) -> Origin:
     scheme = parts[1].lower()
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
+    if "\\" in parts[2]:  # browsers end the host there; other clients take what stands before an "@" for user-info
+        raise ValueError(f"no valid host: {shown(url)} (a backslash before the path)")
     authority = parts[2].rpartition("@")[2]
     port = re.search(_PORT, authority)
     name = authority[: port.start()] if port else authority

@@ -176,6 +176,8 @@ def test_origin_of_url(url: str, origin: tuple[str, str, int], text: str) -> Non
         "http://a:b:80/",
         "http://ex ample.com/",
         "http://ex\\ample.com/",
+        "http://a.example\\@b.example/",
+        "http://me@a.example\\@b.example/",
         "http://ex\x00ample.com/",
         "http://ex%00ample.com/",
         "http://ex%2Fample.com/",

@@ -78,6 +78,26 @@ async def test_verbatim_url_is_subject_to_robots_txt(before: str, settings: dict
         assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
 
 
+@pytest.mark.parametrize("settings", HANDLERS)
+@pytest.mark.parametrize(
+    "authority", ["{allowed}\\@{other}", "{other}\\@{allowed}", "me@{allowed}\\@{other}", "{allowed}\\", "\\{allowed}"]
+)
+@in_reactor
+async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
+    authority: str, settings: dict[str, Any]
+) -> None:
+    with (
+        Site({"/robots.txt": b"", "*": b"ok"}) as allowed,
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"ok"}, host="127.0.0.2") as other,
+    ):
+        hosts = {name: site.url("").removeprefix("http://") for name, site in (("allowed", allowed), ("other", other))}
+        url = f"http://{authority.format(**hosts)}/private"
+        crawler = await crawl(Pages, settings, urls=[Request(url, meta={"verbatim_url": True}, dont_filter=True)])
+        assert isinstance(pages(crawler).refused[url], ForbiddenByRobotsTxt)
+        assert not allowed.asked
+        assert not other.asked
+
+
 def test_parser_for_scrapys_own_middleware_judges_all_forms_too() -> None:
     parser = GbotRobotParser.from_crawler(None, RULES)  # type: ignore[arg-type]  # as Scrapy's own tests call it
     assert not parser.allowed("http://example.com/x/../private", "mybot")
