@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .known_crawlers import Known
     from .output import Terminal
 
-HELP = "Show which well-known crawlers may fetch a URL: search engines, AI, link previews"
+HELP = "Show which well-known crawlers may fetch a URL, for search, AI or link previews"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

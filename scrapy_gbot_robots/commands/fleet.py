@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..storage.redis_fleet import Origins, RedisFleet
     from .output import Terminal
 
-HELP = "Show the processes that share a Redis: fetches, leases, requests that wait"
+HELP = "Show the processes that share a Redis, with their fetches, leases and waiting requests"
 
 _MOST_ORIGINS = 20_000  # that are looked at each time
 _EVERY_SECS = 2.0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..bulk.survey import Share, Study
     from .output import Terminal
 
-HELP = "Say what the robots.txt files of an archive are like: fields, agents, whom they block, sizes, statuses"
+HELP = "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses"
 
 _TOP = 20
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from configparser import ConfigParser
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from scrapy.cmdline import ScrapyArgumentParser
+from scrapy.commands import ScrapyHelpFormatter
+from scrapy.settings import Settings
+
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS, RobotsCommand
 
 from ..support.command import run
 
@@ -49,3 +55,17 @@ def test_without_the_extra_completion_says_what_to_install(tmp_path: Path) -> No
     ended = run("--print-completion", "zsh", cwd=tmp_path, command=command)
     assert ended.status == 2
     assert "pip install 'scrapy-gbot-robots[completion]'" in ended.err
+
+
+def test_help_of_scrapy_lists_each_sub_command_at_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapy makes a heading of any line of its help that ends with a colon: also of one that was only wrapped there."""
+    command = RobotsCommand()
+    command.settings = Settings()
+    parser = ScrapyArgumentParser(formatter_class=ScrapyHelpFormatter, prog="scrapy robots")
+    command.add_options(parser)
+    for width in range(40, 140):
+        monkeypatch.setenv("COLUMNS", str(width))
+        listed = "".join(parser.format_help().split())  # long words are broken too
+        for name in SUBCOMMANDS:
+            said = import_module(f"scrapy_gbot_robots.commands.{name}").HELP
+            assert name + "".join(said.split()) in listed
