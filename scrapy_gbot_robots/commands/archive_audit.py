@@ -1,6 +1,6 @@
 """`scrapy robots audit --robots ARCHIVE --output FILE`: millions of URLs judged by an archive of robots.txt files.
 
-The work is done in bulk/; here are the options, the progress and the summary.
+bulk/ does the work; this module has the options, the progress and the summary.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _told(things: Iterator[Any], reading: Any, progress: Callable[[int, str], No
 
 
 class _Summary:
-    """What came of it all."""
+    """What the summary says."""
 
     def __init__(self, names: list[str]) -> None:
         self._began = time.monotonic()
@@ -174,7 +174,7 @@ class _Summary:
         self.unknown += judged.unknown_origins
 
     def check(self, path: str) -> None:
-        """Raise CommandError if there was something and none of it a URL."""
+        """Raise CommandError if there were lines, but none of them is a URL."""
         if self.invalid and not self.urls:
             example = f": {self._invalid_example}" if self._invalid_example else ""
             raise CommandError(f"{path}: no line of it is a URL{example}")

@@ -1,6 +1,6 @@
 """`scrapy robots audit --urls FILE`: the verdict on each of millions of URLs, streamed, in constant memory.
 
-By one robots.txt, by each URL's own, or by two of them: then only the URLs are written on which they differ.
+One robots.txt judges all URLs, or each URL's own does. With two versions, only the URLs with different verdicts are written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="ask this robots.txt, or this archive of many; without it, that of each URL's host",
     )
-    source.add_argument("--diff", metavar=("OLD", "NEW"), nargs=2, help="say which URLs two robots.txt differ on")
+    source.add_argument(
+        "--diff", metavar=("OLD", "NEW"), nargs=2, help="write the URLs that two robots.txt judge differently"
+    )
     agents.add_argument(parser)
     purposes.add_argument(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
@@ -60,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class Audit:
-    """What was found, written as it comes, and counted."""
+    """Writes verdicts as they come, and counts them."""
 
     def __init__(self, options: Namespace, out: Terminal) -> None:
         self._path = options.urls
@@ -75,7 +77,7 @@ class Audit:
         self.compares = options.diff is not None
 
     def batches(self, err: Terminal) -> Iterator[list[str]]:
-        """Yield the URLs to be judged, some at a time; count and leave out what is none."""
+        """Yield the URLs to judge, some at a time. Lines that are no URL are counted and left out."""
         with err.progress("Auditing", size_of(self._path)) as progress:
             for lines, size in url_batches(self._path):
                 good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
@@ -112,7 +114,7 @@ class Audit:
             return None
 
     def take(self, rows: Collection[Judged]) -> None:
-        """Write and count what was found about some URLs."""
+        """Write and count the verdicts on some URLs."""
         if rows:
             self._write_titles()
         self._out.write(self._format.rows(rows))
@@ -120,7 +122,7 @@ class Audit:
         self.disallowed += sum([not row.verdict.allowed for _, row in rows])
 
     def finish(self) -> None:
-        """Write what has to be there even where no row is."""
+        """Write what the output needs even without a row."""
         if self.urls:
             self._write_titles()
 
@@ -138,7 +140,7 @@ class Audit:
         return FOUND if found else FINE
 
     def summarise(self, most: int, err: Terminal) -> None:
-        """Write what came of it all."""
+        """Write the summary."""
         secs = time.monotonic() - self._began
         total = self.tally.total
         err.say()

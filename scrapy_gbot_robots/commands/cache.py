@@ -1,7 +1,7 @@
-"""`scrapy robots cache list|show|forget`: what the storage holds between runs. Nothing is fetched.
+"""`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs. It fetches nothing.
 
-The three act on one storage, opened and closed here. `list` and `show` create no file. What an entry means is decided by
-today's policy.
+The three act on one storage, opened and closed here. `list` and `show` create no file. Today's policy decides what an entry
+means.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _SCHEMES = DEFAULT_PORTS.items()
 
-HELP = "Say what is kept of robots.txt files between runs, or forget it"
+HELP = "Show the robots.txt files that are stored between runs, or forget them"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -122,7 +122,9 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):
-        raise CommandError("nothing is kept between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project")
+        raise CommandError(
+            "nothing is stored between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project"
+        )
     try:
         with closing(storage):
             yield storage

@@ -65,7 +65,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             if number:
                 out.say()
             show(check, gbot, out)
-    if any(check.stands_in for check in checks):
+    if any(check.unreachable for check in checks):
         return FAILED
     return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
 

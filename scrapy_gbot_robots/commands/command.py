@@ -1,8 +1,8 @@
 """`scrapy robots`: why a URL is allowed or not, what is wrong with a robots.txt, what a crawl has learnt of them.
 
-Here is the way in, from Scrapy's command line and from `python -m scrapy_gbot_robots`: options, and how each run ends.
-Each sub-command is a module of its own with `HELP`, `add_arguments` and `run`. Loaded with every `scrapy` command, so
-this module is light.
+This is the entry from Scrapy's command line and from `python -m scrapy_gbot_robots`: options, and how each run ends. Each
+sub-command is a module of its own with `HELP`, `add_arguments` and `run`. Every `scrapy` command imports this module, so it
+imports little.
 """
 
 from __future__ import annotations

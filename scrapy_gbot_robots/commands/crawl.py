@@ -1,7 +1,7 @@
-"""A crawl without pages: runs the work of a sub-command inside the project's engine, and hands back what came of it.
+"""A crawl without pages: runs the work of a sub-command inside the project's engine, and returns its result.
 
-The project's downloader middlewares, download handlers and add-ons are there; what else a project does in a crawl
-(pipelines, feeds, extensions, its scheduler) stays out. Ctrl-C ends the work at once.
+The crawl uses the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds,
+extensions and scheduler. Ctrl-C ends the work at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 @dataclass
 class _Errand(Generic[_T]):
-    """The work that a crawl is for, and what came of it."""
+    """The work of such a crawl, and its result."""
 
     work: Callable[[Visit], Awaitable[_T]]
     fetcher_cls: type[Fetcher]
@@ -57,7 +57,7 @@ class _Errand(Generic[_T]):
     error: BaseException | None = None
 
     def cannot_run(self, error: BaseException | None) -> None:
-        """Take note that the crawl itself failed."""
+        """Note that the crawl itself failed."""
         if error is not None:
             self.error = CommandError(f"the crawl cannot run: {error}")
 
@@ -95,12 +95,12 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
         KeyboardInterrupt: Ctrl-C.
         Exception: whatever `work` raises.
     """
-    robots_logger.setLevel(logging.ERROR)  # what it warns of, the sub-command says in its own words
+    robots_logger.setLevel(logging.ERROR)  # the sub-command gives the warnings in its own words
     try:
         settings, fetcher_cls = _for_a_visit(settings)
         process = _process(settings)
     except Exception as error:
-        raise CommandError(f"the project's settings do not work: {error}") from error
+        raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     errand = _Errand(work, fetcher_cls)
     crawling: Any = process.crawl(_ErrandSpider, errand=errand)
     if isinstance(crawling, Deferred):

@@ -29,7 +29,7 @@ _TURNED = {True: "everything is disallowed to it now", False: "not everything is
 
 
 class Flip(NamedTuple):
-    """A URL whose verdict differs: who asks, whether it is allowed now, and the reason."""
+    """A URL whose verdict differs: for which crawler, whether it is allowed now, and the reason."""
 
     url: str
     agent: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 FINE = 0  # allowed, clean, unchanged
 FOUND = 1  # something is disallowed, found, changed, or not as expected
 FAILED = 2  # usage, or something could not be read or fetched
-INTERRUPTED = 130  # Ctrl-C, as shells have it
-PIPE_CLOSED = 141  # nobody reads the output any more, as shells have it
+INTERRUPTED = 130  # Ctrl-C; the number that shells use
+PIPE_CLOSED = 141  # the reader of the output has ended; the number that shells use
 
 ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2; a crawl lets such requests through
 
 
 class CommandError(Exception):
-    """The command cannot do what it was asked to; the message is one line, for the user."""
+    """The command cannot do its work; the message is one line, for the user."""

@@ -69,8 +69,8 @@ class Check:
     purposes: tuple[str, ...] = ()
 
     @property
-    def stands_in(self) -> bool:
-        """Whether the robots.txt is unreachable, so that the verdict stands in for the real one."""
+    def unreachable(self) -> bool:
+        """Whether robots.txt is unreachable, so that the policy decided and not the rules."""
         if self.override is not None and self.override.action is not Action.KEEP:
             return False
         return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
@@ -122,7 +122,7 @@ def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
     """Write the verdict with its line in place, and below it what it rests on."""
     verdict, style = check.decided, "good" if check.decided.allowed else "bad"
     word = "allowed" if verdict.allowed else "disallowed"
-    out.say((f"{word} for now" if check.stands_in else word, style), ": ", (check.url, "strong"))
+    out.say((f"{word} for now" if check.unreachable else word, style), ": ", (check.url, "strong"))
     if check.override is not None:
         out.say((" --> ", "faint"), f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]")
         for name, text in _of_override(check, check.override):
@@ -181,7 +181,7 @@ def _word_on(purpose: str, check: Check) -> str:
 
 
 def _state(decision: Decision) -> str:
-    """Say what stands in for rules, and why."""
+    """Say what applies without rules, and why."""
     if decision.temporary:
         return f"{decision.state.value} for now: {decision.why}"
     return f"{decision.state.value}, as there is no robots.txt: {decision.why}"

@@ -1,4 +1,4 @@
-"""`scrapy robots fleet`: the processes that share a Redis, and what they know. A table that is made anew, or JSON."""
+"""`scrapy robots fleet`: the processes that share a Redis, and what they know, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITI
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("--redis", metavar="URL", help="the Redis; by default that of the settings")
-    parser.add_argument("--watch", action="store_true", help="show it anew every two seconds, until Ctrl-C")
+    parser.add_argument("--watch", action="store_true", help="show it again every two seconds, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 

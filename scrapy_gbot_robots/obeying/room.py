@@ -1,7 +1,7 @@
 """The room where requests wait for a slow or unreachable robots.txt: it stands between the engine and the scheduler.
 
-To the engine the room is the scheduler, whichever that is: Scrapy's own with or without a JOBDIR, scrapy-redis, another.
-Whatever it does not do itself it leaves to the real one. What a request in the room occupies is memory, and nothing else.
+The engine uses the room as its scheduler. The room passes on what it does not do itself to the real scheduler: Scrapy's own
+with or without a JOBDIR, scrapy-redis, or another. A request in the room occupies memory, and nothing else.
 
     enqueue_request(r)   r has just left the downloader   -> into the room; no place there: back to the scheduler
                          any other                        -> the scheduler
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..core.origin import Origin
 
 MOST = 1000  # requests in the room
-MOST_EACH = 64  # of one origin
+MOST_EACH = 64  # requests of one origin
 
 _PULLED_AT_A_TIME = 32  # requests that one call of the engine takes into the room; each is some 30 microseconds
 _LOWERED_BY = 1_000_000  # a step below the priorities that people use
@@ -65,7 +65,7 @@ class Party:
     """The requests of one origin that wait in the room, in the order in which they came.
 
     Attributes:
-        agent, request: those for which the robots.txt is asked.
+        agent, request: the crawler and the request for which the crawl looks up the robots.txt.
         lowered: whether some of its requests are in the scheduler with a lowered priority.
     """
 
@@ -163,7 +163,7 @@ class WaitingRoom(BaseScheduler):
         return self._leaving.pop(request, None) is not None
 
     def release(self, party: Party) -> None:
-        """Let all of `party` go on: its origin is settled."""
+        """Let all requests of `party` go on: its origin is settled."""
         if self._parties.get(party.origin) is party:
             del self._parties[party.origin]
             self._floor += party.lowered
@@ -183,7 +183,7 @@ class WaitingRoom(BaseScheduler):
         return self._scheduler.open(spider)
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """Give everything back to the scheduler, and close that."""
+        """Give all requests back to the scheduler, and close the scheduler."""
         try:
             self._empty()
         except Exception:
@@ -299,7 +299,7 @@ class WaitingRoom(BaseScheduler):
         self._resize(-1)
 
     def _empty(self) -> None:
-        """Give everything back to the scheduler, and take nothing in any more."""
+        """Give all requests back to the scheduler, and take no more in."""
         self._closed = True
         self._released.extend(self._parties.values())
         self._parties.clear()

@@ -113,7 +113,7 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=memory"], "nothing is kept between runs", id="memory"),
+        pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=memory"], "nothing is stored between runs", id="memory"),
         pytest.param(["list", "-s", "GBOT_ROBOTS_STORAGE=no.such"], "cannot be opened", id="no-such-storage"),
         pytest.param(
             ["forget", "--all", "-s", "GBOT_ROBOTS_SQLITE_PATH=/proc/x/y"], "the storage sqlite", id="no-such-place"

@@ -202,7 +202,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: list[str]
     ("setting", "said"),
     [
         pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
-        pytest.param('ADDONS={"no.such": 1}', "the project's settings do not work", id="before-it"),
+        pytest.param('ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start", id="before-it"),
         pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
     ],
 )
