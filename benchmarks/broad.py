@@ -139,7 +139,7 @@ class Ticker:
 
 
 class Hat:
-    """A fetcher that asks nobody."""
+    """A fetcher that sends no request."""
 
     def __init__(self) -> None:
         self._dice = random.Random(1)

@@ -1,4 +1,4 @@
-"""Who asks: the product token in a User-Agent header, and what a crawler of that name heeds.
+"""Which crawler asks: the product token in a User-Agent header, and what a crawler of that name heeds.
 
 A crawler with several tokens tries the most specific first and falls back; the first that has a group wins, then "*".
 Source: Google's page ("Order of precedence for user agents"), and Google's lists of common crawlers, special-case

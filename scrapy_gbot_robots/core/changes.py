@@ -98,7 +98,7 @@ def _only(ours: Merged, theirs: Merged) -> tuple[Rule, ...]:
 
 
 def _turned(agent: bytes, before: dict[bytes, Merged], after: dict[bytes, Merged]) -> bool | None:
-    """Whether everything became disallowed; what the agent follows counts, be it the group of "*"."""
+    """Whether everything became disallowed. The group that the agent follows counts, even if it is that of "*"."""
     nothing = Merged({}, None)
     was, is_now = (version.get(agent, version.get(GLOBAL, nothing)).is_closed for version in (before, after))
     return is_now if was != is_now else None

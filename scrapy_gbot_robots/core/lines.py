@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
-    """Yield each line of `body`, the text after the last line end included, be it empty."""
+    """Yield each line of `body`. The text after the last line end counts as a line, even if it is empty."""
     for number, raw in enumerate(split_lines(body), 1):
         yield read_line(number, raw, strict=strict)
 

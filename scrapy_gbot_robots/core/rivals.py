@@ -23,7 +23,7 @@ _ANYTHING: Final = "\x00"  # stands for what "*" matches; no pattern has it, a N
 
 
 def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:
-    """Yield each rule that stands in an earlier line already, with that one."""
+    """Yield each rule that repeats an earlier line, with the earlier rule."""
     seen: dict[tuple[bool, str], Rule] = {}
     for rule in rules:
         first = seen.setdefault((rule.allow, rule.pattern), rule)

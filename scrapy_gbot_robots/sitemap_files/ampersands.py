@@ -1,4 +1,4 @@
-"""Ampersands in sitemaps that nobody escaped, as in "?a=1&b=2": lxml would drop them, and the word behind them.
+"""Ampersands in sitemaps that should be escaped, as in "?a=1&b=2": lxml would drop them, and the word behind them.
 
 Pure. It escapes ampersands and leaves all other markup to lxml. After it, no entity but XML's own five is left to expand.
 Source: sitemaps.org, "Entity escaping"; XML 1.0, 2.2, 2.7 and 4.1.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-SPOILT = "\ufffd"  # stands where a character should be and none is
+SPOILT = "\ufffd"  # replaces anything that is no character
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
 
 _MARKS = re.compile(
@@ -17,7 +17,7 @@ _MARKS = re.compile(
 )
 _VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->"}  # what begins a part without escapes, and what ends it
 _LONGEST_MARK = 10
-_UNSURE = re.compile(r"[&<\]-][^;>]{0,9}\Z")  # perhaps the beginning of a mark
+_UNSURE = re.compile(r"[&<\]-][^;>]{0,9}\Z")  # may be the beginning of a mark
 
 
 class Ampersands:

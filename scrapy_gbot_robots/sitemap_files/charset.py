@@ -1,7 +1,7 @@
-"""Bytes of a sitemap become text, in whatever charset.
+"""Decodes the bytes of a sitemap, in whatever charset.
 
-Pure. The charset is UTF-8, unless the first bytes of the file say another. Where the bytes are not UTF-8 after all, it is
-the one that the server says. Source: sitemaps.org, "Sitemap file requirements"; XML 1.0, appendix F.
+Pure. The charset is UTF-8, unless the first bytes of the file say another. If the bytes are not UTF-8 after all, the charset
+that the server names counts. Source: sitemaps.org, "Sitemap file requirements"; XML 1.0, appendix F.
 """
 
 from __future__ import annotations

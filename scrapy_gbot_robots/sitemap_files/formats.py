@@ -21,10 +21,10 @@ _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|rdf:RDF)\b")
 
 
 def format_of(head: str) -> tuple[SitemapFormat, str]:
-    """Tell the format by the first characters of a file; return them, too, from where the sitemap begins.
+    """Return the format by the first characters of a file, and these characters from where the sitemap begins.
 
     Raises:
-        NotASitemap: it is none.
+        NotASitemap: the file has no sitemap format.
     """
     head = head.lstrip()
     start = _XML_START.search(head)  # it may come after a warning that some program has printed

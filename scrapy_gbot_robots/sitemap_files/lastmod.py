@@ -19,7 +19,7 @@ _MOST_CHARS = 64
 
 
 def latest(text: str) -> datetime | None:
-    """The last moment of a date: of "2026" it is the end of that year. A time without a zone is in UTC.
+    """The last moment of a date: "2026" means the end of that year. A time without a zone is in UTC.
 
     Returns:
         The moment in UTC; None if `text` is no date.
@@ -37,7 +37,7 @@ def since(text: str) -> datetime:
     """The first moment, in UTC, of a date that a user gives, such as "2026-01-31" or "2026-01-31T12:00+02:00".
 
     Raises:
-        ValueError: it is no W3C date.
+        ValueError: `text` is no W3C date.
     """
     found = _W3C.fullmatch(text.strip())
     try:

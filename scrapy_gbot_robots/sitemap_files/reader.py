@@ -1,8 +1,8 @@
 """SitemapReader: reads one sitemap file piece by piece, gzipped or not, within the limits of sitemaps.org.
 
-Pure: bytes in, sitemap entries out. It reads no further than it is asked to, so that the first entry is there before the
-file is read through. Reading costs no more than `MAX_BYTES` of work and next to no memory, whatever is in the file. A
-file that ends early is good up to there. Source: sitemaps.org, "Sitemap file requirements".
+Pure: bytes in, sitemap entries out. It reads no further than its caller iterates, so that the first entry comes before the
+whole file is read. Reading costs no more than `MAX_BYTES` of work and next to no memory, whatever the file contains. A file
+that ends early is used as far as it goes. Source: sitemaps.org, "Sitemap file requirements".
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ MAX_ENTRIES = 50_000  # in one file (sitemaps.org, "Sitemap file requirements")
 _PIECE = 8_192  # bytes read at a time: a millisecond, or two if there is nothing but elements
 _HEAD = 1_024  # characters that tell a format
 _GZIP = b"\x1f\x8b"
-_MOST_PIECES = 3_200  # that gzip unpacks; they are of 64 KiB, or what a file in many members has in one
-_MOST_GZIPS = 2  # within one another: servers compress what is compressed already
+_MOST_PIECES = 3_200  # pieces that gzip unpacks, of 64 KiB or of one gzip member each
+_MOST_GZIPS = 2  # layers: some servers compress a file that is compressed already
 
 
 class SitemapReader:
-    """Iterate over it for the entries of a file. None among them means: a good moment to let others have their turn.
+    """Iterate over a reader to get the entries of a file. A None among them means: a good moment to yield to the reactor.
 
     Attributes:
         entries: how many have been read.
-        over_limit: whether the file has more than sitemaps.org allows; what is beyond it is not read.
+        over_limit: whether the file has more than sitemaps.org allows; the rest is not read.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
     def __init__(self, body: bytes, charset: str | None = None) -> None:
-        """Take a file, and the charset that its server says, by Python's name; what the file itself says counts more."""
+        """Take a file, and the charset that its server names, by Python's name. The file's own declaration comes first."""
         self._body = body
         self._charset = charset
         self._format: SitemapFormat | None = None
@@ -110,7 +110,7 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
-    """Take off as many layers of gzip as there are, up to a few; a layer is known by its first bytes."""
+    """Remove all layers of gzip, up to `_MOST_GZIPS`. The first bytes show whether there is a layer."""
     first = next(pieces, b"")
     while len(first) < len(_GZIP) and (more := next(pieces, b"")):
         first += more
@@ -121,7 +121,7 @@ def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
 
 
 def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Stop a layer that unpacks to too many pieces: next to nothing at great length."""
+    """Stop a layer that unpacks to too many pieces, which may be almost empty."""
     for number, piece in enumerate(pieces):
         if number > _MOST_PIECES:
             raise NotASitemap("there is no end to the compressed data")

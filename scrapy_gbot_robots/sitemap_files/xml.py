@@ -1,7 +1,8 @@
 """Sitemap entries out of the XML formats: urlset, sitemap index, RSS and Atom.
 
-lxml parses, goes on after errors, and tells what passes. It builds no tree, so that size costs no memory; it expands no
-entity and fetches nothing. Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping".
+lxml parses, goes on after errors, and calls the methods of `Xml`. It builds no tree, so that a large file costs no
+memory. It expands no entity and fetches nothing. Source: sitemaps.org, "XML tag definitions", "Sitemap index files",
+"Entity escaping".
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_CHARS = 8_191  # of a value
 
 _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
 _MOST_DEEP = 100  # elements within one another
-_MOST_BARREN = 2**22  # characters in a row that complete no entry
+_MOST_BARREN = 2**22  # characters in a row without a complete entry
 _ENTRY_DEPTH = 2  # the root is at 1
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
@@ -32,7 +33,7 @@ class NotASitemap(ValueError):  # noqa: N818  it says what the file is
 
 
 def is_url_text(text: str) -> bool:
-    """Whether `text` may be the text of a URL: neither too long nor with anything that is no character."""
+    """Whether `text` may be the text of a URL: it is not too long, and all of it is characters."""
     return 0 < len(text) <= MOST_CHARS and SPOILT not in text
 
 
@@ -130,7 +131,7 @@ class Xml:
             self.is_index = self._vocabulary.is_index
         elif name == self._vocabulary.entry:
             self._end_entry()
-            self._entry, self._depth = {}, _ENTRY_DEPTH  # whatever was not closed before it
+            self._entry, self._depth = {}, _ENTRY_DEPTH  # even if an element before it was not closed
         elif self._depth > _MOST_DEEP:
             raise NotASitemap(f"more than {_MOST_DEEP} elements are within one another")
         elif self._name:

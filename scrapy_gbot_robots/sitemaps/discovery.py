@@ -1,4 +1,4 @@
-"""SitemapDiscovery: what each robots.txt lists is collected, and fed to a running SitemapSpider.
+"""SitemapDiscovery: collects the sitemaps that each robots.txt lists, and feeds them to a running SitemapSpider.
 
 It listens to the signal `robotstxt_known` and does not know the middleware that sends it. `listings` tells which
 sitemaps are new, `feed` schedules them. Source: Google's page, "sitemap".
@@ -43,9 +43,10 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
-    It feeds a SitemapSpider, unless that says `feeds_itself`; for other spiders it collects. Two kinds of origins are
-    not fed from: those outside the spider's `allowed_domains`, and guests. A guest is an origin that the crawl meets
-    only because a sitemap of another origin lies there. It is fed from once the crawl gets a page from it.
+    It feeds a SitemapSpider, unless that has `feeds_itself`; for other spiders it only collects. It does not feed the
+    sitemaps of two kinds of origins: those outside the spider's `allowed_domains`, and guests. A guest is an origin
+    that the crawl meets only because a sitemap of another origin is there. It stops being a guest when the crawl gets
+    a page from it.
 
     Attributes:
         listings: what each robots.txt lists; a spider that feeds itself reads them into it.
@@ -178,6 +179,6 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
 
 
 def _is_on_site(origin: Origin, spider: Spider) -> bool:
-    """Whether the spider's `allowed_domains` have nothing against `origin`."""
+    """Whether the spider's `allowed_domains` allow `origin`."""
     domains = allowed_domains_of(spider)
     return not domains or any(origin.host == domain or origin.host.endswith(f".{domain}") for domain in domains)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .urls import FoundSitemap
 
 _NO_META: Mapping[str, Any] = MappingProxyType({})
-_ANY_SPIDER = (Spider, DefaultSpider)  # a crawler made for these may be given a spider of another class later
+_ANY_SPIDER = (Spider, DefaultSpider)  # a crawler made for these may get a spider of another class later
 
 STATS = "gbot_robots/sitemaps/"
 
