@@ -52,6 +52,14 @@ def _settings_module() -> Generator[None]:
         os.environ["SCRAPY_SETTINGS_MODULE"] = before
 
 
+def pytest_runtest_setup() -> None:
+    """End a run whose reactor was stopped, as SIGTERM does: each test that is left would fail for that alone."""
+    from twisted.internet import reactor  # the one that pytest-twisted has installed
+
+    if getattr(reactor, "_stopped", False) and getattr(reactor, "_startedBefore", False):
+        pytest.exit("the reactor was stopped, as by SIGTERM; no further test can run", returncode=1)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield

@@ -175,8 +175,15 @@ def site() -> Iterator[Site]:
 @all_blocks("python")
 @in_reactor
 async def test_python_does_what_it_is_shown_for(
-    block: Block, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    block: Block,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    pytestconfig: pytest.Config,
 ) -> None:
+    if "zyte_api" in block.text and pytestconfig.getoption("--reactor") != "asyncio":
+        pytest.skip("needs the asyncio reactor")
     monkeypatch.chdir(tmp_path)
     module = imported(block, tmp_path)
     settings = {name: value for name, value in vars(module).items() if name.isupper()}
