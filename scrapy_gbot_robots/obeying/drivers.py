@@ -58,46 +58,58 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
         ImportError: the storage's class or its driver is not installed.
         ValueError: the setting names something that is no class.
     """
-    if settings.history and (settings.storage != "sqlite" or settings.sqlite_path is None):
-        raise ValueError(
-            f"GBOT_ROBOTS_HISTORY = {settings.history} needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file: this is "
-            + (
-                f"{settings.storage!r}"
-                if settings.storage != "sqlite"
-                else "no project and GBOT_ROBOTS_SQLITE_PATH names none"
-            )
-        )
+    _check_history(settings)
     if settings.storage == "memory":
         return Driver("memory", MemoryStorage, why="kept until the crawl ends, for this process")
-    if settings.storage == "sqlite" and settings.sqlite_path is None:
+    if settings.storage == "redis":
+        return _redis(settings, crawler)
+    if settings.storage != "sqlite":
+        return _of_user(settings.storage, crawler)
+    path = settings.sqlite_path
+    if path is None:
         why = (
             "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run"
         )
         return Driver("memory", MemoryStorage, why=why)
-    if settings.storage == "sqlite":
-        path = settings.sqlite_path
-        assert path is not None  # noqa: S101  for the type checker
-        kwargs: dict[str, Any] = {"max_body": settings.max_bytes, "tell": logger.warning, "read_only": read_only}
-        return Driver("sqlite", partial(_sqlite(settings), path, **kwargs), where=str(path))
-    if settings.storage == "redis":
-        from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
+    kwargs: dict[str, Any] = {"max_body": settings.max_bytes, "tell": logger.warning, "read_only": read_only}
+    return Driver("sqlite", partial(_sqlite(settings), path, **kwargs), where=str(path))
 
-        opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-        where = place_of(settings.redis_url)
-        queue = _queue_of(crawler)
-        why = f"scrapy-redis keeps its queue in another one, {place_of(queue)}" if queue else ""
-        return Driver("redis", opens, where=where, why=why if queue and place_of(queue) != where else "")
+
+def _check_history(settings: GbotSettings) -> None:
+    """Raise ValueError if the settings ask for a history, but not for a SQLite file to keep it in."""
+    if not settings.history or (settings.storage == "sqlite" and settings.sqlite_path is not None):
+        return
+    this = (
+        f"{settings.storage!r}" if settings.storage != "sqlite" else "no project and GBOT_ROBOTS_SQLITE_PATH names none"
+    )
+    raise ValueError(
+        f"GBOT_ROBOTS_HISTORY = {settings.history} needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file: this is {this}"
+    )
+
+
+def _redis(settings: GbotSettings, crawler: Crawler | None) -> Driver:
+    """Return the Redis of the settings. Its note says so if scrapy-redis keeps its queue in another one."""
+    from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
+
+    opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
+    where = place_of(settings.redis_url)
+    queue = _queue_of(crawler)
+    is_elsewhere = bool(queue) and place_of(queue) != where
+    why = f"scrapy-redis keeps its queue in another one, {place_of(queue)}" if is_elsewhere else ""
+    return Driver("redis", opens, where=where, why=why)
+
+
+def _of_user(name: str, crawler: Crawler | None) -> Driver:
+    """Return a storage of the user's own, by the dotted path of its class."""
     try:
-        storage_cls: Any = load_object(settings.storage)
+        storage_cls: Any = load_object(name)
     except (ImportError, NameError) as error:
         raise ImportError(
-            f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {settings.storage!r}: {error}"
+            f"GBOT_ROBOTS_STORAGE must name a class that can be imported, got {name!r}: {error}"
         ) from error
     if not isinstance(storage_cls, type):
-        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {settings.storage!r}, which is {storage_cls!r}")  # noqa: TRY004
-    return Driver(
-        settings.storage, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls
-    )
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
+    return Driver(name, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls)
 
 
 def _queue_of(crawler: Crawler | None) -> str:
