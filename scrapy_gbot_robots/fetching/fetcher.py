@@ -19,21 +19,21 @@ from scrapy.http.request import NO_CALLBACK
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
 from ..engine import LISTENER, Overhearing, uncounted
-from ..policy import headers
-from ..policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed, outcome_of, recalled
+from ..policy.outcome import Failure, Outcome, Unavailable, Unreachable, failed, recalled
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
-from ..policy.served import ACCEPTED, DecodeError, as_served, decoded
+from ..policy.served import ACCEPTED
 from ..signals import robotstxt_served
 from .download import Download
 from .exchange import NEVER_SENT, Exchange
 from .failures import failure_of
-from .ftp import CUT, MOST_BYTES
+from .ftp import MOST_BYTES
 from .private_addresses import leads_inside
 from .proxies import carry_credentials
+from .reading import content_encoding, outcome_of_response
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
+    from scrapy.http import Response
 
     from ..core.origin import Origin
     from ..settings import GbotSettings
@@ -124,8 +124,8 @@ class Fetcher:
             if answer is None:
                 return self._failed(exchange)
             if answer.status not in REDIRECTS:
-                read = partial(self._outcome, answer, asked[-1], exchange)
-                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and _content_encoding(answer, exchange)
+                read = partial(outcome_of_response, answer, asked[-1], exchange, self._settings)
+                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and content_encoding(answer, exchange)
                 outcome = await run_in_thread(read) if long else read()
                 if not exchange.recalled:
                     self._tell_served(outcome, answer, exchange)
@@ -226,35 +226,6 @@ class Fetcher:
             own.headers.setlist(name, [])
         return own
 
-    def _outcome(self, response: Response, url: str, exchange: Exchange) -> Outcome:
-        """Return the outcome of a response. The status decides unless it is a 2xx, whatever happened to the body."""
-        lost = _lost(response, exchange)
-        body, cut, broken = b"", False, ""
-        if lost is None:
-            try:
-                body, cut = decoded(
-                    as_served(response.body, response.flags),
-                    _content_encoding(response, exchange),
-                    self._settings.max_bytes,
-                    whole=not _is_stopped(response),
-                    may_be_empty="partial"
-                    not in response.flags,  # a partial body may be empty because the connection ended
-                )
-            except DecodeError as error:
-                broken = str(error)
-        outcome = outcome_of(
-            response.status,
-            url,
-            body,
-            cut=cut,
-            max_age=_max_age(response.headers),
-            retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
-            soft_404=self._settings.soft_404,
-        )
-        if isinstance(outcome, Fetched) and (lost or broken):
-            return failed(lost or Failure.BAD_CONTENT, broken)
-        return outcome
-
     def _tell_served(self, outcome: Outcome, response: Response, exchange: Exchange) -> None:
         headers = exchange.headers or response.headers
         send = self._crawler.signals.send_catch_log
@@ -283,24 +254,3 @@ def _is_url_for_scrapy(url: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _lost(response: Response, exchange: Exchange) -> Failure | None:
-    """Why the body is incomplete; None if it is whole, or long enough because this plugin stopped the download."""
-    if "dataloss" in response.flags:
-        return Failure.TRUNCATED
-    if _is_stopped(response) and not exchange.stopped and CUT not in response.flags:
-        return Failure.STOPPED
-    return None
-
-
-def _is_stopped(response: Response) -> bool:
-    return "download_stopped" in response.flags
-
-
-def _content_encoding(response: Response, exchange: Exchange) -> str:
-    return b",".join((exchange.headers or response.headers).getlist("Content-Encoding")).decode("latin-1")
-
-
-def _max_age(found: Headers) -> float | None:
-    return headers.max_age(found.getlist("Cache-Control"), found.get("Age"))

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.fetching.exchange import Exchange
-from scrapy_gbot_robots.fetching.fetcher import Fetcher
+from scrapy_gbot_robots.fetching.reading import outcome_of_response
 from scrapy_gbot_robots.policy.entry import Entry, Kind, Outage
 from scrapy_gbot_robots.policy.headers import max_age, retry_after
 from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
@@ -35,8 +35,7 @@ from .strategies import (
     HttpAnswer,
 )
 
-CRAWLER = get_crawler()
-FETCHER = Fetcher(CRAWLER, GbotSettings.of(CRAWLER.settings))
+SETTINGS = GbotSettings.of(get_crawler().settings)
 URL = "https://example.com/robots.txt"
 MOST_SECONDS = 2.0**31
 MOST_FAILURES = 2**32 - 1  # that a storage has room for
@@ -112,7 +111,7 @@ def outcome(answer: HttpAnswer) -> Outcome:
         b"Content-Encoding": answer.content_encoding,
     }
     headers = {name: value for name, value in named.items() if value is not None}
-    return FETCHER._outcome(Response(URL, answer.status, headers, answer.body), URL, Exchange(MAX_BYTES))
+    return outcome_of_response(Response(URL, answer.status, headers, answer.body), URL, Exchange(MAX_BYTES), SETTINGS)
 
 
 @given(HTTP_ANSWERS)
