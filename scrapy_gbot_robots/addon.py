@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from inspect import isclass
 from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
@@ -69,17 +70,19 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
         positions = {load_object(name): at for name, at in configured.items()}
-        if GbotRobotsTxtMiddleware in positions:
-            return
+        ours = {cls: at for cls, at in positions.items() if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware)}
+        if ours and all(at is None for at in ours.values()):
+            return  # the user has disabled it, and keeps Scrapy's
         position = positions.get(RobotsTxtMiddleware, POSITION)
-        if position is None:
+        if position is None and not ours:
             logger.warning(
                 "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "
                 "either: this crawl does not obey robots.txt"
             )
             return
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
-        replaced = {**others, STOCK: None, GbotRobotsTxtMiddleware: position}
+        added = {} if ours else {GbotRobotsTxtMiddleware: position}  # a subclass of the user's stands in for it
+        replaced = {**others, STOCK: None, **added}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
 
     @staticmethod

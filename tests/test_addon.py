@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
 from scrapy_gbot_robots.fetching.ftp import RobotsFtpHandler
 
-from .support.crawls import Pages, crawl, in_reactor, pages
+from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from .support.web import Site
 
 if TYPE_CHECKING:
@@ -52,12 +52,24 @@ def test_one_line_switches_everything_on() -> None:
         pytest.param(
             {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90, STOCK: None}, [GbotRobotsTxtMiddleware], id="ours"
         ),
+        pytest.param({"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90}, [GbotRobotsTxtMiddleware], id="ours-alone"),
+        pytest.param({"scrapy_gbot_robots.GbotRobotsTxtMiddleware": None}, [RobotsTxtMiddleware], id="ours-disabled"),
         pytest.param({STOCK: 90}, [GbotRobotsTxtMiddleware], id="stock-at-another-place"),
         pytest.param({STOCK: None}, [], id="stock-disabled"),
     ],
 )
 def test_middleware_settings_of_the_user_are_respected(configured: dict[str, Any], expected: list[type]) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
+
+
+class OfTheUser(GbotRobotsTxtMiddleware):
+    """A subclass, as the documentation shows one for another robots.txt request."""
+
+
+@pytest.mark.parametrize("settings", [{OfTheUser: 100}, {OfTheUser: 150, STOCK: None}, {OfTheUser: 90, STOCK: 90}])
+def test_subclass_of_the_user_stands_alone(settings: dict[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
+    assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=settings)) == [OfTheUser]
+    assert own_warnings(caplog) == []
 
 
 def test_disabled_middleware_is_said(caplog: pytest.LogCaptureFixture) -> None:
