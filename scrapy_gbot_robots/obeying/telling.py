@@ -58,7 +58,9 @@ class Telling:
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._warned = 0
-        self._not_warned: list[str] = []  # one for each origin without a warning of its own; only the first has a text
+        self._not_warned: dict[
+            int, str
+        ] = {}  # origins without a warning of their own, by hash; only the first has a text
         self._adding_up: Any = None  # the timer of the line that sums these up
         self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -163,7 +165,8 @@ class Telling:
             return
         if self._adding_up is None:
             self._adding_up = call_later(ADD_UP_SECS, self._add_up)
-        self._not_warned.append("" if self._not_warned else f"{answer.origin.robots_url}: {shown(answer.why)}")
+        text = "" if self._not_warned else f"{answer.origin.robots_url}: {shown(answer.why)}"
+        self._not_warned.setdefault(hash(answer.origin), text)
 
     def _warn(self, answer: Answer) -> None:
         wait_secs = self._settings.unreachable_wait_secs
@@ -179,10 +182,11 @@ class Telling:
         )
 
     def _add_up(self) -> None:
-        number, example = len(self._not_warned), self._not_warned[0]
+        number, example = len(self._not_warned), next(iter(self._not_warned.values()))
         self._adding_up = None
-        self._not_warned = []
-        logger.warning("%d more robots.txt files are unreachable, the first of them %s", number, example)
+        self._not_warned = {}
+        more = "1 more robots.txt file is" if number == 1 else f"{number} more robots.txt files are"
+        logger.warning("%s unreachable, the first of them %s", more, example)
 
     def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
         """Call all handlers of `signal` now, as Scrapy does; await in the background the awaitables that they return."""

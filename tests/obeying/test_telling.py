@@ -110,7 +110,7 @@ async def test_unreachable_files_are_warned_of_one_by_one_and_then_added_up(
     ] == [True, True]
     assert warnings[2:] == [
         f"3 more robots.txt files are unreachable, the first of them {sites[2].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
-        f"1 more robots.txt files are unreachable, the first of them {sites[5].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
+        f"1 more robots.txt file is unreachable, the first of them {sites[5].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
     ]
 
 
