@@ -1,4 +1,6 @@
-"""`python -m tests`: every check of the project, in one go; the lanes side by side, since most tests wait. Stops at a failure.
+"""`python -m tests`: every check of the project but the slow ones; the lanes side by side, since most tests wait.
+
+Each lane stops at a failure. `python -m tests --slow` runs what takes long: whole fleets, the site, what is released.
 
 `python -m tests --coverage` runs all tests and measures the branches of the whole package that they cover. It takes twice the
 CPU, so it is a run of its own.
@@ -26,8 +28,9 @@ LANES = (
         [*PYTHON, "coverage", "report"],
         [*PYTHON, "pytest", "-q", "-m", "hypothesis", *PURE],
     ),
-    ([*PYTHON, "pytest", "-q", *SIDE_BY_SIDE, *(f"--ignore={room}" for room in PURE)],),
+    ([*PYTHON, "pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE, *(f"--ignore={room}" for room in PURE)],),
 )
+SLOW = (([*PYTHON, "pytest", "-q", "-m", "slow", *SIDE_BY_SIDE],),)
 
 WHOLE = "--rcfile=tests/coverage.ini"
 COVERAGE = (
@@ -41,7 +44,7 @@ COVERAGE = (
 
 
 def main() -> int:
-    lanes_to_run = COVERAGE if "--coverage" in sys.argv[1:] else LANES
+    lanes_to_run = {"--coverage": COVERAGE, "--slow": SLOW}.get(" ".join(sys.argv[1:]), LANES)
     with ThreadPoolExecutor() as lanes:
         return max(lanes.map(run, lanes_to_run))
 

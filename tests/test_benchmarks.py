@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.crawl import KINDS, Case, measure, report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.crawl
 def test_crawl_benchmark_crawls_all_pages_in_all_ways(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,8 @@ from .support.example import scrapy
 if TYPE_CHECKING:
     import subprocess
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def demo() -> subprocess.CompletedProcess[str]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Start = Callable[..., Worker]
 
+pytestmark = pytest.mark.slow
+
 RULES = b"user-agent: *\ndisallow: /no\n"
 SLOW = Reply(200, RULES, after_secs=0.05)
 

@@ -15,6 +15,8 @@ from .support.web import Reply, Site, redirect
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 SPIDER = """
 from scrapy import Request, Spider
 

@@ -6,7 +6,11 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 from .support.example import scrapy
+
+pytestmark = pytest.mark.slow
 
 README = Path(__file__).parent.parent / "README.md"
 TEXT = README.read_text(encoding="utf-8")

@@ -20,6 +20,8 @@ import scrapy_gbot_robots
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 HOME = Path(__file__).parent.parent
 PACKAGE = "scrapy_gbot_robots"
 NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")

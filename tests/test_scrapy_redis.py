@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from .support.redis_server import RedisServer
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 

@@ -21,6 +21,8 @@ from .support.public_api import BULK, MODULES
 if TYPE_CHECKING:
     from types import ModuleType
 
+pytestmark = pytest.mark.slow
+
 HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 

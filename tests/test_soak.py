@@ -9,6 +9,8 @@ import pytest
 
 from .support.fleet import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "faults",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from .support.fleet import Worker
 
+pytestmark = pytest.mark.slow
+
 RULES = b"user-agent: *\ndisallow: /no\n"
 SITES = 16
 

@@ -14,6 +14,8 @@ from ..support.command import run_here, run_on_terminal, without_colour
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pytest.importorskip("fastwarc", reason="fastwarc is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -16,6 +16,8 @@ from ..support.web import Reply, Site
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["project"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "command.md"

@@ -151,3 +151,27 @@ def test_question_that_may_take_long_is_known_before_it_is_asked(
         rules.allowed("http://e.com/")
     assert rules.takes_long(url) is later
     assert rules.takes_long(url.encode()) is later
+
+
+def test_patterns_that_hang_on_one_another_are_found_and_counted() -> None:
+    rules = numbered([(False, "/a/*?"), (False, "/a/b/*?"), (False, "/a/c"), (True, "/a/b/d*?x")])
+    paths = ["/a/bz?", "/a/b/c?", "/a/b/d?x", "/a/cc", "/a/", "/b", "/"]
+    assert_index_agrees(rules, paths)
+    index = index_of(rules)
+    assert index.most_tries("/a/b/d") == 3
+    assert index.most_tries("/a/bz") == 1
+    assert index.most_tries("/b") == 0
+
+
+def test_path_that_has_too_many_pieces_takes_long_whatever_it_is() -> None:
+    index = index_of(numbered((False, f"/*{number:06}x") for number in range(3_000)))
+    assert index.takes_long(10**9, lambda: "", 1e6)
+    assert not index.takes_long(1, lambda: "/", 1e6)
+
+
+def test_bytes_are_asked_about_as_text_is_when_there_is_an_index() -> None:
+    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private\n").rules_for("a")
+    for _ in range(6):
+        assert rules.allowed("http://e.com/public")
+    assert rules.allowed(b"http://e.com/public")
+    assert not rules.allowed(b"http://e.com/private")

@@ -297,7 +297,7 @@ def test_toml_without_a_reader_says_what_to_do(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "tomllib", None)
     monkeypatch.setitem(sys.modules, "tomli", None)
     (tmp_path / "o.toml").write_text("")
-    with pytest.raises(ValueError, match="reads TOML only with `pip install tomli`; JSON needs nothing"):
+    with pytest.raises(ValueError, match="reads TOML only with `pip install tomli`; or use JSON"):
         overrides_of(settings_of(OVERRIDES=str(tmp_path / "o.toml")))
 
 

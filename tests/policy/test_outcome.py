@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed, outcome_of
+from scrapy_gbot_robots.policy.outcome import (
+    Failure,
+    Fetched,
+    Outcome,
+    Unavailable,
+    Unreachable,
+    failed,
+    outcome_of,
+    recalled,
+)
 
 URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"
@@ -115,3 +124,17 @@ def test_failure_carries_the_errors_own_words_on_one_short_line() -> None:
 
 def test_foreign_error_message_becomes_printable() -> None:
     assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
+
+
+def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.11, S2.20
+    outcome = outcome_of(407, "http://e.com/robots.txt", b"")
+    assert isinstance(outcome, Unreachable)
+    assert Failure.PROXY.value in outcome.why
+
+
+def test_answer_from_an_http_cache_is_good_for_no_longer_than_any_must_be() -> None:
+    fetched = outcome_of(200, "http://e.com/robots.txt", b"", max_age=86_400.0)
+    assert recalled(fetched) == Fetched(200, "http://e.com/robots.txt", b"", False, 0.0, recalled=True)
+    unreachable = recalled(outcome_of(503, "http://e.com/robots.txt", b""))
+    assert isinstance(unreachable, Unreachable)
+    assert unreachable.recalled

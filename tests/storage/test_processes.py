@@ -19,6 +19,8 @@ from ..support.storage_worker import opened, start
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
 
 

@@ -1,0 +1,132 @@
+"""Content codings, undone as far as asked: each coding beside the library that makes it, at every kind of end."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sys
+import zlib
+from typing import TYPE_CHECKING
+
+import brotli
+import pytest
+
+from scrapy_gbot_robots.policy.served import DecodeError, as_served, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEXT = b"user-agent: *\ndisallow: /private\n"
+LARGE = random.Random(1).randbytes(300_000).hex().encode()  # hard to compress, so that there are many pieces
+EVERYTHING = 10**9
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "none": ("", lambda data: data),
+    "identity": ("identity", lambda data: data),
+    "gzip": ("gzip", gzip.compress),
+    "x-gzip": (" X-GZIP ", gzip.compress),
+    "zlib": ("deflate", zlib.compress),
+    "raw-deflate": ("deflate", raw_deflate),
+    "brotli": ("br", brotli.compress),
+    "two-layers": ("gzip, deflate", lambda data: zlib.compress(gzip.compress(data))),
+    "gzip-members": ("gzip", lambda data: gzip.compress(data[:9]) + bytes(5) + gzip.compress(data[9:])),
+    "gzip-padding": ("gzip", lambda data: gzip.compress(data) + b"padding"),
+    "zlib-padding": ("deflate", lambda data: zlib.compress(data) + b"\x1f\x8bpadding"),
+    "no-coding-at-all": ("utf-8", lambda data: data),
+    "word-and-coding": ("aws-chunked, gzip", gzip.compress),
+}
+
+
+@pytest.mark.parametrize("data", [b"", TEXT, LARGE, bytes([10]) * 3_000_000], ids=["empty", "small", "large", "bomb"])
+@pytest.mark.parametrize(("coding", "encode"), CODINGS.values(), ids=CODINGS)
+def test_coding_is_undone(coding: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
+    assert decoded(encode(data), coding, EVERYTHING) == (data, False)
+
+
+@pytest.mark.parametrize(("coding", "encode"), CODINGS.values(), ids=CODINGS)
+def test_no_more_is_decoded_than_the_limit(coding: str, encode: Callable[[bytes], bytes]) -> None:
+    assert decoded(encode(LARGE), coding, 70_000) == (LARGE[:70_000], True)
+
+
+@pytest.mark.parametrize("name", ["gzip", "zlib", "raw-deflate", "brotli", "two-layers"])
+def test_early_end_is_an_error_of_a_whole_body_only(name: str) -> None:
+    coding, encode = CODINGS[name]
+    cut = encode(LARGE)[:-1000]
+    with pytest.raises(DecodeError, match="ends too early"):
+        decoded(cut, coding, EVERYTHING)
+    begun, more = decoded(cut, coding, EVERYTHING, whole=False)
+    assert LARGE.startswith(begun)
+    assert more
+
+
+@pytest.mark.parametrize("boundary", [8_192, 65_536])
+@pytest.mark.parametrize("shift", [-2, -1, 0, 1])
+def test_member_that_begins_at_any_place_is_read(boundary: int, shift: int) -> None:
+    first = gzip.compress(b"")
+    gap = bytes(boundary + shift - len(first))
+    assert decoded(first + gap + gzip.compress(TEXT), "gzip", EVERYTHING) == (TEXT, False)
+
+
+def test_half_a_member_at_the_end_is_an_early_end() -> None:
+    with pytest.raises(DecodeError, match="ends too early"):
+        decoded(gzip.compress(TEXT) + b"\x1f", "gzip", EVERYTHING)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate"])
+def test_broken_bytes_are_an_error(coding: str) -> None:
+    with pytest.raises(DecodeError, match="is broken"):
+        decoded(b"\xff\xfe\xfd" * 100, coding, EVERYTHING)
+
+
+@pytest.mark.parametrize("coding", ["compress", "gzip, gzip, gzip, gzip, gzip"])
+def test_coding_that_is_not_undone_is_an_error(coding: str) -> None:
+    with pytest.raises(DecodeError, match="is not understood"):
+        decoded(TEXT, coding, EVERYTHING)
+
+
+def test_binary_in_an_unknown_coding_is_an_error() -> None:
+    with pytest.raises(DecodeError, match="is not understood"):
+        decoded(b"\x00\x01\x02", "own-coding", EVERYTHING)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "unknown"])
+def test_body_of_no_bytes_is_an_empty_file_in_any_coding(coding: str) -> None:
+    assert decoded(b"", coding, EVERYTHING) == (b"", False)
+    assert decoded(b"", coding, EVERYTHING, whole=False) == (b"", True)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate"])
+def test_body_of_no_bytes_may_be_an_early_end(coding: str) -> None:
+    with pytest.raises(DecodeError):
+        decoded(b"", coding, EVERYTHING, may_be_empty=False)
+
+
+@pytest.mark.parametrize("data", [b"", TEXT, LARGE], ids=["empty", "small", "large"])
+def test_zstd_is_undone_frame_by_frame(data: bytes) -> None:
+    zstd = pytest.importorskip("backports.zstd", reason="backports.zstd comes with Scrapy 2.18 and newer")
+    frames = zstd.compress(data[:7]) + zstd.compress(data[7:])
+    assert decoded(frames, "zstd", EVERYTHING) == (data, False)
+    with pytest.raises(DecodeError, match="ends too early"):
+        decoded(frames[:-3], "zstd", EVERYTHING)
+
+
+def test_zstd_without_a_module_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(DecodeError, match="no module for zstd"):
+        decoded(b"x", "zstd", EVERYTHING)
+
+
+SHOWN = b'<html><head><meta name="color-scheme" content="light dark"></head><body><pre style="x">a: &lt;&amp;\xff\n</pre></body></html>'
+
+
+def test_text_that_a_browser_shows_is_read_as_served() -> None:
+    assert as_served(SHOWN, ["playwright"]) == b"a: <&\xff\n"
+    assert as_served(SHOWN, []) == SHOWN
+    assert as_served(TEXT, ["playwright"]) == TEXT
