@@ -172,6 +172,7 @@ def site() -> Iterator[Site]:
 )  # scrapy-redis
 @pytest.mark.filterwarnings("ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning")
 @pytest.mark.filterwarnings("ignore:scrapy.http.FormRequest:scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@pytest.mark.slow
 @all_blocks("python")
 @in_reactor
 async def test_python_does_what_it_is_shown_for(
@@ -220,6 +221,7 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
 # Shell
 
 
+@pytest.mark.slow
 @all_blocks("sh")
 def test_commands_run(block: Block, tmp_path: Path) -> None:
     files = {name: other.text for other in blocks(block.page, "python") if (name := _file_name(other))}

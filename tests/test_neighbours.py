@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["project"]
 
 ADDON = {"scrapy_gbot_robots.Addon": 500}

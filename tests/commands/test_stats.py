@@ -13,6 +13,8 @@ from ..support.command import run_here
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 for needed in ("duckdb", "fastwarc", "pyarrow"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    import pytest
     from scrapy.http import Response
 
 
@@ -149,6 +149,7 @@ def until_asked(site: Site, times: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_held_requests_survive_any_number_of_interruptions_with_jobdir(tmp_path: Path) -> None:
     (tmp_path / "resumed.py").write_text(RESUMED)
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:

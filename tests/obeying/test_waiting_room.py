@@ -307,6 +307,7 @@ class Kept(Spider):
 """
 
 
+@pytest.mark.slow
 def test_killed_crawl_has_lost_no_more_of_its_jobdir_than_was_in_work(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(SPIDER)
     command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-s", "JOBDIR=job"]

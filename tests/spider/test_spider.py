@@ -514,6 +514,7 @@ class Stock(SitemapSpider):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
 def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
     """SIGINT, as Ctrl-C sends it, to a real process; then the same command again."""
