@@ -92,7 +92,10 @@ async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
     ):
         hosts = {name: site.url("").removeprefix("http://") for name, site in (("allowed", allowed), ("other", other))}
         url = f"http://{authority.format(**hosts)}/private"
-        crawler = await crawl(Pages, settings, urls=[Request(url, meta={"verbatim_url": True}, dont_filter=True)])
+        request = Request(url, meta={"verbatim_url": True}, dont_filter=True)
+        if request.url != url:
+            pytest.skip("this Scrapy has no verbatim URLs: it writes the backslash as another character")
+        crawler = await crawl(Pages, settings, urls=[request])
         assert isinstance(pages(crawler).refused[url], ForbiddenByRobotsTxt)
         assert not allowed.asked
         assert not other.asked

@@ -234,7 +234,9 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(path: str, crawle
     site.pages["/catalog/sitemap.xml"] = xml(urlset(listed))
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
     assert sitemap_stats(crawler).get("entries/host", 0) == (not crawled)
-    assert stats(crawler)["scheduler/enqueued"] == (3 if crawled else 2)
+    assert (
+        stats(crawler)["scheduler/enqueued"] > 2
+    ) == crawled  # more than once, if it had to wait outside the downloader
 
 
 @pytest.mark.parametrize(("hosts", "read"), [("any", 2), ("same-host", 1)])
