@@ -65,7 +65,7 @@ def place_of(url: str) -> str:
     """Return the server and database that a Redis URL names, without its password; "?" if it cannot be read."""
     try:
         return client_for(url, timeout=_TIMEOUT_SECS).server
-    except ValueError:
+    except StorageError:
         return "?"
 
 
@@ -84,10 +84,7 @@ class RedisStorage:
         self._id = new_id()
         self._process = f"{prefix}process:{self._id}"
         self._max_body = max_body
-        try:
-            self._client = client_for(url, timeout=timeout)
-        except ValueError as error:
-            raise StorageError(f"not a Redis URL: {error}") from error
+        self._client = client_for(url, timeout=timeout)
         self._redis = self._client.redis
         self._before, self._after = ("{", "}") if self._client.is_cluster else ("", "")
 

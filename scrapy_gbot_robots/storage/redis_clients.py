@@ -16,6 +16,8 @@ from redis.cluster import ClusterNode, RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
+from .base import StorageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,8 +50,15 @@ def client_for(url: str, *, timeout: float) -> Client:
     """Return a client for the Redis that `url` names; `timeout` bounds each wait for a server, in seconds.
 
     Raises:
-        ValueError: `url` is no Redis URL. The message says what is wrong with it, without its password.
+        StorageError: `url` is no Redis URL; the message says what it lacks, without its password.
     """
+    try:
+        return _client_for(url, timeout)
+    except ValueError as error:
+        raise StorageError(f"not a Redis URL: {error}") from error
+
+
+def _client_for(url: str, timeout: float) -> Client:
     limits: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,

@@ -36,10 +36,7 @@ class RedisFleet:
 
     def __init__(self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS) -> None:
         self._prefix = prefix
-        try:
-            self._client = client_for(url, timeout=timeout)
-        except ValueError as error:
-            raise StorageError(f"not a Redis URL: {error}") from error
+        self._client = client_for(url, timeout=timeout)
 
     @property
     def place(self) -> str:

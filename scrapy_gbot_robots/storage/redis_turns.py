@@ -32,10 +32,7 @@ class RedisTurns:
 
     def __init__(self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS) -> None:
         self._prefix = prefix
-        try:
-            self._client = client_for(url, timeout=timeout)
-        except ValueError as error:
-            raise StorageError(f"not a Redis URL: {error}") from error
+        self._client = client_for(url, timeout=timeout)
 
     def take(self, slot: str, secs: float) -> float:
         """Take the turn of `slot` if it is free, and let the next one be free `secs` seconds later.
