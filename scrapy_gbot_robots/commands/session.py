@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..obeying.answer import Answer
@@ -89,7 +89,7 @@ class Visit:
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    async def known(self, origin: Origin, agent: Agent, *, fresh: bool = False) -> Known:
+    async def known(self, origin: Origin, agent: RobotsAgent, *, fresh: bool = False) -> Known:
         """What is known of `origin`: stored and good for now, or else fetched; with `fresh` fetched in any case."""
         self._hops.clear()
         key, fetches = str(origin), self._fetches()
@@ -111,16 +111,16 @@ class Visit:
         fetches: int = self.crawler.stats.get_value("gbot_robots/lookup/fetched", 0)
         return fetches
 
-    async def answer(self, origin: Origin, agent: Agent) -> Answer:
+    async def answer(self, origin: Origin, agent: RobotsAgent) -> Answer:
         """The answer that requests of `origin` would get in a crawl."""
         return await self._lookup.ask(origin, agent)
 
-    async def answers(self, wanted: Iterable[tuple[Origin, Agent]]) -> dict[tuple[Origin, Agent], Answer]:
+    async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
         """The answers for many origins and crawlers, asked at the same time as far as the settings allow."""
         keys = list(wanted)
         known = [self._lookup.known(*key) for key in keys]
         unknown = [key for key, answer in zip(keys, known, strict=True) if answer is None]
-        found: dict[tuple[Origin, Agent], Answer] = dict(
+        found: dict[tuple[Origin, RobotsAgent], Answer] = dict(
             zip(unknown, await self.together(self._lookup.ask(*key) for key in unknown), strict=True)
         )
         return found | {key: answer for key, answer in zip(keys, known, strict=True) if answer is not None}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.sitemaps import SitemapLine
     from .output import Terminal
     from .session import Known, Visit
@@ -80,7 +80,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return during_a_visit(settings, work)
 
 
-async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: Agent) -> Listed:
+async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: RobotsAgent) -> Listed:
     """Ask for a sitemap as a crawl would, redirects included: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")

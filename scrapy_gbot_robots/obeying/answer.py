@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
@@ -31,7 +31,7 @@ BROKEN_SECS = 60  # until a look-up that failed by a fault of this plugin is tri
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
 _FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # rules of more agents are kept only up to so many bytes together
 _CLOCK_SKEW_SECS = 300.0  # so far back the clock may be set; an answer from further in the future does not count
-_NO_RATES: Mapping[Agent, float] = MappingProxyType({})
+_NO_RATES: Mapping[RobotsAgent, float] = MappingProxyType({})
 _BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
 
 
@@ -100,8 +100,8 @@ class Answer:
         self.fetched_at = decision.copy.fetched_at if decision.copy else None
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
-        self._rules: dict[Agent, Rules] = {}
-        self._rates: Mapping[Agent, float] = _NO_RATES
+        self._rules: dict[RobotsAgent, Rules] = {}
+        self._rates: Mapping[RobotsAgent, float] = _NO_RATES
 
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
@@ -146,7 +146,7 @@ class Answer:
         return None
 
     @property
-    def agents(self) -> Collection[Agent]:
+    def agents(self) -> Collection[RobotsAgent]:
         """The crawlers whose rules this answer knows."""
         return self._rules.keys()
 
@@ -154,11 +154,11 @@ class Answer:
         """Whether the answer still counts at `now`. It does not if it is from the future: the clock was set back."""
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
-    def knows(self, agent: Agent) -> bool:
+    def knows(self, agent: RobotsAgent) -> bool:
         """Whether `verdict` and `allowed` can be called with `agent`."""
         return self.state is not State.RULES or agent in self._rules
 
-    def learn(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
+    def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
         """Keep the rules for more crawlers. If there are too many, those learnt first are dropped."""
         for agent in agents:
             self._forget(agent)
@@ -167,23 +167,23 @@ class Answer:
             while len(self._rules) > _MOST_AGENTS or (len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY):
                 self._forget(next(iter(self._rules)))
 
-    def preferences(self, url: str, agent: Agent) -> Preferences:
+    def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
         return self._rules[agent].preferences(url) if self.state is State.RULES else NOTHING_SAID
 
-    def _forget(self, agent: Agent) -> None:
+    def _forget(self, agent: RobotsAgent) -> None:
         rules = self._rules.pop(agent, None)
         if rules is not None:
             self.weight -= rules.weight
 
-    def takes_probe(self, url: str, agent: Agent) -> bool:
+    def takes_probe(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `url` is the one page to request as a probe. The last copy of robots.txt, if any, must allow it."""
         if not self.probe or (self._rules and not (agent in self._rules and self._rules[agent].allowed(url))):
             return False
         self.probe = False
         return True
 
-    def allowed(self, url: str | bytes, agent: Agent) -> bool:
+    def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
         """Whether `agent` may fetch `url` in every form in which a download handler may send it. Faster than `verdict`."""
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
@@ -193,11 +193,11 @@ class Answer:
     def judged(self, url: str, refusal: Verdict | None) -> None:
         """Note that a request for `url` goes on, or that `refusal` forbids it. A hook for subclasses."""
 
-    def takes_long(self, url: str, agent: Agent) -> bool:
+    def takes_long(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules: call them in a thread then."""
         return self.state is State.RULES and self._rules[agent].takes_long(url)
 
-    def learn_rates(self, robotstxt: RobotsTxt, agents: Iterable[Agent]) -> None:
+    def learn_rates(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
         """Keep the delays of `Request-rate` lines for the agents whose rules are known; few files have such a line."""
         for agent in agents:
             crawlers = agent if isinstance(agent, AllOf) else [agent]
@@ -205,14 +205,14 @@ class Answer:
             if rates:
                 self._rates = {**self._rates, agent: max(rates)}
 
-    def crawl_delay(self, agent: Agent) -> float | None:
+    def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, None if it does not."""
         if self.state is not State.RULES:
             return None
         delay, rate = self._rules[agent].crawl_delay, self._rates.get(agent)
         return delay if rate is None else max(rate, delay or 0.0)
 
-    def verdict(self, url: str, agent: Agent) -> Verdict:
+    def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
         """Whether `agent` may fetch `url`, and why. If only another form of the URL is disallowed, the reason names it."""
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)

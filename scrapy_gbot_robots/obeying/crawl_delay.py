@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..settings import GbotSettings
     from .answer import Answer
@@ -39,7 +39,7 @@ class _Wish(NamedTuple):
     """The crawl-delay in seconds that applies to `agent` at `origin`; 0 if there is none."""
 
     origin: Origin
-    agent: Agent
+    agent: RobotsAgent
     secs: float
     capped: bool
 
@@ -50,7 +50,7 @@ class _Pace:
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
         self._own_delay = slot.delay
-        self._asked: dict[tuple[Origin, Agent], float] = {}
+        self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
 
     @property
     def secs(self) -> float:
@@ -99,7 +99,7 @@ class CrawlDelays:
     def _spider_opened(self) -> None:
         before_sending(self._crawler, self._wait_for_turn)
 
-    def attend(self, request: Request, agent: Agent, answer: Answer) -> Verdict | None:
+    def attend(self, request: Request, agent: RobotsAgent, answer: Answer) -> Verdict | None:
         """Apply the crawl-delay of `answer` to `request`, which is on its way to the downloader.
 
         Returns a verdict that forbids the request if the delay is longer than the settings allow; else None.

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..policy.entry import Copy
@@ -73,7 +73,7 @@ class _Flight:
 
     __slots__ = ("agents", "answer", "landed")
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: RobotsAgent) -> None:
         self.agents = {agent}
         self.landed = Turnstile()
         self.answer: Answer | None = None
@@ -100,7 +100,7 @@ class Lookup:
         self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
         self._closing = False
 
-    def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
+    def known(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
         """The answer for `origin` if it is cached, still good, and knows the rules of `agent`; else None."""
         answer = self._cache.get(origin)
         now = time.time()
@@ -113,7 +113,7 @@ class Lookup:
         self._telling.count("lookup/memory")
         return answer
 
-    async def ask(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer:
+    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer:
         """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
 
         Raises:
@@ -130,7 +130,7 @@ class Lookup:
             if flight.answer.knows(agent):
                 return flight.answer
 
-    def latest(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
+    def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
         """The last answer for `origin`, good or not, if it knows the rules of `agent`. A look-up for a better one starts."""
         if not self._closing:
             self._join(origin, agent, request)
@@ -176,7 +176,7 @@ class Lookup:
             await self._keep_available(origin)
         await self._entries.close()
 
-    def _join(self, origin: Origin, agent: Agent, request: Request | None) -> _Flight:
+    def _join(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> _Flight:
         flight = self._flights.get(origin)
         if flight is not None:
             flight.agents.add(agent)
@@ -202,14 +202,14 @@ class Lookup:
         del self._flights[origin]
         flight.landed.open()
 
-    async def _refresh(self, origin: Origin, agent: Agent, request: Request | None) -> None:
+    async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
         obtained = await self._shared_fetch.newer(origin, request)
         if obtained is not None:
             await self._learn(origin, obtained, [agent], request)
 
     async def _learn(
-        self, origin: Origin, obtained: Obtained, agents: Collection[Agent], request: Request | None
+        self, origin: Origin, obtained: Obtained, agents: Collection[RobotsAgent], request: Request | None
     ) -> Answer:
         """Turn an entry into an answer for `agents` and those of the last answer; cache it, and tell the crawl."""
         now = time.time()
@@ -232,7 +232,7 @@ class Lookup:
         self._telling.answered(answer, before)
         return answer
 
-    async def _read(self, copy: Copy, answer: Answer, agents: Collection[Agent]) -> RobotsTxt:
+    async def _read(self, copy: Copy, answer: Answer, agents: Collection[RobotsAgent]) -> RobotsTxt:
         """Let `answer` learn the rules of `agents`, in a thread if that takes long."""
         settings = self._settings
         robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.preferences import Preferences
     from .answer import Answer
 
@@ -131,7 +131,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not refusal.allowed:
             raise self._forbidden(request, refusal, answer)
 
-    async def _judge(self, request: Request, agent: Agent, answer: Answer) -> None:
+    async def _judge(self, request: Request, agent: RobotsAgent, answer: Answer) -> None:
         """Let `answer`, or a subclass, decide about `request`.
 
         Raises:
@@ -155,7 +155,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.provenance:
             provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
 
-    async def _said(self, request: Request, agent: Agent, answer: Answer) -> Preferences:
+    async def _said(self, request: Request, agent: RobotsAgent, answer: Answer) -> Preferences:
         """What the robots.txt says about the use of the page that `request` asks for."""
         if answer.takes_long(request.url, agent):
             return await self._hard_questions.run(partial(answer.preferences, request.url, agent))
@@ -203,7 +203,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError as error:
             raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
 
-    async def _waited(self, origin: Origin, agent: Agent, request: Request, *, may_leave: bool = True) -> Answer | None:
+    async def _waited(
+        self, origin: Origin, agent: RobotsAgent, request: Request, *, may_leave: bool = True
+    ) -> Answer | None:
         """Wait in the downloader for the answer for `origin`; None if `request` must leave the downloader and wait outside.
 
         Raises:
@@ -243,7 +245,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         flags = [ANSWERED, answer.state.value]
         return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
-    def _agent(self, request: Request) -> Agent:
+    def _agent(self, request: Request) -> RobotsAgent:
         """The crawler whose rules count: those of `GBOT_ROBOTS_AGENTS`, else the one that the user agent names."""
         return self._asked_as or _agent_named(self._user_agent(request))
 
@@ -305,7 +307,7 @@ def _is_own_trouble(response: Response) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _agent_named(user_agent: str) -> Agent:
+def _agent_named(user_agent: str) -> RobotsAgent:
     return RobotsCrawler.of(user_agent)
 
 

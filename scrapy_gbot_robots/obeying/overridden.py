@@ -14,7 +14,7 @@ from .answer import Answer, verdict_on_all_forms
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..core.preferences import Preferences
     from ..core.rules import Rules, Verdict
@@ -31,7 +31,7 @@ class OwnQuestion(NamedTuple):
 
     answer: Answer
     url: str
-    agent: Agent
+    agent: RobotsAgent
 
     def takes_long(self) -> bool:
         """Whether `refuses` may take milliseconds: call it in a thread then."""
@@ -47,7 +47,7 @@ class OverriddenAnswer(Answer):
 
     __slots__ = ("_agent", "_override", "_own", "_rules_instead", "_used")
 
-    def __init__(self, origin: Origin, override: Override, agent: Agent, own: Answer | None, used: Used) -> None:
+    def __init__(self, origin: Origin, override: Override, agent: RobotsAgent, own: Answer | None, used: Used) -> None:
         """Make the answer for `agent`; `used` is called for each request that is judged."""
         if own is not None and override.action is Action.KEEP:
             decision = Decision(own.state, own.why, own.temporary, own.refresh_at, own.ask_at)
@@ -78,20 +78,20 @@ class OverriddenAnswer(Answer):
         """Whether an override decides in place of the robots.txt."""
         return True
 
-    def knows(self, agent: Agent) -> bool:
+    def knows(self, agent: RobotsAgent) -> bool:
         """Whether this answer was made for `agent`."""
         return True
 
-    def allowed(self, url: str | bytes, agent: Agent) -> bool:
+    def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
         """Whether `url` may be fetched."""
         return self.verdict(url if isinstance(url, str) else url.decode("utf-8", "surrogateescape"), agent).allowed
 
-    def takes_probe(self, url: str, agent: Agent) -> bool:
+    def takes_probe(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `url` is the one page to request while robots.txt is unreachable, if robots.txt decides."""
         kept = self._own if self._override.action is Action.KEEP else None
         return kept is not None and kept.takes_probe(url, self._agent)
 
-    def takes_long(self, url: str, agent: Agent) -> bool:
+    def takes_long(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `allowed` or `verdict` may take milliseconds: call them in a thread then."""
         if self._rules_instead is not None:
             return self._rules_instead.takes_long(url)
@@ -106,7 +106,7 @@ class OverriddenAnswer(Answer):
         else:
             self._used(self._override, self.origin, refusal, OwnQuestion(own, url, self._agent))
 
-    def verdict(self, url: str, agent: Agent) -> Verdict:
+    def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
         """Whether `url` may be fetched, and why; the reason names the override."""
         if self._rules_instead is not None:
             return self._override.named(verdict_on_all_forms(self._rules_instead, url))
@@ -114,7 +114,7 @@ class OverriddenAnswer(Answer):
             return self._override.named(self._own.verdict(url, self._agent))
         return self._override.verdict(allowed=self.state is State.FULL_ALLOW)
 
-    def preferences(self, url: str, agent: Agent) -> Preferences:
+    def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt that counts says about the use of `url`'s content; nothing if it is ignored."""
         if self._rules_instead is not None:
             return self._rules_instead.preferences(url)
@@ -122,7 +122,7 @@ class OverriddenAnswer(Answer):
             return self._own.preferences(url, self._agent)
         return NOTHING_SAID
 
-    def crawl_delay(self, agent: Agent) -> float | None:
+    def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The crawl-delay in seconds of the rules that count, None if they have none."""
         if self._rules_instead is not None:
             return self._rules_instead.crawl_delay

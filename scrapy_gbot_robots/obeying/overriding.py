@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.rules import Verdict
     from ..policy.overrides import Override
     from ..settings import GbotSettings
@@ -70,7 +70,7 @@ class OverridingLookup:
         self._background = Background()
         _tell_of_ends(overrides, time.time())
 
-    def known(self, origin: Origin, agent: Agent, request: Request | None = None) -> Answer | None:
+    def known(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
         """The answer for `origin`, as its override says, if it is cached."""
         override = self._override_for(origin, request)
         if override is None:
@@ -85,7 +85,7 @@ class OverridingLookup:
             return self._answer(origin, override, agent, self._lookup.latest(origin, agent, request))
         return None if own is None else self._answer(origin, override, agent, own)
 
-    async def ask(self, origin: Origin, agent: Agent, request: Request | None = None, *how: Any) -> Answer:
+    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None, *how: Any) -> Answer:
         """The answer for `origin`, as its override says. If robots.txt does not decide, the wait for it is short.
 
         Raises:
@@ -127,7 +127,7 @@ class OverridingLookup:
             self._waited_since.popitem(last=False)
         return since + PATIENCE_SECS - now
 
-    def _answer(self, origin: Origin, override: Override, agent: Agent, own: Answer | None) -> Answer:
+    def _answer(self, origin: Origin, override: Override, agent: RobotsAgent, own: Answer | None) -> Answer:
         return OverriddenAnswer(origin, override, agent, own, self._used)
 
     def _used(self, override: Override, origin: Origin, refusal: Verdict | None, own: OwnQuestion | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.robotstxt import RobotParser
 
-from ..core.agents import Crawler as Agent
+from ..core.agents import Crawler as RobotsCrawler
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.wire import other_forms
@@ -42,12 +42,12 @@ class GbotRobotParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""
-        agent = Agent.of(user_agent)
+        agent = RobotsCrawler.of(user_agent)
         return all(self.robotstxt.allowed(form, agent) for form in (url, *other_forms(url)))
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """The crawl-delay in seconds of the group that `user_agent` follows, or None. Google ignores this field."""
-        return self.robotstxt.crawl_delay(Agent.of(user_agent))
+        return self.robotstxt.crawl_delay(RobotsCrawler.of(user_agent))
 
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once (Google's page)."""
@@ -73,12 +73,12 @@ class AnswerRobotParser(RobotParser):
         """Whether `user_agent` may fetch `url`."""
         if Origin.of_robots_txt(url) is not None:  # RFC 9309 2.2.2
             return True
-        agent = Agent.of(user_agent)
+        agent = RobotsCrawler.of(user_agent)
         return self.answer.knows(agent) and self.answer.allowed(url, agent)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """The crawl-delay in seconds of the group that `user_agent` follows; None if there is none or it is not known."""
-        agent = Agent.of(user_agent)
+        agent = RobotsCrawler.of(user_agent)
         return self.answer.crawl_delay(agent) if self.answer.knows(agent) else None
 
     def sitemaps(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
 
 MOST = 1000  # requests in the room
@@ -71,7 +71,7 @@ class Party:
 
     __slots__ = ("_counted", "_held", "agent", "lowered", "origin", "request", "since")
 
-    def __init__(self, origin: Origin, agent: Agent, request: Request) -> None:
+    def __init__(self, origin: Origin, agent: RobotsAgent, request: Request) -> None:
         self.origin = origin
         self.agent = agent
         self.request = request
@@ -110,7 +110,7 @@ class _Leaving(NamedTuple):
     """A request on its way from the downloader into the room."""
 
     origin: Origin
-    agent: Agent
+    agent: RobotsAgent
     since: float
 
 
@@ -154,7 +154,7 @@ class WaitingRoom(BaseScheduler):
 
     # What the middleware calls.
 
-    def expect(self, request: Request, origin: Origin, agent: Agent, since: float) -> None:
+    def expect(self, request: Request, origin: Origin, agent: RobotsAgent, since: float) -> None:
         """Note that the engine will give `request` to `enqueue_request`, and that it is to wait here."""
         self._leaving[request] = _Leaving(origin, agent, since)
 

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent as Agent
+    from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from .answer import Answer
     from .lookup import Lookup
@@ -132,7 +132,9 @@ class Waiting:
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
-    async def answer(self, origin: Origin, agent: Agent, request: Request, *, may_leave: bool = True) -> Answer | None:
+    async def answer(
+        self, origin: Origin, agent: RobotsAgent, request: Request, *, may_leave: bool = True
+    ) -> Answer | None:
         """Return the answer for `origin` that decides about `request`, sent by `agent`.
 
         Returns None if `request` must wait outside the downloader: then `process_request` returns the request. `may_leave`
@@ -157,7 +159,7 @@ class Waiting:
         return None
 
     async def _settled(
-        self, origin: Origin, agent: Agent, request: Request, since: float, *, may_leave: bool
+        self, origin: Origin, agent: RobotsAgent, request: Request, since: float, *, may_leave: bool
     ) -> Answer:
         held = False
         while True:
@@ -200,7 +202,7 @@ class Waiting:
             del self._places[waiting]
             place.uncounted.close()
 
-    async def _ask(self, origin: Origin, agent: Agent, request: Request) -> Answer:
+    async def _ask(self, origin: Origin, agent: RobotsAgent, request: Request) -> Answer:
         """Look an answer up, and note how long that took."""
         began = time.monotonic()
         answer = await self._lookup.ask(origin, agent, request)
