@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
 from .support.reactors import ALWAYS_HAS_A_REACTOR
+from .support.redis_server import NO_VALKEY
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,6 +27,7 @@ _LACKING = ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd") if scrapy.
 
 MAY_BE_SKIPPED_IN_CI = (
     *_LACKING,
+    *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
     "GBOT_ROBOTS_REFERENCE",  # data that is not the project's to carry
     "GBOT_ROBOTS_AXE",  # axe-core comes from npm
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again

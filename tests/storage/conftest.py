@@ -1,53 +1,67 @@
-"""One redis-server for all the tests here that share one."""
+"""The servers that tests here share. Each test of one server runs with Redis and with Valkey."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.redis_server import RedisServer, redis_server
-from tests.support.redis_topologies import Cluster, Sentinels, cluster, sentinels
+from tests.support.redis_server import KINDS, redis_server
+from tests.support.redis_topologies import cluster, sentinels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from tests.support.redis_server import RedisServer
+
+
+class Servers:
+    """Starts servers when a test first needs them; `stack` ends them. Each method returns the URL of an empty server."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._one: Callable[[str], Any] = cache(lambda kind: stack.enter_context(redis_server(kind=kind)))
+        self._sentinels: Callable[[str], Any] = cache(lambda kind: stack.enter_context(sentinels(kind)))
+        self._cluster: Callable[[str], Any] = cache(lambda kind: stack.enter_context(cluster(kind)))
+
+    def one(self, kind: str) -> str:
+        server = self._one(kind)
+        server.flush()
+        return str(server.url)
+
+    def sentinels(self, kind: str) -> str:
+        servers = self._sentinels(kind)
+        servers.master.flush()
+        return str(servers.url)
+
+    def cluster(self, kind: str) -> str:
+        servers = self._cluster(kind)
+        for master in servers.masters:
+            master.flush()
+        return str(servers.url)
 
 
 @pytest.fixture(scope="session")
-def shared_redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
+def servers() -> Iterator[Servers]:
+    with ExitStack() as stack:
+        yield Servers(stack)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Whose server it is."""
+    return str(request.param)
 
 
 @pytest.fixture
-def redis_url(shared_redis: RedisServer) -> str:
-    """URL of an empty Redis."""
-    shared_redis.flush()
-    return shared_redis.url
-
-
-@pytest.fixture(scope="session")
-def shared_sentinels() -> Iterator[Sentinels]:
-    with sentinels() as servers:
-        yield servers
-
-
-@pytest.fixture(scope="session")
-def shared_cluster() -> Iterator[Cluster]:
-    with cluster() as servers:
-        yield servers
+def new_server(kind: str) -> Callable[..., AbstractContextManager[RedisServer]]:
+    """`redis_server` of one kind."""
+    return partial(redis_server, kind=kind)
 
 
 @pytest.fixture
-def sentinel_url(shared_sentinels: Sentinels) -> str:
-    """URL of an empty Redis behind sentinels."""
-    shared_sentinels.master.flush()
-    return shared_sentinels.url
-
-
-@pytest.fixture
-def cluster_url(shared_cluster: Cluster) -> str:
-    """URL of an empty cluster."""
-    for master in shared_cluster.masters:
-        master.flush()
-    return shared_cluster.url
+def redis_url(servers: Servers, kind: str) -> str:
+    """URL of an empty server."""
+    return servers.one(kind)

@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from .conftest import Servers
 
-@pytest.fixture(params=["memory", "sqlite", "redis", "sentinel", "cluster"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Storage]:
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        "one-redis",
+        "one-valkey",
+        "sentinels-redis",
+        "cluster-redis",
+        pytest.param("sentinels-valkey", marks=pytest.mark.slow),  # several servers take seconds to start
+        pytest.param("cluster-valkey", marks=pytest.mark.slow),
+    ]
+)
+def opened(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> Callable[[], Storage]:
     """Opens the same storage as often as it is called; memory is one object."""
     if request.param == "memory":
         memory = MemoryStorage()
@@ -33,7 +46,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Stora
         return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    url = request.getfixturevalue(f"{request.param}_url")
+    topology, kind = request.param.split("-")
+    url = getattr(servers, topology)(kind)
     return lambda: RedisStorage(url)
 
 

@@ -14,21 +14,24 @@ import pytest
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.entries import ORIGIN
+from ..support.redis_server import KINDS
 from ..support.storage_worker import opened, start
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .conftest import Servers
 
 pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
 
 
-@pytest.fixture(params=["sqlite", "redis"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", *KINDS])
+def where(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> str:
     if request.param == "sqlite":
         return f"sqlite:{tmp_path / 'robots.sqlite'}"
-    return f"redis:{request.getfixturevalue('redis_url')}"
+    return f"redis:{servers.one(request.param)}"
 
 
 def shared(where: str, processes: int, origins: int) -> list[str]:

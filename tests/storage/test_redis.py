@@ -18,7 +18,6 @@ from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
 from scrapy_gbot_robots.storage.batches import Settled, Wanted
 from scrapy_gbot_robots.storage.codec import encode
-from tests.support.redis_server import redis_server
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
 from ..support.redis_server import free_port
@@ -30,6 +29,11 @@ from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: E402 - it nee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from ..support.redis_server import RedisServer
+
+    NewServer = Callable[..., AbstractContextManager[RedisServer]]
 
 ENTRY, LEASE = f"gbot_robots:entry:{ORIGIN}", f"gbot_robots:lease:{ORIGIN}"
 
@@ -162,7 +166,7 @@ def fill(storage: RedisStorage) -> None:
 ALL = ["get", "put", "delete", "origins", "lease", "prolong", "release"]
 
 
-def test_server_that_is_away_is_a_storage_error_and_may_come_later() -> None:
+def test_server_that_is_away_is_a_storage_error_and_may_come_later(new_server: NewServer) -> None:
     port = free_port()
     with closing(RedisStorage(f"redis://user:secret@127.0.0.1:{port}/0")) as storage:
         began = time.monotonic()
@@ -173,13 +177,13 @@ def test_server_that_is_away_is_a_storage_error_and_may_come_later() -> None:
         assert "secret" not in str(caught.value)
     with closing(RedisStorage(f"redis://127.0.0.1:{port}/0")) as storage:
         assert every_verb(storage) == ALL
-        with redis_server(port=port):
+        with new_server(port=port):
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_that_dies_and_comes_back_is_used_again() -> None:
-    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+def test_server_that_dies_and_comes_back_is_used_again(new_server: NewServer) -> None:
+    with new_server() as server, closing(RedisStorage(server.url)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         server.kill()
         assert every_verb(storage) == ALL
@@ -189,8 +193,8 @@ def test_server_that_dies_and_comes_back_is_used_again() -> None:
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_restarted_between_two_calls_is_not_noticed() -> None:
-    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+def test_server_restarted_between_two_calls_is_not_noticed(new_server: NewServer) -> None:
+    with new_server() as server, closing(RedisStorage(server.url)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         server.kill()
         server.start()
@@ -198,8 +202,8 @@ def test_server_restarted_between_two_calls_is_not_noticed() -> None:
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_that_does_not_answer_is_given_up_in_time() -> None:
-    with redis_server() as server, closing(RedisStorage(server.url, timeout=0.1)) as storage:
+def test_server_that_does_not_answer_is_given_up_in_time(new_server: NewServer) -> None:
+    with new_server() as server, closing(RedisStorage(server.url, timeout=0.1)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         server.pause()
         began = time.monotonic()
@@ -209,9 +213,9 @@ def test_server_that_does_not_answer_is_given_up_in_time() -> None:
         assert storage.get(ORIGIN) is not None
 
 
-def test_server_out_of_memory_is_a_storage_error_that_can_still_be_read() -> None:
+def test_server_out_of_memory_is_a_storage_error_that_can_still_be_read(new_server: NewServer) -> None:
     with (
-        redis_server("--maxmemory", "2mb", "--maxmemory-policy", "noeviction") as server,
+        new_server("--maxmemory", "2mb", "--maxmemory-policy", "noeviction") as server,
         closing(RedisStorage(server.url)) as storage,
     ):
         storage.put(ORIGIN, Entry(RULES))
@@ -220,8 +224,8 @@ def test_server_out_of_memory_is_a_storage_error_that_can_still_be_read() -> Non
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_replica_can_be_read() -> None:
-    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+def test_replica_can_be_read(new_server: NewServer) -> None:
+    with new_server() as server, closing(RedisStorage(server.url)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         with redis.Redis.from_url(server.url) as client:
             client.config_set("repl-diskless-sync-delay", 0)
@@ -231,8 +235,8 @@ def test_replica_can_be_read() -> None:
             storage.put(ORIGIN, Entry(None, GONE))
 
 
-def test_server_that_wants_a_password_is_a_storage_error() -> None:
-    with redis_server() as server:
+def test_server_that_wants_a_password_is_a_storage_error(new_server: NewServer) -> None:
+    with new_server() as server:
         with redis.Redis.from_url(server.url) as client:
             client.config_set("requirepass", "secret")
         with closing(RedisStorage(server.url)) as storage:
@@ -244,18 +248,18 @@ def test_key_met_twice_in_a_scan_is_listed_once(storage: RedisStorage, monkeypat
     assert list(storage.origins()) == [ORIGIN]
 
 
-def test_read_that_is_refused_is_a_storage_error() -> None:
-    with redis_server() as server, closing(RedisStorage(server.url)) as storage:
+def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
+    with new_server() as server, closing(RedisStorage(server.url)) as storage:
         with redis.Redis.from_url(server.url) as client:
             client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"])
         with pytest.raises(StorageError, match="no permissions"):
             storage.get(ORIGIN)
 
 
-def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs() -> None:
+def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_server: NewServer) -> None:
     commands = re.search(r"`(\+get [^`]*)`", (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8"))
     assert commands
-    with redis_server() as server:
+    with new_server() as server:
         with redis.Redis.from_url(server.url) as client:
             rules = ["on", ">secret", "resetkeys", "~gbot_robots:*", "-@all", *commands[1].split()]
             client.execute_command("ACL", "SETUSER", "crawler", *rules)

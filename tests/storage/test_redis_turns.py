@@ -5,15 +5,11 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.redis_turns import RedisTurns
-
-if TYPE_CHECKING:
-    from ..support.redis_server import RedisServer
 
 
 def test_one_of_many_takes_a_turn_and_the_others_are_told_how_long_to_wait(redis_url: str) -> None:
@@ -51,7 +47,7 @@ def test_forged_turn_holds_nobody_up(forged: str, redis_url: str) -> None:
         assert 0 < client.pttl("gbot_robots:turn:a.example") < 20_000
 
 
-def test_server_that_is_away_is_a_storage_error(shared_redis: RedisServer) -> None:
+def test_server_that_is_away_is_a_storage_error() -> None:
     with closing(RedisTurns("redis://127.0.0.1:1/0", timeout=0.5)) as turns, pytest.raises(StorageError):
         turns.take("a.example", 1)
     with pytest.raises(StorageError, match="not a Redis URL"):

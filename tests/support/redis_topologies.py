@@ -1,4 +1,4 @@
-"""Sentinels with a master and a replica, and a cluster of three masters: real redis-server processes on loopback."""
+"""Sentinels with a master and a replica, and a cluster of three masters: real server processes on loopback."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def until(done: Callable[[], object], secs: float = 30) -> None:
 class Sentinels:
     """Three sentinels that watch a master with one replica."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, kind: str) -> None:
         import redis
 
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
         master, replica, *watchers = free_ports(5)
-        self.master = _started(stack, RedisServer(port=master))
-        self.replica = _started(stack, RedisServer("--replicaof", "127.0.0.1", str(master), port=replica))
+        self.master = _started(stack, RedisServer(port=master, kind=kind))
+        self.replica = _started(stack, RedisServer("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind))
         self.ports = watchers
         for port in watchers:
             config = directory / f"{port}.conf"
@@ -62,7 +62,7 @@ class Sentinels:
                 f"sentinel monitor {MASTER} 127.0.0.1 {master} 2\nsentinel down-after-milliseconds {MASTER} 500\n"
                 f"sentinel failover-timeout {MASTER} 3000\n"
             )
-            _started(stack, RedisServer(port=port, config=config))
+            _started(stack, RedisServer(port=port, config=config, kind=kind))
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
         until(lambda: all(self._is_ready(client.sentinel_master(MASTER)) for client in clients))
         self._clients = clients
@@ -88,7 +88,7 @@ class Sentinels:
 class Cluster:
     """Three masters that share the slots; none has a replica."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, kind: str) -> None:
         import redis
 
         ports = free_ports(3)
@@ -100,7 +100,7 @@ class Cluster:
             "--cluster-require-full-coverage",
             "no",
         )
-        self.masters = [_started(stack, RedisServer(*options, port=port)) for port in ports]
+        self.masters = [_started(stack, RedisServer(*options, port=port, kind=kind)) for port in ports]
         clients = [stack.enter_context(redis.Redis(port=port)) for port in ports]
         for number, client in enumerate(clients):
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
@@ -120,14 +120,14 @@ def _started(stack: ExitStack, server: RedisServer) -> RedisServer:
 
 
 @contextmanager
-def sentinels() -> Iterator[Sentinels]:
-    executable()
+def sentinels(kind: str = "redis") -> Iterator[Sentinels]:
+    executable(kind)
     with ExitStack() as stack:
-        yield Sentinels(stack)
+        yield Sentinels(stack, kind)
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
-    executable()
+def cluster(kind: str = "redis") -> Iterator[Cluster]:
+    executable(kind)
     with ExitStack() as stack:
-        yield Cluster(stack)
+        yield Cluster(stack, kind)
