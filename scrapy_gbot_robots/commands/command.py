@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from .. import __version__
 from .exits import FAILED, INTERRUPTED, PIPE_CLOSED, CommandError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class RobotsCommand(ScrapyCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the sub-commands, each with its options; the settings can be given before and after them."""
         super().add_options(parser)
+        parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
         subparsers = parser.add_subparsers(
             title="Sub-commands", dest="subcommand", metavar="<sub-command>", prog=self._prog(parser), required=True
         )

@@ -13,9 +13,10 @@ from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.settings import Settings
 
+from scrapy_gbot_robots import __version__
 from scrapy_gbot_robots.commands.command import SUBCOMMANDS, RobotsCommand
 
-from ..support.command import run
+from ..support.command import COMMAND, run
 
 HOME = Path(__file__).parents[2]
 CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import console; console()"]
@@ -35,6 +36,13 @@ def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
     ended = run("check", "x", cwd=tmp_path, command=CONSOLE)
     assert ended.err.startswith("gbot-robots check: error: not an absolute URL")
     assert run("chek", cwd=tmp_path, command=CONSOLE).err.startswith("usage: gbot-robots ")
+
+
+@pytest.mark.parametrize(
+    "command", [CONSOLE, COMMAND, [sys.executable, "-m", "scrapy", "robots"]], ids=["console", "module", "scrapy"]
+)
+def test_version_is_that_of_the_distribution(command: list[str], tmp_path: Path) -> None:
+    assert run("--version", cwd=tmp_path, command=command) == (0, f"scrapy-gbot-robots {__version__}\n", "")
 
 
 def test_bash_completes_the_sub_commands_and_their_options(tmp_path: Path) -> None:
