@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..core.robots import RobotsTxt
 from .exits import FINE, CommandError
-from .inputs import checked, is_site, typed
+from .inputs import checked, is_site, is_url, typed
 from .known_crawlers import AS_OF, KNOWN_CRAWLERS, PURPOSES
 from .output import count
 from .versions import versions
@@ -26,21 +26,19 @@ HELP = "Show which well-known crawlers may fetch a URL, for search, AI or link p
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("url", metavar="URL", type=typed, help="a URL, a host, or with --robots a path")
+    parser.add_argument("url", metavar="URL", type=typed, help="a URL or a host; with --robots also a path")
     parser.add_argument(
-        "--robots", type=typed, metavar="FILE|URL|HOST", help="ask this robots.txt in place of the site's"
+        "--robots", type=typed, metavar="FILE|URL|HOST", help="use this robots.txt, not that of the URL's site"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a crawler, one a line")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per crawler, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
     gbot = checked(settings)
-    if options.robots is None and not is_site(options.url):
-        raise CommandError(f"{options.url}: a path says nothing about a site; name the robots.txt by --robots")
+    url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    url = options.url if "/" in options.url else "/"  # a host stands for its first page
     found = [(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
     if options.json:
         for known, verdict in found:
@@ -51,13 +49,23 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         out.table((purpose, "operator", "may fetch it", "by"), rows)
         out.say("")
     refused = sum(not verdict.allowed for _, verdict in found)
-    out.say((version.name, "strong"), f": {count(refused, 'crawler')} of {len(found)} refused; crawlers as of {AS_OF}")
+    out.say((version.name, "strong"), f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})")
     return FINE
 
 
+def _judged(text: str, *, has_robots: bool) -> str:
+    """Return the URL or path to judge: of a host, its first page."""
+    if is_url(text) or (has_robots and text.startswith("/")):
+        return text
+    if not is_site(text):
+        rule = 'a path begins with "/"' if has_robots else "for a path, name the robots.txt with --robots"
+        raise CommandError(f"{text} is no URL and no host; {rule}")
+    return "/"
+
+
 def _row(known: Known, verdict: Verdict) -> tuple[str, str, str, str]:
-    may = "yes" if verdict.allowed else "no"
-    return known.tokens[0], known.operator, may if known.obeys else f"{may}, but it may not ask", str(verdict)
+    may = "yes" if verdict.allowed else "no" if known.obeys else "no, but it may ignore that"
+    return known.tokens[0], known.operator, may, str(verdict)
 
 
 def _as_json(known: Known, verdict: Verdict) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,7 +53,7 @@ def test_table_has_every_crawler_by_what_it_is_for(tmp_path: Path) -> None:
     out = run_here("agents", "/", "--robots", "robots.txt", cwd=tmp_path).out
     assert all(f"{purpose} " in out for purpose in PURPOSES)
     assert all(f"\n{known.tokens[0]} " in out for known in KNOWN_CRAWLERS)
-    assert "2 crawlers of " in out
+    assert ": 2 of " in out
 
 
 def test_site_is_fetched(tmp_path: Path) -> None:
@@ -62,10 +63,29 @@ def test_site_is_fetched(tmp_path: Path) -> None:
     assert 'disallowed by "Disallow: /all" (line 9, group "*")' in ended.out
 
 
-def test_path_without_a_robots_txt_is_status_2(tmp_path: Path) -> None:
-    ended = run_here("agents", "/path", cwd=tmp_path)
+def test_crawler_that_may_ignore_its_refusal_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text("user-agent: *\ndisallow: /x\n")
+    for path, shown in (("/x", "no, but it may ignore that"), ("/y", "yes")):
+        out = run_here("agents", path, "--robots", "robots.txt", cwd=tmp_path).out
+        (row,) = (line for line in out.splitlines() if line.startswith("Perplexity-User "))
+        assert re.split("  +", row)[2] == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(
+            ["/path"], "/path is no URL and no host; for a path, name the robots.txt with --robots", id="path"
+        ),
+        pytest.param(["path.html"], "path.html is no URL and no host", id="name"),
+        pytest.param(["path.html", "--robots", "r.txt"], 'a path begins with "/"', id="name-with-robots"),
+    ],
+)
+def test_what_is_neither_url_nor_host_is_status_2(arguments: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").touch()
+    ended = run_here("agents", *arguments, cwd=tmp_path)
     assert ended.status == 2
-    assert "name the robots.txt by --robots" in ended.err
+    assert said in ended.err
 
 
 def test_each_crawler_stands_once_in_the_list() -> None:
