@@ -15,7 +15,9 @@ from .urls import path_of, shown
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": 21}  # Google's page: the protocols robots.txt is read on
 ROBOTS_PATH: Final = "/robots.txt"  # case-sensitive, and nowhere but at the root
 
-_MAX_HOST: Final = 1_000  # characters; DNS ends at 253, and punycode takes quadratic time
+_MAX_HOST: Final = 1_000  # characters
+_MAX_NAME: Final = 253  # characters of a host past ASCII; DNS has no longer name
+_MAX_LABEL: Final = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
 _MAX_PORT: Final = 65_535
 
 # The ordinary URL, read at once: nothing to fold, no user-info, no IPv6, no escapes.
@@ -139,16 +141,11 @@ def _unescape(text: str) -> str:
 
 
 def _punycode_labels(name: str) -> list[str]:
+    """Map and encode each label. Labels that are no IDNA names, such as an emoji, are encoded as browsers do."""
     import idna  # noqa: PLC0415 - its tables are large, and most hosts are ASCII
 
-    labels = idna.uts46_remap(name, std3_rules=False, transitional=False).split(".")
-    return [label if label.isascii() else _punycode(label) for label in labels]
-
-
-def _punycode(label: str) -> str:
-    import idna  # noqa: PLC0415
-
-    try:
-        return idna.alabel(label).decode("ascii")
-    except idna.IDNAError:  # an emoji, an underscore, more than 63 bytes: no IDNA name, and yet browsers ask for it
-        return "xn--" + label.encode("punycode").decode("ascii")
+    name = idna.uts46_remap(name, std3_rules=False, transitional=False)
+    labels = name.split(".")
+    if len(name) > _MAX_NAME or max(map(len, labels)) > _MAX_LABEL:
+        raise ValueError(f"longer than {_MAX_NAME} characters, or a label longer than {_MAX_LABEL}")
+    return [label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}" for label in labels]

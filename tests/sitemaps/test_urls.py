@@ -72,6 +72,8 @@ def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
         pytest.param("http://e/\ufffd", "malformed", id="what-was-no-character"),
         pytest.param("http://e/" + "a" * 9000, "malformed", id="without-end"),
         pytest.param("http://e/" + "a" * (8_192 - 9), "malformed", id="S10.23-too-long"),
+        pytest.param(f"http://{'ä' * 64}.de/s", "malformed", id="label-longer-than-dns-has"),
+        pytest.param(f"http://{'ä.' * 126}de/s", "malformed", id="host-longer-than-dns-has"),
         pytest.param("file:///etc/passwd", "scheme", id="file"),
         pytest.param("FILE:///etc/passwd", "scheme", id="file-in-capitals"),
         pytest.param("file://e/etc/passwd", "scheme", id="file-with-host"),
