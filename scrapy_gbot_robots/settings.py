@@ -42,6 +42,7 @@ _LOOKS_OURS = "GBOT_ROBOT"  # what misspelt names begin with, too
 STORAGES = ("memory", "sqlite", "redis")
 
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
+REPORTS = (".html", ".htm")
 
 _REDIS_OPTIONS = ("ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile")
 _REDIS_SCHEMES = (
@@ -190,6 +191,11 @@ def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
     return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": spider.replace("/", "-")})
+
+
+def _report(value: object) -> Path:
+    path = path_of(value)
+    return path if path.suffix.lower() in REPORTS else _refuse()
 
 
 def _archive(value: object) -> Path:
@@ -418,8 +424,9 @@ class GbotSettings:
     )
     report: Path | None = _setting(  # noqa: RUF009
         None,
-        _FILE,
-        "where to write an HTML page of what robots.txt did to the crawl; see [the command](command.md#after-a-crawl)",
+        Kind(f"the path of a {' or '.join(REPORTS)} file", _report),
+        "where to write an HTML page (`.html` or `.htm`) of what robots.txt did to the crawl; see "
+        "[the command](command.md#after-a-crawl)",
     )
 
     history: int = _setting(

@@ -136,19 +136,28 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
 def test_relative_paths_count_from_the_project(name: str, project: Path) -> None:
-    assert getattr(read(**{name: "deep/here"}), name.lower()) == project / "deep" / "here"
-    assert getattr(read(**{name: "/else/where"}), name.lower()) == Path("/else/where")
+    assert getattr(read(**{name: "deep/here.html"}), name.lower()) == project / "deep" / "here.html"
+    assert getattr(read(**{name: "/else/where.html"}), name.lower()) == Path("/else/where.html")
 
 
 @pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
 def test_tilde_is_the_home_directory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
-    assert getattr(read(**{name: "~/here"}), name.lower()) == Path("/home/of/mine/here")
+    assert getattr(read(**{name: "~/here.html"}), name.lower()) == Path("/home/of/mine/here.html")
 
 
 def test_a_home_directory_that_does_not_exist_is_a_wrong_value() -> None:
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_REPORT must be the path of a file, got '~nobody-here/x'$"):
-        read(REPORT="~nobody-here/x")
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_SQLITE_PATH must be the path of a file, got '~nobody-here/x'$"):
+        read(SQLITE_PATH="~nobody-here/x")
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "report", "r.html.gz", ".html"])
+def test_report_is_a_page_by_its_name(name: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^GBOT_ROBOTS_REPORT must be the path of a \.html or \.htm file, got '{name}'$"
+    ):
+        read(REPORT=name)
+    assert read(REPORT="R.HTM").report is not None
 
 
 def test_data_directory_that_cannot_be_made_is_left_to_the_storage(

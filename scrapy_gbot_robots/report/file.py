@@ -1,7 +1,7 @@
 """The file of the page: tried at the start of a crawl, and written at its end in one step.
 
-A crawl of hours must not end with a page that cannot be written. A process that dies while it writes leaves the page of the
-last crawl as it was.
+If the page could not be written, the crawl stops at its start and not after hours. A process that dies while it writes
+leaves the page of the last crawl as it was.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PAGE = b"<!doctype html"  # how a page begins; an old page may be replaced, another file may not
-_NAMES = (".html", ".htm")
+_PAGE = b"<!doctype html"  # the start of a page; an old page may be replaced, another file may not
 
 
 def try_out(path: Path) -> None:
-    """Make the directory of `path`, and try whether a page can be written there.
+    """Make the directory of `path`, and check that a page can be written there.
 
     Raises:
         OSError: it cannot, or `path` exists and is no page.
@@ -26,8 +25,8 @@ def try_out(path: Path) -> None:
     if path.exists():
         if not path.is_file():
             raise OSError("it is not a file")
-        if path.suffix.lower() not in _NAMES and not _begins_like_a_page(path):
-            raise OSError("there is a file that is no HTML page")
+        if not _begins_like_a_page(path):
+            raise OSError("there is a file that is no page")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = _beside(path)
     try:

@@ -141,24 +141,34 @@ async def test_page_is_written_where_the_setting_says(tmp_path: Path, caplog: py
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        pytest.param("", "it is not a file", id="directory"),
+        pytest.param("directory.html", "it is not a file", id="directory"),
         pytest.param("file/report.html", "File exists: '{place}/file'", id="below-a-file"),
-        pytest.param("settings.py", "there is a file that is no HTML page", id="a-user's-file"),
-        pytest.param("r" * 300, "File name too long", id="name"),
+        pytest.param("mine.html", "there is a file that is no page", id="a-user's-file"),
+        pytest.param(f"{'r' * 300}.html", "File name too long", id="name"),
     ],
 )
 @in_reactor
 async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    (tmp_path / "settings.py").write_text("BOT_NAME = 'bot'")
+    (tmp_path / "directory.html").mkdir()
+    (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
     with Site({"*": b"ok"}) as site:
         with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be") as error:
             await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
         assert f"got {str(tmp_path / name)!r}: " in str(error.value)
         assert why.format(place=tmp_path) in str(error.value)
         assert site.paths() == []
-    assert (tmp_path / "settings.py").read_text() == "BOT_NAME = 'bot'"
-    assert names(tmp_path) == ["file", "settings.py"]
+    assert (tmp_path / "mine.html").read_text() == "{% extends 'base.html' %}"
+    assert names(tmp_path) == ["directory.html", "file", "mine.html"]
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "settings.py", "report"])
+@in_reactor
+async def test_report_of_a_format_that_is_not_written_stops_the_crawl_at_its_start(name: str, tmp_path: Path) -> None:
+    with Site({"*": b"ok"}) as site:
+        with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a .html or .htm file, got "):
+            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
+        assert site.paths() == []
 
 
 @in_reactor
