@@ -1,31 +1,42 @@
 """The room where requests wait for a slow or unreachable robots.txt: it stands between the engine and the scheduler.
 
-The engine uses the room as its scheduler. The room passes on what it does not do itself to the real scheduler: Scrapy's own
-with or without a JOBDIR, scrapy-redis, or another. A request in the room occupies memory, and nothing else.
+Operations wanted: a waiting request occupies memory, and nothing else. The memory is bounded. Requests of healthy origins
+are never behind waiting ones. The scheduler may be any: Scrapy's own with or without a JOBDIR, scrapy-redis, or another.
+
+Plan: the engine uses the room as its scheduler, and the room uses the real one. A *party* is the waiting requests of one
+origin. An origin is *settled* when it has an answer that is worth no further wait.
 
     enqueue_request(r)   r has just left the downloader   -> into the room; no place there: back to the scheduler
                          any other                        -> the scheduler
     next_request()       1. requests that waited in vain  -> to the engine, which has the middleware refuse them
-                         2. requests of a settled origin  -> back to the scheduler, one origin a call
+                         2. requests of a settled origin  -> back to the scheduler, one party a call
                          3. the scheduler's next request  -> to the engine; if its origin is not settled, into the room
     close()              all that is in the room          -> back to the scheduler, then that is closed
 
-An origin has at most `MOST_EACH` requests here, all together `MOST`; when the room is full, the origin that has the most
-makes room for one that has fewer. What of an origin without a place left is pulled from the scheduler is in the way of
-other hosts' requests, and so goes back:
+The room holds at most `MOST` requests, and `MOST_EACH` of one origin. If it is full, the largest party makes room for a
+request of a smaller one.
 
-* Scrapy's default queue takes the next request from the host with the fewest active requests. Requests in the room count
-  as active in their download slot, so that queue comes to such a host after all others. No priority has to change.
-* From any other queue it would come again at once. It goes back with a priority below all others, and gets its own again
-  when it is pulled and may go. `_floor` is how low: whenever an origin with lowered requests settles, the floor sinks by
-  one step, so that what is still unsettled cannot lie on top of what is settled.
+A request for which there is no place goes back to the scheduler, and must not come again at once: then no other host would
+get its turn. That depends on the scheduler's queue:
 
-If even so an unsettled origin without a place is what comes next, then there is hardly anything else. That request is
-kept as the `_stopper`, and the scheduler is asked for one more each time that the engine asks, which it does when
-something happens: no spinning, and nothing is pulled that cannot be kept.
+* Scrapy's default queue takes the next request from the download slot with the fewest active requests. Requests in the room
+  count as active in their slot. So this queue comes to their host after all others.
+* Any other queue goes by priority. The request goes back with a priority below all others, and has its own again when it
+  comes. `_floor` is the number of steps down. When a party with lowered requests settles, the floor sinks one more step:
+  what goes back from then on comes after the lowered requests that may go now.
 
-What goes back is marked in its meta with what it was: the duplicate filter has seen it, so it is passed with
-`dont_filter` until it is pulled again.
+Example: a queue by priority, `MOST_EACH` = 2, and requests a1 to a4 of an origin that is not settled, then b1 of another.
+
+    next_request()   pulls a1 and a2: into the room. Pulls a3 and a4: no place, back with level 1. Pulls b1: to the engine.
+    next_request()   pulls a3: its level is the floor, so nothing better is behind it. a3 is the stopper. None.
+    a is settled     the floor is 2. a1 and a2 go back with their own priority, and come first. The stopper may go, too.
+
+The *stopper* is a request that came although the scheduler has hardly anything better. The room keeps it outside all
+parties, and then pulls only one more request each time that the engine asks. The engine asks when something has happened.
+So the room neither spins nor pulls more than it can hold.
+
+Warning: two origins of one host (two ports, or http and https) share a download slot. With Scrapy's default queue, requests
+of one can wait behind requests of the other for which the room has no place.
 """
 
 from __future__ import annotations
@@ -36,13 +47,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 
-from ..engine import active_of_slot, prefers_idle_hosts, pull_soon, takes_last_first
+from ..engine import active_of_slot, pull_soon
+from .requeue import Requeue
+from .settled import SettledAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -50,13 +62,12 @@ if TYPE_CHECKING:
 
     from ..core.agents import RobotsAgent
     from ..core.origin import Origin
+    from .answer import Answer
 
 MOST = 1000  # requests in the room
 MOST_EACH = 64  # requests of one origin
 
-_PULLED_AT_A_TIME = 32  # requests that one call of the engine takes into the room; each is some 30 microseconds
-_LOWERED_BY = 1_000_000  # a step below the priorities that people use
-_RETURNED = "gbot_robots_returned"  # request.meta key: [its own dont_filter, steps by which its priority is lowered]
+_PULLED_AT_A_TIME = 32  # requests that one call of the engine takes into the room; each takes about 30 microseconds
 
 logger = logging.getLogger(__name__)
 
@@ -67,16 +78,19 @@ class Party:
     Attributes:
         agent, request: the crawler and the request for which the crawl looks up the robots.txt.
         lowered: whether some of its requests are in the scheduler with a lowered priority.
+        since: since when each request waits, on the monotonic clock.
+        answer: the answer that settled the origin; None before, and if the crawl closed.
     """
 
-    __slots__ = ("_counted", "_held", "agent", "lowered", "origin", "request", "since")
+    __slots__ = ("_counted", "_held", "agent", "answer", "lowered", "origin", "request", "since")
 
     def __init__(self, origin: Origin, agent: RobotsAgent, request: Request) -> None:
         self.origin = origin
         self.agent = agent
         self.request = request
         self.lowered = False
-        self.since: dict[Request, float] = {}  # since when each waits, on the monotonic clock
+        self.since: dict[Request, float] = {}
+        self.answer: Answer | None = None
         self._counted: dict[Request, set[Request]] = {}
         self._held: set[Request] = set()
 
@@ -96,7 +110,7 @@ class Party:
         self._held.discard(request)
 
     def newly_held(self) -> int:
-        """How many requests are here that were not when this was asked before."""
+        """How many requests have come since the last call."""
         number = len(self.since) - len(self._held)
         self._held.update(self.since)
         return number
@@ -119,7 +133,7 @@ class WaitingRoom(BaseScheduler):
 
     Args:
         origin_of: the origin whose robots.txt a request has to wait for, None if it need not wait.
-        on_party: called with each new party; whoever listens calls `release` when its origin is settled.
+        on_party: called with each new party. It must have `release` called when the party's origin is settled.
     """
 
     def __init__(
@@ -133,13 +147,15 @@ class WaitingRoom(BaseScheduler):
         self._crawler = crawler
         self._origin_of = origin_of
         self._on_party = on_party
-        self._lowers = not prefers_idle_hosts(scheduler)
+        self._requeue = Requeue(scheduler, crawler)
         self._floor = 1
         self._parties: dict[Origin, Party] = {}
         self._released: deque[Party] = deque()
         self._in_vain: deque[Request] = deque()
         self._stopper: Request | None = None
         self._leaving: WeakKeyDictionary[Request, _Leaving] = WeakKeyDictionary()
+        self._settled = SettledAnswers()
+        self._marks: WeakKeyDictionary[Request, float] = WeakKeyDictionary()  # of pulled requests, for `_settled`
         self._size = 0
         self._closed = False
 
@@ -162,11 +178,17 @@ class WaitingRoom(BaseScheduler):
         """Whether `request` was expected and did not come: it was sent past the scheduler, by `engine.download`."""
         return self._leaving.pop(request, None) is not None
 
-    def release(self, party: Party) -> None:
-        """Let all requests of `party` go on: its origin is settled."""
+    def served(self, request: Request, origin: Origin, agent: RobotsAgent) -> Answer | None:
+        """The answer that `request` has waited for in the room, even if it has expired since; None if there is none."""
+        mark = self._marks.get(request)
+        return None if mark is None else self._settled.get(origin, agent, mark)
+
+    def release(self, party: Party, answer: Answer | None) -> None:
+        """Let all requests of `party` go on: `answer` settles its origin. None: the crawl is closing."""
         if self._parties.get(party.origin) is party:
             del self._parties[party.origin]
             self._floor += party.lowered
+            party.answer = answer
             self._released.append(party)
             pull_soon(self._crawler)
 
@@ -200,14 +222,14 @@ class WaitingRoom(BaseScheduler):
         if leaving is None:
             return self._scheduler.enqueue_request(request)
         if self._closed:
-            self._give_back(request, 0)
+            self._requeue.put_back(request)
             return True
         party = self._parties.get(leaving.origin)
         if party is None:
             party = self._parties[leaving.origin] = Party(leaving.origin, leaving.agent, request)
             self._on_party(party)
         if not self._take_in(party, request, leaving.since):
-            self._give_back(request, self._lowest(party))
+            self._requeue.put_back(request, self._lowest(party))
         return True
 
     def next_request(self) -> Request | None:
@@ -216,7 +238,7 @@ class WaitingRoom(BaseScheduler):
             self._resize(-1)
             return self._in_vain.popleft()
         if self._released:
-            self._give_back_released()
+            self._put_back_released()
         if self._parties or self._stopper is not None:
             return self._next_settled()
         return self._pull()[0]
@@ -239,7 +261,7 @@ class WaitingRoom(BaseScheduler):
             if level >= self._lowest(party):  # what lies behind it is no better
                 self._stop_at(request, level)
                 return None
-            self._give_back(request, self._lowest(party))
+            self._requeue.put_back(request, self._lowest(party))
         pull_soon(self._crawler)  # there may be more to pull, but not at one stretch
         return None
 
@@ -248,32 +270,27 @@ class WaitingRoom(BaseScheduler):
         if self._stopper is None:
             self._stopper = request
         else:
-            self._give_back(request, level)
+            self._requeue.put_back(request, level)
 
     def _party_of(self, request: Request) -> Party | None:
+        """The party that `request` has to join; None if it may go on."""
         origin = self._origin_of(request)
-        return None if origin is None else self._parties.get(origin)
+        party = None if origin is None else self._parties.get(origin)
+        if party is None or self.served(request, party.origin, party.agent) is not None:
+            return None
+        return party
 
     def _pull(self) -> tuple[Request | None, int]:
-        """The scheduler's next request, as it was before it went back there, and by how much it had been lowered."""
-        request = self._scheduler.next_request()
-        return request, 0 if request is None or _RETURNED not in request.meta else self._as_it_was(request)
-
-    @staticmethod
-    def _as_it_was(request: Request) -> int:
-        """Undo what `_give_back` has done to `request`; return by how many steps its priority was lowered."""
-        mark = request.meta.pop(_RETURNED)
-        if not isinstance(mark, list):  # of an older version
-            return 0
-        level: int
-        request.dont_filter, level = mark
-        request.priority += _LOWERED_BY * level
-        return level
+        """The scheduler's next request, and by how many steps its priority had been lowered."""
+        request, level, served_by = self._requeue.pull()
+        if request is not None and served_by is not None:
+            self._marks[request] = served_by
+        return request, level
 
     def _lowest(self, party: Party) -> int:
         """By how many steps a request of `party` is lowered when it goes back."""
-        party.lowered = self._lowers
-        return self._floor if self._lowers else 0
+        party.lowered = self._requeue.lowers
+        return self._floor if self._requeue.lowers else 0
 
     def _take_in(self, party: Party, request: Request, since: float) -> bool:
         """Let `request` wait in the room; tell whether there was a place."""
@@ -284,7 +301,7 @@ class WaitingRoom(BaseScheduler):
             if len(largest.since) <= len(party.since) + 1:
                 return False
             self._remove(largest, evicted := largest.least())
-            self._give_back(evicted, self._lowest(largest))
+            self._requeue.put_back(evicted, self._lowest(largest))
         party.add(request, since, active_of_slot(self._crawler, request))
         self._resize(+1)
         return True
@@ -304,35 +321,19 @@ class WaitingRoom(BaseScheduler):
         self._released.extend(self._parties.values())
         self._parties.clear()
         while self._released:
-            self._give_back_released()
+            self._put_back_released()
         for request in [*self._in_vain, *([self._stopper] if self._stopper is not None else [])]:
-            self._give_back(request, 0)
+            self._requeue.put_back(request)
         self._in_vain.clear()
         self._stopper = None
         if self._size:
             self._resize(-self._size)
 
-    def _give_back_released(self) -> None:
+    def _put_back_released(self) -> None:
+        """Give the requests of the first released party back to the scheduler, in the order in which they came."""
         party = self._released[0]
-        for request in self._in_order_of_queue(list(party.since)):
-            self._give_back(request, 0)
+        mark = None if party.answer is None else self._settled.keep(party.agent, party.answer)
+        for request in self._requeue.in_order(list(party.since)):
+            self._requeue.put_back(request, served_by=mark)
             self._remove(party, request)  # and not before: the scheduler may raise, as when its database is away
         self._released.popleft()
-
-    def _in_order_of_queue(self, requests: list[Request]) -> Iterator[Request]:
-        """Requests in the order in which the scheduler has to get them to give them back in the order they are in."""
-        for start in (False, True):
-            kind = [request for request in requests if bool(request.meta.get("is_start_request")) is start]
-            yield from reversed(kind) if takes_last_first(self._scheduler, start=start) else kind
-
-    def _give_back(self, request: Request, level: int) -> None:
-        request.meta[_RETURNED] = [request.dont_filter, level]
-        request.dont_filter = True
-        request.priority -= _LOWERED_BY * level
-        try:
-            taken = self._scheduler.enqueue_request(request)
-        except Exception:
-            self._as_it_was(request)
-            raise
-        if not taken:
-            self._crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self._crawler.spider)

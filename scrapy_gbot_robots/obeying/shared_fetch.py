@@ -27,6 +27,7 @@ a fetch, then it fetches without the lease.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from twisted.internet.defer import CancelledError
@@ -83,11 +84,12 @@ class SharedFetch:
             origin: whose robots.txt.
             request: what the robots.txt is needed for; a fetch is made as this request would be.
         """
+        serves = partial(self._serves, time.time())
         pauses, waited = _pauses(), False
         patient_until = time.monotonic() + self._patience_secs
         while True:
-            found = await self._entries.find(str(origin), self._is_good)
-            if found.entry is not None and not found.leased and self._is_good(found.entry):
+            found = await self._entries.find(str(origin), serves)
+            if found.entry is not None and not found.leased and serves(found.entry):
                 self._telling.count("lookup/storage")
                 return Obtained(found.entry, Source.ANOTHER if waited else Source.STORED)
             if not found.leased and time.monotonic() < patient_until:
@@ -147,6 +149,12 @@ class SharedFetch:
     def _is_good(self, entry: Entry | None) -> bool:
         now = time.time()
         return now < self.decision(entry, now).ask_at
+
+    def _serves(self, since: float, entry: Entry | None) -> bool:
+        """Whether `entry` is good, or was fetched while this process has waited for it: since `since`."""
+        if entry is not None and entry.copy is not None and entry.outage is None:
+            return since <= entry.copy.fetched_at <= time.time() or self._is_good(entry)
+        return self._is_good(entry)
 
     def _is_fresh(self, entry: Entry | None) -> bool:
         now = time.time()

@@ -147,8 +147,12 @@ class Waiting:
             self._in_vain.discard(request)
             return await self._in_place(request, self._lookup.ask(origin, agent, request), may_leave=False)
         room = self._room if may_leave else None
-        if room is not None and room.never_came(request):
-            room = None
+        if room is not None:
+            served = room.served(request, origin, agent)
+            if served is not None:
+                return served
+            if room.never_came(request):
+                room = None
         since = time.monotonic()
         try:
             return await self._settled(origin, agent, request, since, may_leave=room is not None)
@@ -249,7 +253,7 @@ class Waiting:
         """Get an answer for a party in the room, and then let it go."""
         room = self._room
         assert room is not None  # noqa: S101  for the type checker: the party is in it
-        self._background.start(self._until_settled(party, room), then=lambda: room.release(party))
+        self._background.start(self._until_settled(party, room), then=lambda: room.release(party, None))
 
     async def _until_settled(self, party: Party, room: WaitingRoom) -> None:
         while party.since:
@@ -258,6 +262,7 @@ class Waiting:
             except Closing:
                 return
             if not self._is_worth_waiting(answer):
+                room.release(party, answer)
                 return
             self._count_held(party.newly_held())
             is_long = time.monotonic() - answer.temporary_since > 2 * self._wait_secs

@@ -20,6 +20,7 @@ from scrapy_gbot_robots.obeying import cache, shared_fetch
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -383,6 +384,30 @@ async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for
         assert warning == (
             f"{site.url('/robots.txt')}: the process that holds its lease has not fetched it for 0.9 s; fetching it here"
         )
+
+
+@in_reactor
+async def test_answer_of_another_process_serves_those_that_waited_for_it_even_if_it_expires_at_once(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_MAX_AGE_SECS": 0}
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+        lease = other.lease(site.url(""), DAY)
+        assert lease
+
+        async def script(visitor: Visitor) -> None:
+            asked = under_way(visitor.may(site.url("/")))
+            await until(lambda: bool(stats(visitor.crawler).get("gbot_robots/lease/waited")))
+            now = time.time()
+            other.put(
+                site.url(""), Entry(Copy(Kind.NONE, 404, site.url("/robots.txt"), b"", False, "HTTP 404", now, now))
+            )
+            other.release(site.url(""), lease)
+            assert await together(asked) == [True]
+            assert fetches(site) == 0
+
+        await visit(script, **settings)
 
 
 # What is held

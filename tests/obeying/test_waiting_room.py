@@ -41,6 +41,17 @@ class Failing:
         Reply(503 if self.times >= 0 else 404)(connection)
 
 
+class Flapping:
+    """A robots.txt that allows everything and is unreachable, by turns; it begins with the first."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, connection: socket) -> None:
+        self.asked += 1
+        Reply(404 if self.asked % 2 else 503)(connection)
+
+
 def with_queue(name: str) -> dict[str, Any]:
     return {"SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{name}"}
 
@@ -179,6 +190,18 @@ async def test_outage_longer_than_the_wait_costs_no_more_than_the_room_holds(
         crawler = await crawl(Pages, settings, urls=urls)
         assert 0 < len(pages(crawler).refused) <= 10 + waiting.GIVEN_UP_LATER
         assert len(pages(crawler).crawled) + len(pages(crawler).refused) == 80
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_good_answer_serves_all_that_waited_for_it_even_if_it_expires_at_once(queue: str) -> None:
+    flapping = Flapping()
+    with Site({"/robots.txt": flapping, "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(60)]
+        settings = {**with_queue(queue), "GBOT_ROBOTS_MAX_AGE_SECS": 0, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+        crawler = await crawl(Pages, {**settings, "CONCURRENT_REQUESTS": 4}, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        assert flapping.asked <= 6
 
 
 @pytest.mark.parametrize("queue", QUEUES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from scrapy_gbot_robots.obeying import jumps, lookup, shared_fetch, waiting
+from scrapy_gbot_robots.obeying import jumps, lookup, settled, shared_fetch, waiting
 
 if TYPE_CHECKING:
     import pytest
@@ -31,6 +31,6 @@ class Clock:
     def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
         """A clock that all modules of a crawl that ask for the time of day look at."""
         clock = cls()
-        for module in (jumps, lookup, shared_fetch, waiting):
+        for module in (jumps, lookup, settled, shared_fetch, waiting):
             monkeypatch.setattr(module, "time", clock)
         return clock
