@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -498,6 +497,8 @@ def warn_of_misspelt(settings: BaseSettings) -> None:
     known = [row.setting for row in TABLE]
     for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
         if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415  most settings are spelt right
+
             nearest = get_close_matches(name, known, n=1)
             logger.warning("%s is no setting%s", name, f"; did you mean {nearest[0]}?" if nearest else "")
 

@@ -72,11 +72,8 @@ class _Group:
         self.preferences: list[tuple[int, tuple[bytes, ...], int, bytes]] = []
 
     def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what the line `line` says, if that is a disallow rule, a crawl delay or a preference."""
-        if kind == _DISALLOW:
-            self.disallows.append(value.strip())
-            self.disallow_lines.append(line)
-        elif kind == _DELAY:
+        """Add what the line `line` says, if that is a crawl delay or a preference."""
+        if kind == _DELAY:
             delay = seconds(value.partition(b"#")[0].strip())
             self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
         elif kind in {_USAGE, _SIGNAL}:
@@ -128,7 +125,10 @@ def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
                 kind, value = _careful(text, strict)
             elif not colon:
                 continue
-            if kind == _ALLOW and group is not None:
+            if kind == _DISALLOW and group is not None:
+                add_path(value.strip())
+                add_line(number)
+            elif kind == _ALLOW and group is not None:
                 group.allows.append(value.strip())
                 group.allow_lines.append(number)
             elif kind == _USER_AGENT:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
@@ -24,7 +24,7 @@ from .feed import SitemapFeed, fed_spider, feeds_itself
 from .listings import Listings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -88,9 +88,17 @@ class SitemapDiscovery:
         """
         return self.listings.found()
 
-    async def _robotstxt_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
+    def _robotstxt_known(
+        self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
+    ) -> Coroutine[Any, Any, None] | None:
+        """Read the sitemap lines, if there can be any: most origins of a broad crawl cost no coroutine."""
         if feeds_itself(self._crawler.spider):
-            return
+            return None
+        if origin not in self._guests and not self.listings.concerns(origin, robotstxt):
+            return None
+        return self._read(origin, robotstxt, request)
+
+    async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
         spider = fed_spider(self._crawler, self._settings)
         is_wanted = spider is not None or self._settings.sitemaps == "collect"
         with self._at_work():

@@ -44,9 +44,9 @@ class Listings:
     """The sitemap lines of the robots.txt files of one crawl, of `GBOT_ROBOTS_CACHE_SIZE` origins at the most."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
-        self._crawler = crawler
         self._settings = settings
         self._stats = SitemapStats(crawler)
+        self._check = UrlCheck.of(settings, crawler.settings)
         self._listings: OrderedDict[Origin, _Listing] = OrderedDict()
         self._chars = 0
 
@@ -58,6 +58,10 @@ class Listings:
             if listing.sitemaps
         }
 
+    def concerns(self, origin: Origin, robotstxt: RobotsTxt) -> bool:
+        """Whether the robots.txt of `origin` may list sitemaps now, or did before."""
+        return robotstxt.may_list_sitemaps or origin in self._listings
+
     async def read(
         self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO
     ) -> tuple[SitemapChoice, tuple[FoundSitemap, ...]]:
@@ -66,7 +70,7 @@ class Listings:
         Returns:
             What became of the lines, and the sitemaps that are new: those that no earlier call returned.
         """
-        check = UrlCheck.of(self._settings, self._crawler.settings)
+        check = self._check
         if robotstxt.may_list_sitemaps:
             choice = await run_in_thread(lambda: check.choose(origin, robotstxt.sitemap_lines))
         else:
