@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -19,7 +19,6 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread
-from ..core.agents import Crawler as RobotsCrawler
 from ..core.origin import Origin
 from ..core.rules import Verdict
 from ..core.wire import as_sent
@@ -39,7 +38,7 @@ from .lookup import Lookup
 from .overriding import overridden
 from .preferences import for_purposes
 from .robotparser import AnswerRobotParser, GbotRobotParser
-from .user_agent import of_project
+from .user_agent import Senders, of_project
 from .waiting import Waiting
 
 if TYPE_CHECKING:
@@ -79,12 +78,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
-        self._asked_as = self._settings.asked_as
+        self._senders = Senders(crawler, self._settings.asked_as)
         self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
         self._preferences = for_purposes(self._settings, crawler)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
-        self._sent_by_default: str | None = None  # known once there is a spider
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
@@ -104,7 +102,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 request.meta.pop(name, None)
             return None
         origin = self._origin(request)
-        agent = self._agent(request)
+        agent = self._senders.agent(request)
         answer = self._lookup.known(origin, agent, request)
         if answer is None or answer.bars_for_now:
             answer = await self._waited(origin, agent, request)
@@ -121,12 +119,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: `rp` disallows the request.
         """
-        answer, agent = None, self._agent(request)
+        answer, agent = None, self._senders.agent(request)
         if isinstance(rp, AnswerRobotParser) and rp.answer.knows(agent):
             answer = rp.answer
             refusal = answer.verdict(request.url, agent)
         else:
-            allowed = rp is None or rp.allowed(request.url, self._user_agent(request))
+            allowed = rp is None or rp.allowed(request.url, self._senders.user_agent(request))
             refusal = Verdict(allowed=allowed, rule=None, reason="by the parser that process_request_2 was called with")
         if not refusal.allowed:
             raise self._forbidden(request, refusal, answer)
@@ -187,7 +185,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not _is_subject(request):
             return None
         origin = self._origin(request)
-        answer = await self._waited(origin, self._agent(request), request, may_leave=False)
+        answer = await self._waited(origin, self._senders.agent(request), request, may_leave=False)
         assert answer is not None  # noqa: S101  for the type checker: the request may not leave
         copy = await self._lookup.copy(origin) if answer.state is State.RULES and not answer.overridden else None
         return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
@@ -225,7 +223,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             origin = Origin.of(as_sent(request.url))
         except ValueError:
             return None
-        answer = self._lookup.known(origin, self._agent(request), request)
+        answer = self._lookup.known(origin, self._senders.agent(request), request)
         return origin if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
@@ -244,21 +242,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         flags = [ANSWERED, answer.state.value]
         return TextResponse(request.url, status, headers, body, flags=flags, request=request)
-
-    def _agent(self, request: Request) -> RobotsAgent:
-        """The crawler whose rules count: those of `GBOT_ROBOTS_AGENTS`, else the one that the user agent names."""
-        return self._asked_as or _agent_named(self._user_agent(request))
-
-    def _user_agent(self, request: Request) -> str:
-        """The user agent whose rules count: `ROBOTSTXT_USER_AGENT`, else the header that the request will carry."""
-        if self._robotstxt_useragent:
-            return self._robotstxt_useragent
-        sent = request.headers.get("User-Agent")
-        if sent:
-            return sent.decode("latin-1")
-        if self._sent_by_default is None:
-            self._sent_by_default = of_project(self.crawler.settings, self.crawler.spider).text
-        return self._sent_by_default
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
         logger.debug(
@@ -280,7 +263,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _spider_opened(self, spider: Spider) -> None:
         self._driver.tell(self.crawler.stats)
         hint = of_project(self.crawler.settings, spider).hint
-        if hint is not None and self._asked_as is None:
+        if hint is not None and self._settings.asked_as is None:
             logger.warning("%s", hint, extra={"spider": spider})
 
     async def _spider_closed(self) -> None:
@@ -304,11 +287,6 @@ def _is_own_trouble(response: Response) -> bool:
     """Whether a response does not show that its site is up: it is a server error, or for a robots.txt."""
     is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
     return is_error or Origin.of_robots_txt(response.url) is not None
-
-
-@lru_cache(maxsize=256)
-def _agent_named(user_agent: str) -> RobotsAgent:
-    return RobotsCrawler.of(user_agent)
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

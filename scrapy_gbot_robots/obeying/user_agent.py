@@ -1,4 +1,4 @@
-"""Which crawler's rules count: the one place that knows what a crawl sends as its User-Agent.
+"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
 
 It also warns at start-up about a User-Agent by which no robots.txt can name the crawl (RFC 9309 2.2.1: a product token).
 """
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
-from ..core.agents import Crawler, is_browser_like, product_token
+from ..core.agents import AllOf, is_browser_like, product_token
+from ..core.agents import Crawler as RobotsCrawler
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
-    from scrapy.crawler import Crawler as ScrapyCrawler
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+    from ..core.agents import RobotsAgent
 
 _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 
@@ -31,7 +34,7 @@ class UserAgent(NamedTuple):
     @property
     def hint(self) -> str | None:
         """A warning for the user; None if there is no need for one."""
-        crawler = Crawler.of(self.text)
+        crawler = RobotsCrawler.of(self.text)
         if crawler.ignores_robots:
             return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
         cut = _cut_token(self.text)
@@ -69,15 +72,41 @@ def _cut_token(user_agent: str) -> str | None:
     return token if token and token not in names else None
 
 
-def of_request(crawler: ScrapyCrawler, request: Request) -> Crawler:
-    """Return the crawler that sends `request`, by `ROBOTSTXT_USER_AGENT`, or else by the header of the request."""
-    text = crawler.settings["ROBOTSTXT_USER_AGENT"]
-    sent = None if text else request.headers.get("User-Agent")
-    if sent:
-        text = sent.decode("latin-1")
-    return _crawler_called(str(text or of_project(crawler.settings, crawler.spider).text))
+class Senders:
+    """The crawlers that send the requests of one crawl: their rules count, in robots.txt files and on pages.
+
+    Args:
+        asked_as: the crawlers of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request counts.
+    """
+
+    def __init__(self, crawler: Crawler, asked_as: RobotsAgent | None) -> None:
+        self._crawler = crawler
+        self._asked_as = asked_as
+        self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
+        self._default: str | None = None  # known once there is a spider
+
+    def agent(self, request: Request) -> RobotsAgent:
+        """The crawler, or crawlers, whose rules count for `request`."""
+        return self._asked_as or _agent_named(self.user_agent(request))
+
+    def user_agent(self, request: Request) -> str:
+        """`ROBOTSTXT_USER_AGENT`, else the User-Agent header of `request`, else the one that it will get."""
+        if self._name:
+            return self._name
+        sent = request.headers.get("User-Agent")
+        if sent:
+            return sent.decode("latin-1")
+        if self._default is None:
+            self._default = of_project(self._crawler.settings, self._crawler.spider).text
+        return self._default
+
+    def tokens(self, request: Request) -> frozenset[str]:
+        """The product tokens, in lower case, by which a page can speak to the sender of `request`."""
+        agent = self.agent(request)
+        crawlers = agent if isinstance(agent, AllOf) else (agent,)
+        return frozenset(token.lower() for crawler in crawlers for token in crawler.tokens)
 
 
 @lru_cache(maxsize=1_000)
-def _crawler_called(text: str) -> Crawler:
-    return Crawler.of(text)
+def _agent_named(user_agent: str) -> RobotsAgent:
+    return RobotsCrawler.of(user_agent)

@@ -18,7 +18,7 @@ from scrapy.http import HtmlResponse
 from w3lib.encoding import http_content_type_encoding
 
 from ..meta import FOLLOW, TAGS
-from ..obeying.user_agent import of_request
+from ..obeying.user_agent import Senders
 from ..settings import GbotSettings
 from .directives import EVERYONE, KNOWN, at, in_headers, in_meta_tags, together
 from .head import meta_tags
@@ -47,6 +47,7 @@ class RobotsTagsMiddleware:
         if not settings.tags:
             raise NotConfigured
         self._crawler = crawler
+        self._senders = Senders(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
         self._drop = frozenset(settings.tags_drop)
 
@@ -64,8 +65,7 @@ class RobotsTagsMiddleware:
         request = response.request
         if request is None:
             return
-        names = {token.lower() for token in of_request(self._crawler, request).tokens}
-        request.meta[TAGS] = found = at(time.time(), directives_of(response, names))
+        request.meta[TAGS] = found = at(time.time(), directives_of(response, self._senders.tokens(request)))
         for name in KNOWN & found.keys():  # and no name that a stranger made up
             self._crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 

@@ -130,6 +130,18 @@ async def test_meta_says_what_each_page_says_to_this_crawler() -> None:
         assert said["/late"] == {"noindex": True, "unavailable_after": "2010-06-25T23:00:00+00:00"}
 
 
+@pytest.mark.parametrize("mode", ["first", "all"])
+@in_reactor
+async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt(mode: str) -> None:
+    settings = {**ON, "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"], "GBOT_ROBOTS_AGENTS_MODE": mode}
+    with Site(SITE) as site:
+        crawler = await crawl(Follows, settings, url=site.url())
+        said = crawler.spider.said  # type: ignore[union-attr]
+        assert said["/header-other"] == {"noindex": True, "nofollow": True}
+        assert said["/meta-own"] == {}
+        assert said["/meta"] == {"nofollow": True}
+
+
 @in_reactor
 async def test_links_that_are_qualified_in_other_words_are_left_on_demand() -> None:
     with Site(SITE) as site:
