@@ -249,4 +249,4 @@ def test_scrapy_bench_runs(crawling: Path) -> None:
     with only_one("scrapy-bench"):  # its server has a port of its own choice, the same each time
         ended = run("bench", *settings, cwd=crawling, command=SCRAPY)
     assert "(closespider_pagecount)" in ended.err
-    assert "robots.txt: 1 origin (1 rules), 0 requests blocked" in ended.err
+    assert "robots.txt: 1 origin (1 with rules), 0 requests blocked" in ended.err

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from ..core.robots import RobotsTxt
+from ..report.words import count
 from .exits import FINE, CommandError
 from .inputs import checked, is_site, is_url, typed
 from .known_crawlers import AS_OF, KNOWN_CRAWLERS, PURPOSES
-from .output import count
 from .versions import versions
 
 if TYPE_CHECKING:

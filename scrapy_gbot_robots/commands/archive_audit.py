@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from ..bulk.errors import BulkError
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES
 from ..core.urls import shown
+from ..report.words import count
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import STDIN, checked, size_of, url_batches
-from .output import count
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

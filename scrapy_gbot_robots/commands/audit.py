@@ -13,12 +13,12 @@ from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
 from ..core.urls import shown
 from ..report.tally import Tally
+from ..report.words import count
 from . import archive_audit, purposes
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .formats import FORMATS, Row
 from .inputs import MAX_URL, checked, read, size_of, url_batches
-from .output import count
 from .purposes import held_against
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from ..core.lines import split_lines
 from ..core.origin import DEFAULT_PORTS, Origin
 from ..obeying.drivers import driver_for
 from ..policy.ladder import decide
+from ..report.words import count, span
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
 from .exits import FINE, FOUND, CommandError
 from .inputs import checked, is_url, origin_of, typed
-from .output import count, span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.agents import Crawler
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
+from ..report.words import count
 from .exits import FINE, FOUND
 from .inputs import checked, typed, url_batches
-from .output import count
 from .versions import versions
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from ..core.lines import split_lines
 from ..core.rules import IGNORES_ROBOTS, Verdict
 from ..policy.overrides import Action
 from ..policy.purposes import refusal, word_on
+from ..report.words import count, span
 from .excerpt import Mark, excerpt
 from .exits import ROBOTS_TXT_ITSELF
-from .output import count, printable, span
+from .output import printable
 
 if TYPE_CHECKING:
     from ..core.agents import Crawler

@@ -8,10 +8,10 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from ..report.words import count, span
 from ..storage.base import StorageError
 from .exits import FINE, FOUND, CommandError
 from .inputs import checked
-from .output import count, span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
+from ..report.words import count
 from .exits import FINE, FOUND
 from .inputs import checked, origin_of, typed
-from .output import count
 from .versions import history_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from .. import __version__
 from ..core import lint as core
 from ..core import remarks as kinds
 from ..core.lines import split_lines
+from ..report.words import count
 from .excerpt import Mark, excerpt
-from .output import count, printable
+from .output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,7 +27,6 @@ _STYLES = {
     "link": "cyan",
 }
 _GAP = "  "
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def printable(text: str) -> str:
@@ -42,17 +41,6 @@ def cells(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
-
-
-def count(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, in the plural (`nouns`) unless it is 1: "1 URL", "2 URLs"."""
-    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
-
-
-def span(secs: float) -> str:
-    """Put a length of time, in seconds, into words: its largest unit will do."""
-    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
-    return f"{secs // size:.0f} {unit}"
 
 
 class Terminal:

@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 from ..policy.overrides import Standing
+from ..report.words import count
 from .exits import FINE, FOUND
 from .inputs import overrides_checked
-from .output import count, printable
+from .output import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -11,10 +11,10 @@ from ..core.urls import shown
 from ..fetching.private_addresses import leads_inside
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
+from ..report.words import count
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import origin_of, typed
-from .output import count
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.urls import shown
+from ..report.words import count
 from . import crawlers as agents
 from .archive_audit import MEMORY, MOST_ERROR, fill, is_archive
 from .exits import FINE, CommandError
 from .inputs import checked
-from .output import count
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

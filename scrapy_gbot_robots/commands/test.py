@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.rules import Verdict
+from ..report.words import count
 from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .expectations import Expectation, read_expectations
 from .explain import Check, as_json, show_line
 from .inputs import STDIN, checked, is_url, read, typed
-from .output import count
 from .versions import versions
 
 if TYPE_CHECKING:

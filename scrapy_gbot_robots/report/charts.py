@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..core.urls import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 _SVG = '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
 
@@ -24,16 +24,16 @@ def clock(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def shares(by_name: Mapping[str, int]) -> str:
-    """The parts of a whole, as parts of one bar and in words."""
-    total = max(1, sum(by_name.values()))
-    parts, words, at = [], [], 0.0
-    for name, count in sorted(by_name.items()):
+def shares(parts: Sequence[tuple[str, str, int]]) -> str:
+    """The parts of a whole, each a name, what to call it after its number, and the number: one bar, and a legend."""
+    total = max(1, sum(count for _, _, count in parts))
+    rects, legend, at = [], [], 0.0
+    for name, words, count in parts:
         width, kind = 100 * count / total, name.replace(" ", "-")
-        parts.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
-        words.append(f'<li><i class="{kind}"></i>{count:,} {escape(name)}</li>')
+        rects.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
+        legend.append(f'<li><i class="{kind}"></i>{count:,} {escape(words)}</li>')
         at += width
-    return f'{_SVG}{"".join(parts)}</svg><ul class="legend">{"".join(words)}</ul>' if parts else "<p>None was met.</p>"
+    return f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>' if rects else "<p>None was met.</p>"
 
 
 def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:

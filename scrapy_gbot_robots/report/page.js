@@ -1,7 +1,7 @@
 "use strict";
-// The order of a table is in the address, "#rules.blocked" or "#origins.-status" ("-": the greatest first), so that
-// it can be linked to, and a click does nothing but change the address.
-const order = { blocked: "-", status: "-" };
+// The address has the order of a table: "#rules.blocked", or "#origins.-status" with the greatest first. So a link can
+// give an order, and a click only changes the address.
+const order = { blocked: "-", status: "-", fetched: "-" };
 
 function value(row, column) {
   const cell = row.cells[column];

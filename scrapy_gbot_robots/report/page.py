@@ -7,104 +7,37 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .charts import bars, clock, over_time, shares, text
+from .words import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    from .facts import OriginRow, Report, RuleRow
 
 _BARS = 10  # in a chart
 _NOTHING = "Nothing was blocked."
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
 
 
-class RuleRow(NamedTuple):
-    """A rule, and how many requests it forbade."""
-
-    blocked: int
-    robots_txt: str
-    line: int
-    text: str
-    group: str
-
-
-class OriginRow(NamedTuple):
-    """An origin's robots.txt, what it amounts to, why, and how many requests it forbade."""
-
-    blocked: int
-    robots_txt: str
-    state: str
-    status: int | None
-    why: str
-
-
-class OverrideRow(NamedTuple):
-    """An override: the requests it decided about, those it forbade, and those it let go on against robots.txt."""
-
-    requests: int
-    blocked: int
-    against: int
-    key: str
-    what: str
-    reason: str
-    until: str
-
-
-class PreferenceRow(NamedTuple):
-    """A purpose of the crawl, and on how many pages sites refused, granted, or did not say it."""
-
-    purpose: str
-    refused: int
-    granted: int
-    unsaid: int
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that the page shows. Times are seconds since the epoch.
-
-    `by_state` and `unreachable` count origins; unless `exact`, there were more. `rules_known` counts the rules that blocked
-    requests; unless `rules_exact`, there were more. `obeyed` is False if the crawl did not obey robots.txt. `reasons` says
-    why requests were blocked, `over_time` how many in each span of `span_secs` seconds since `began`.
-    """
-
-    spider: str
-    began: float
-    ended: float
-    blocked: int
-    by_state: Mapping[str, int]
-    unreachable: int
-    rules: Sequence[RuleRow]
-    rules_known: int
-    origins: Sequence[OriginRow]
-    overrides: Sequence[OverrideRow] = ()
-    overrides_used: int = 0
-    preferences: Sequence[PreferenceRow] = ()
-    exact: bool = True
-    rules_exact: bool = True
-    obeyed: bool = True
-    reasons: Sequence[tuple[str, int]] = ()
-    over_time: Sequence[int] = ()
-    span_secs: float = 1.0
-
-
 def page(report: Report) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    origins = sum(report.by_state.values())
     return Template(_asset("page.html")).substitute(
         spider=text(report.spider),
         when=f"{clock(report.began)} to {clock(report.ended)}",
         off="" if report.obeyed else _OFF,
-        origins=_number(origins, report.exact),
+        end=_sentence(report.end_in_words),
+        origins=amount(report.origins_known, exact=report.exact),
         blocked=f"{report.blocked:,}",
-        unreachable=_number(report.unreachable, report.exact),
-        states=shares(report.by_state),
+        unreachable=amount(report.unreachable, exact=report.exact or not report.unreachable),
+        states=shares([(state.value, words, count) for state, count, words in report.states_in_words]),
+        answers=_sentence(report.answers_in_words and f"Answers: {report.answers_in_words}"),
         reasons=bars([(why, "", count) for why, count in report.reasons], _NOTHING),
         over_time=over_time(report.over_time, report.span_secs, report.began),
         bars=bars(
@@ -118,7 +51,7 @@ def page(report: Report) -> str:
         rules="\n".join(map(_rule, report.rules)),
         rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
-        origins_note=_left_out(len(report.origins), origins, report.exact),
+        origins_note=_left_out(len(report.origins), report.origins_known, report.exact),
         overrides=_overrides(report) + _preferences(report),
         style=_asset("page.css"),
         script=script,
@@ -128,6 +61,11 @@ def page(report: Report) -> str:
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8").strip("\n")
+
+
+def _sentence(words: str) -> str:
+    """Return a paragraph of these words, "" of none."""
+    return f"<p>{text(words[0].upper() + words[1:])}.</p>" if words else ""
 
 
 def _most_blocked(origins: Sequence[OriginRow]) -> list[OriginRow]:
@@ -142,7 +80,9 @@ def _rule(rule: RuleRow) -> str:
 
 def _origin(origin: OriginRow) -> str:
     status = (origin.status or 0, str(origin.status or ""))
-    return _row([(origin.blocked, f"{origin.blocked:,}"), origin.robots_txt, origin.state, status, origin.why])
+    fetched = (0, "") if origin.fetched_at is None else (int(origin.fetched_at), clock(origin.fetched_at))
+    blocked = (origin.blocked, f"{origin.blocked:,}")
+    return _row([blocked, origin.robots_txt, origin.state, status, origin.why, origin.source, fetched])
 
 
 def _overrides(report: Report) -> str:
@@ -177,8 +117,4 @@ def _row(cells: Iterable[str | tuple[int, str]]) -> str:
 def _left_out(shown_rows: int, known: int, exact: bool) -> str:
     if shown_rows >= known:
         return ""
-    return f"<p>The {shown_rows:,} with most blocked requests, of {_number(known, exact)}.</p>"
-
-
-def _number(count: int, exact: bool) -> str:
-    return f"{'' if exact or not count else 'more than '}{count:,}"
+    return f"<p>The {shown_rows:,} with most blocked requests, of {amount(known, exact=exact)}.</p>"

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from scrapy_gbot_robots.commands.excerpt import Mark, excerpt
-from scrapy_gbot_robots.commands.output import Terminal, cells, printable, span
+from scrapy_gbot_robots.commands.output import Terminal, cells, printable
 
 
 def plain(lines: list[bytes], *marks: Mark) -> list[str]:
@@ -78,10 +78,3 @@ def test_what_is_not_printable_is_escaped(text: str) -> None:
 
 def test_cells_count_columns() -> None:
     assert [cells(text) for text in ("abc", "é", "日本", "e\u0301")] == [3, 1, 4, 1]
-
-
-@pytest.mark.parametrize(
-    ("secs", "words"), [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (7199, "1 h"), (86_400, "1 d"), (8e6, "92 d")]
-)
-def test_spans_are_put_into_words(secs: float, words: str) -> None:
-    assert span(secs) == words

@@ -1,14 +1,10 @@
-"""The crawl's summary and its HTML page: what they say, that they stay small, and how a real browser shows the page."""
+"""The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
 from __future__ import annotations
 
 import logging
-import os
-import re
-import shutil
-import subprocess
-from pathlib import Path
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Selector
@@ -21,14 +17,17 @@ from scrapy_gbot_robots.policy.ladder import Decision, State
 from scrapy_gbot_robots.policy.overrides import Overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.over_time import MOST_SPANS
-from scrapy_gbot_robots.report.page import OriginRow, Report, RuleRow, page
+from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 
+from ..support.clock import HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor
 from ..support.web import Reply, Site
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -55,12 +54,53 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         await crawl(Pages, urls=urls)
         (summary,) = summaries(caplog)
         first, *others = summary.splitlines()
-        assert first == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 rules), 6 requests blocked"
+        assert first == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
         assert others == [
+            "  answers: 2 fetched",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
             f"  unreachable: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
         ]
+
+
+@in_reactor
+async def test_stored_answers_do_not_look_new(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock.of(monkeypatch)
+    path = tmp_path / "report.html"
+    settings = {
+        "GBOT_ROBOTS_STORAGE": "sqlite",
+        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
+        "GBOT_ROBOTS_REPORT": str(path),
+    }
+    with Site({"*": b"ok"}) as old, Site({"*": b"ok"}) as new, caplog.at_level(logging.INFO):
+        await crawl(Pages, settings, urls=[old.url("/a")])
+        clock.goes_on(2.5 * HOUR)
+        await crawl(Pages, settings, urls=[old.url("/a"), new.url("/a")])
+        first, _, second, _ = summaries(caplog)
+        assert first.splitlines()[1:] == ["  answers: 1 fetched"]
+        assert second.splitlines()[1:] == ["  answers: 1 fetched, 1 from the storage; the oldest was 2 h old"]
+        document = Selector(text=path.read_text(encoding="utf-8"))
+        assert "Answers: 1 fetched, 1 from the storage; the oldest was 2 h old." in document.css("p::text").getall()
+        rows = [row.css("td::text").getall() for row in document.css("#origins tbody tr")]
+        ages = {row[1]: (row[5], datetime.fromisoformat(row[6].removesuffix(" UTC") + "+00:00")) for row in rows}
+        (old_source, then), (new_source, now) = (ages[site.url("/robots.txt")] for site in (old, new))
+        assert (old_source, new_source) == ("from the storage", "fetched")
+        assert timedelta(hours=2) < now - then < timedelta(hours=3)
+
+
+@in_reactor
+async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "report.html"
+    with Site({"*": b"ok"}) as site, caplog.at_level(logging.INFO):
+        settings = {"CLOSESPIDER_PAGECOUNT": 1, "GBOT_ROBOTS_REPORT": str(path)}
+        await crawl(Pages, settings, urls=[site.url("/a")])
+    said = "he crawl ended early (closespider_pagecount)"
+    assert f"  t{said}" in summaries(caplog)[0].splitlines()
+    assert f"<p>T{said}.</p>" in path.read_text(encoding="utf-8")
 
 
 @in_reactor
@@ -80,7 +120,7 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, ca
         urls = [*(partner.url(path) for path in ("/yes", "/no", "/no/1")), never.url("/a")]
         await crawl(Pages, settings, urls=urls)
         summary, _ = summaries(caplog)
-        assert summary.splitlines()[1:] == [
+        assert summary.splitlines()[2:] == [
             f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 2 against robots.txt",
             "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
         ]
@@ -98,7 +138,7 @@ def test_many_overrides_are_added_up() -> None:
     for override in Overrides.read(value, lambda path: b""):
         crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
     assert extension.summary().splitlines()[-1] == "  overrides: 1,995 more"
-    assert "The 1,000 with most requests, of 2,000." in page(extension._report(Pages(urls=[])))
+    assert "The 1,000 with most requests, of 2,000." in page(extension._report())
 
 
 @in_reactor
@@ -111,7 +151,7 @@ async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(cap
     with Site({"/robots.txt": recovering, "*": b"ok"}) as site, caplog.at_level(logging.INFO):
         await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=[site.url("/yes"), site.url("/no")])
     (summary,) = summaries(caplog)
-    assert summary.startswith("robots.txt: 1 origin (1 rules), 1 request blocked\n")
+    assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request blocked\n")
     assert "unreachable" not in summary
 
 
@@ -220,7 +260,7 @@ async def test_page_of_a_crawl_without_robots_txt_says_so_in_large_letters(tmp_p
 
 
 def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.extension.MOST_ORIGINS", 100)
+    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_ORIGINS", 100)
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     send = crawler.signals.send_catch_log
@@ -235,11 +275,12 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
             send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, state))
     summary = extension.summary()
     assert summary.startswith(
-        "robots.txt: 30,000 origins (10,000 full disallow, 20,000 rules), 30,002 requests blocked\n"
+        "robots.txt: 30,000 origins (10,000 full disallow, 20,000 with rules), 30,002 requests blocked\n"
     )
     assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in summary
     assert summary.count("\n") < 15
-    assert len(extension._origins) == 100
+    assert len(extension._origins) == 30_000
+    assert len(extension._origins.rows(1_000)) == 100
     assert len(extension._rules) <= 10_000
     assert len(extension._over_time.counts) <= MOST_SPANS
     assert "  the rest by more than " in summary
@@ -247,8 +288,8 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
 
 
 def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.extension.MOST_ORIGINS", 10)
-    monkeypatch.setattr("scrapy_gbot_robots.report.extension.MOST_OTHERS", 20)
+    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_ORIGINS", 10)
+    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_OTHERS", 20)
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     decision = Decision(State.FULL_DISALLOW, "gone", True, 0, 0)
@@ -264,7 +305,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     meet(30)
     assert extension.summary().startswith("robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n")
     assert extension.summary().endswith("  unreachable: more than 25 more")
-    html = page(extension._report(Pages(urls=[])))
+    html = page(extension._report())
     assert "<dd>more than 30</dd>" in html
 
 
@@ -272,130 +313,4 @@ def test_refusal_without_an_origin_is_counted() -> None:
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     crawler.signals.send_catch_log(request_forbidden, error=ForbiddenByRobotsTxt(Verdict(False)))
-    assert extension.summary() == "robots.txt: 0 origins (), 1 request blocked"
-
-
-EVIL = '</td><script>document.title = "taken"</script><img src=x onerror=alert(1)> "\'& \x1b[31m \u202e'
-
-
-def example_report() -> Report:
-    rules = [
-        RuleRow(blocked, f"https://{name}.example/robots.txt", 3, f"Disallow: /{name}", "*")
-        for name, blocked in BLOCKED
-    ]
-    origins = [
-        OriginRow(blocked, f"https://{name}.example/robots.txt", "rules", None if name == "b" else 200, EVIL)
-        for name, blocked in BLOCKED
-    ]
-    states = {"rules": 900, "full allow": 90, "full disallow": 10}
-    return Report(EVIL, 0, 3600, 1117, states, 10, [*rules, RuleRow(1, EVIL, 1, EVIL, EVIL)], 9, origins)
-
-
-BLOCKED = [("b", 1000), ("a", 90), ("d", 20), ("c", 7)]
-
-
-def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
-    html = page(example_report())
-    document = Selector(text=html)
-    assert not document.xpath("//@src | //@href | //@style | //@*[starts-with(name(), 'on')] | //img | //link")
-    assert len(document.xpath("//script")) == len(document.xpath("//style")) == 1
-    assert not re.search(r"url\(|@import", document.xpath("string(//style)").get(""))
-    assert "\x1b" not in html
-    assert "\u202e" not in html
-    assert document.xpath("//table[@id='rules']//td[contains(., 'onerror=alert(1)')]")
-    assert "default-src 'none'" in html
-    assert "The 5 with most blocked requests, of 9." in html
-    assert "The 4 with most blocked requests, of 1,000." in html
-
-
-def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
-    html = page(Report("s", 0, 1, 0, {}, 0, [], 0, []))
-    assert "None was met." in html
-    assert "No rule blocked a request." in html
-
-
-def dom(path: Path, order: str, profile: Path, *more: str) -> str:
-    """The page as Chromium has it after its script has run."""
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    done = subprocess.run(
-        [
-            CHROMIUM,
-            *flags.split(),
-            *more,
-            "--virtual-time-budget=20000",
-            f"--user-data-dir={profile}",
-            "--dump-dom",
-            f"{path.as_uri()}#{order}",
-        ],
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
-    return done.stdout.decode()
-
-
-@pytest.mark.parametrize(
-    ("order", "rows", "arrow"),
-    [
-        pytest.param("origins.blocked", ["c", "d", "a", "b"], "ascending", id="by-number"),
-        pytest.param("origins.-robots-txt", ["d", "c", "b", "a"], "descending", id="by-text"),
-        pytest.param("nonsense.blocked", ["b", "a", "d", "c"], None, id="unknown-order"),
-    ],
-)
-def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[str], arrow: str | None) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(page(example_report()), encoding="utf-8")
-    shown = dom(path, order, tmp_path / "profile")
-    table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
-    assert re.findall(r"https://(\w)\.example", table) == rows
-    assert re.findall(r'aria-sort="(\w+)"', table) == ([arrow] if arrow else [])
-    assert table.count("<button>") == 5
-    assert "<title>taken</title>" not in shown
-    chart = shown.partition("Rules that blocked most")[2].partition("</section>")[0]
-    assert re.findall(r'<rect width="([\d.]+)"', chart) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
-
-
-def test_a_click_on_a_title_sorts(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    click = "<script>document.querySelector('#origins th:nth-child(2) button').click()</script></body>"
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))  # it would not let our click through
-    path.write_text(without_policy.replace("</body>", click), encoding="utf-8")
-    table = dom(path, "", tmp_path / "profile").partition('<table id="origins">')[2].partition("</table>")[0]
-    assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d"]
-    assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]
-
-
-def test_a_table_can_be_narrowed_by_typing(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    type_it = (
-        "<script>const box = document.querySelectorAll('.filter input')[1]; box.value = 'A.EXAMPLE';"
-        "box.dispatchEvent(new Event('input'))</script></body>"
-    )
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))
-    path.write_text(without_policy.replace("</body>", type_it), encoding="utf-8")
-    shown = dom(path, "", tmp_path / "profile")
-    table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
-    assert re.findall(r"<tr>.*?https://(\w)\.example", table) == ["a"]
-    assert table.count("<tr hidden") == 3
-    assert "<tr hidden" not in shown.partition('<table id="rules">')[2].partition("</table>")[0]
-
-
-@pytest.mark.skipif("GBOT_ROBOTS_AXE" not in os.environ, reason="GBOT_ROBOTS_AXE names axe.min.js of axe-core")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(scheme: str, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    axe = Path(os.environ["GBOT_ROBOTS_AXE"]).read_text(encoding="utf-8").replace("</script", "<\\/script")
-    ask = (
-        f"<script>{axe}</script><script>axe.run().then(({{ violations, passes }}) => {{"
-        "document.title = `passed ${passes.length}; violated ${violations.map((each) => each.id)}.`; })</script></body>"
-    )
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_report()))
-    dark = "<style>:root { color-scheme: dark }</style>" if scheme == "dark" else ""
-    path.write_text(without_policy.replace("</body>", dark + ask), encoding="utf-8")
-    more = ("--blink-settings=preferredColorScheme=0",) if scheme == "dark" else ()
-    found = re.search(r"<title>passed (\d+); violated ([^<]*)\.</title>", dom(path, "", tmp_path / "profile", *more))
-    assert found is not None
-    assert int(found[1]) > 20
-    assert found[2] == ""
+    assert extension.summary() == "robots.txt: 0 origins, 1 request blocked"

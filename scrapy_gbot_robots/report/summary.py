@@ -1,0 +1,71 @@
+"""The report as a few lines for the log. Pure: data in, text out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ..core.urls import shown
+from .words import amount, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .facts import OverrideRow, Report
+
+_MOST = 5  # rules, unreachable robots.txt files, and overrides
+
+
+def summary(report: Report) -> str:
+    """Return the summary: one line, and indented lines that say more."""
+    states = ", ".join(f"{number:,} {words}" for _, number, words in report.states_in_words)
+    origins = count(report.origins_known, "origin", exact=report.exact) + (f" ({states})" if states else "")
+    first = f"robots.txt: {origins}, {count(report.blocked, 'request')} blocked"
+    more = chain(
+        _about_the_crawl(report), _rules(report), _unreachable(report), _overrides(report), _preferences(report)
+    )
+    return "\n".join([first, *(f"  {line}" for line in more)])
+
+
+def _about_the_crawl(report: Report) -> Iterator[str]:
+    if report.end_in_words:
+        yield report.end_in_words
+    if report.answers_in_words:
+        yield f"answers: {report.answers_in_words}"
+
+
+def _rules(report: Report) -> Iterator[str]:
+    listed = report.rules[:_MOST]
+    for rule in listed:
+        yield f'{rule.blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})'
+    if report.rules_known > len(listed):
+        yield f"the rest by {count(report.rules_known - len(listed), 'other rule', exact=report.rules_exact)}"
+
+
+def _unreachable(report: Report) -> Iterator[str]:
+    listed = report.unreachable_origins[:_MOST]
+    for origin in listed:
+        blocked = count(origin.blocked, "request")
+        yield f"unreachable: {origin.robots_txt} ({shown(origin.why)}), {blocked} blocked"
+    if report.unreachable > len(listed):
+        yield f"unreachable: {amount(report.unreachable - len(listed), exact=report.exact)} more"
+
+
+def _overrides(report: Report) -> Iterator[str]:
+    listed = report.overrides[:_MOST]
+    for use in listed:
+        yield f"override for {shown(use.key)} ({shown(use.what)}, {shown(use.reason)}): {_decided(use)}"
+    if report.overrides_used > len(listed):
+        yield f"overrides: {report.overrides_used - len(listed):,} more"
+
+
+def _decided(use: OverrideRow) -> str:
+    counts = [count(use.requests, "request")]
+    counts += [f"{use.blocked:,} blocked"] if use.blocked else []
+    counts += [f"{use.against:,} against robots.txt"] if use.against else []
+    return ", ".join(counts)
+
+
+def _preferences(report: Report) -> Iterator[str]:
+    for row in report.preferences:
+        yield f"{row.purpose}: {count(row.refused, 'page')} refused, {row.granted:,} granted, {row.unsaid:,} not said"
