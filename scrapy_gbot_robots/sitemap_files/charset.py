@@ -1,7 +1,7 @@
-"""Decodes the bytes of a sitemap, in whatever charset.
+"""Decodes the bytes of a sitemap.
 
-Pure. The charset is UTF-8, unless the first bytes of the file say another. If the bytes are not UTF-8 after all, the charset
-that the server names counts. Source: sitemaps.org, "Sitemap file requirements"; XML 1.0, appendix F.
+Pure. The first bytes of the file say the charset; if they do not, it is UTF-8. If then bytes are not UTF-8, the charset that
+the server names takes over. Source: sitemaps.org, "Sitemap file requirements"; XML 1.0, appendix F.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 _HEAD = 1_024  # bytes that tell a charset
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
-_WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character, even if it does not say so
-# Charsets in which markup is ASCII, by the beginnings of Python's names for them. Python has stranger codecs.
+_WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character and without a byte order mark
+# Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's, such as UTF-7, could
+# make markup of text.
 _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
 
 
 def decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[str]:
-    """Decode `pieces` one by one; U+FFFD, which no URL has, stands for what is no character of XML.
+    """Decode the `pieces` of a file one by one. U+FFFD, which no URL has, replaces what is no character of XML.
 
     Args:
-        pieces: of the file.
-        server_charset: the charset that the server says, by Python's name.
+        pieces: the file.
+        server_charset: the charset that the server names, by Python's name for it.
     """
     first = b""
     for piece in pieces:
@@ -51,7 +52,7 @@ def _usable(charset: str | None) -> str | None:
 
 
 def _decoded(pieces: Iterator[bytes], charset: str, otherwise: str | None) -> Iterator[str]:
-    """Decode; if there is a charset `otherwise`, go on in it from where `charset` fails."""
+    """Decode `pieces`. From where `charset` fails, decode in the charset `otherwise` if there is one."""
     decoder = codecs.getincrementaldecoder(charset)("strict" if otherwise else "replace")
     for piece in chain(pieces, (None,)):
         begun, _ = decoder.getstate()  # the bytes of a character that has not ended

@@ -1,6 +1,6 @@
-"""The sitemap formats, told by their first characters: XML of several kinds, and plain text with one URL a line.
+"""The sitemap formats: XML of several kinds, and plain text with one URL a line. The first characters tell them apart.
 
-Pure: characters in, sitemap entries out. What is broken costs only its own entry.
+Pure: characters in, sitemap entries out. A broken entry costs no other.
 Source: sitemaps.org, "Other Sitemap formats".
 """
 
@@ -21,13 +21,13 @@ _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|rdf:RDF)\b")
 
 
 def format_of(head: str) -> tuple[SitemapFormat, str]:
-    """Return the format by the first characters of a file, and these characters from where the sitemap begins.
+    """Return the format that the first characters of a file show, and these characters from where the sitemap begins.
 
     Raises:
         NotASitemap: the file has no sitemap format.
     """
     head = head.lstrip()
-    start = _XML_START.search(head)  # it may come after a warning that some program has printed
+    start = _XML_START.search(head)  # a program's warning may stand before it
     if start or head.startswith("<"):
         return Xml(), head[start.start() :] if start else head
     if _URL_LINE.search(head):

@@ -19,7 +19,7 @@ _MOST_CHARS = 64
 
 
 def latest(text: str) -> datetime | None:
-    """The last moment of a date: "2026" means the end of that year. A time without a zone is in UTC.
+    """The last moment of a date: "2026" means the end of 2026. A time without a zone is in UTC.
 
     Returns:
         The moment in UTC; None if `text` is no date.

@@ -1,8 +1,12 @@
 """SitemapReader: reads one sitemap file piece by piece, gzipped or not, within the limits of sitemaps.org.
 
-Pure: bytes in, sitemap entries out. It reads no further than its caller iterates, so that the first entry comes before the
-whole file is read. Reading costs no more than `MAX_BYTES` of work and next to no memory, whatever the file contains. A file
-that ends early is used as far as it goes. Source: sitemaps.org, "Sitemap file requirements".
+Pure: bytes in, sitemap entries out. A file passes through a chain of iterators, and each reads only what the next one wants:
+
+    cut into pieces -> gunzipped -> limited to MAX_BYTES -> cut again -> decoded -> format -> entries
+
+So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of work and next to no memory,
+whatever the file contains. A file that ends early is used as far as it goes.
+Source: sitemaps.org, "Sitemap file requirements".
 """
 
 from __future__ import annotations
@@ -22,27 +26,27 @@ if TYPE_CHECKING:
     from .formats import SitemapFormat
     from .xml import SitemapEntry
 
-MAX_BYTES = 52_428_800  # uncompressed, and
-MAX_ENTRIES = 50_000  # in one file (sitemaps.org, "Sitemap file requirements")
+MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
+MAX_ENTRIES = 50_000  # of one file (the same)
 
-_PIECE = 8_192  # bytes read at a time: a millisecond, or two if there is nothing but elements
-_HEAD = 1_024  # characters that tell a format
+_PIECE = 8_192  # bytes read at a time: work of a millisecond, or of two if the file has nothing but elements
+_HEAD = 1_024  # characters that show the format
 _GZIP = b"\x1f\x8b"
-_MOST_PIECES = 3_200  # pieces that gzip unpacks, of 64 KiB or of one gzip member each
-_MOST_GZIPS = 2  # layers: some servers compress a file that is compressed already
+_MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
+_MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
 
 
 class SitemapReader:
-    """Iterate over a reader to get the entries of a file. A None among them means: a good moment to yield to the reactor.
+    """Iterate over a reader to get the entries of a file. After a None it is time to let the reactor run.
 
     Attributes:
-        entries: how many have been read.
-        over_limit: whether the file has more than sitemaps.org allows; the rest is not read.
+        entries: how many entries have been read.
+        over_limit: whether the file is larger than sitemaps.org allows. The rest is not read.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
     def __init__(self, body: bytes, charset: str | None = None) -> None:
-        """Take a file, and the charset that its server names, by Python's name. The file's own declaration comes first."""
+        """Take a file, and the charset that its server names, if any. A declaration in the file comes first."""
         self._body = body
         self._charset = charset
         self._format: SitemapFormat | None = None
@@ -52,7 +56,7 @@ class SitemapReader:
 
     @property
     def is_index(self) -> bool:
-        """Whether the entries are sitemaps, not pages; known with the first of them."""
+        """Whether the entries are sitemaps and not pages. Known from the first entry on."""
         return self._format is not None and self._format.is_index
 
     @property
@@ -89,7 +93,7 @@ class SitemapReader:
             yield from self._format.finish()
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Let the first `MAX_BYTES` pass, or as many as can be decompressed."""
+        """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
         left = MAX_BYTES
         try:
             for piece in pieces:
@@ -110,7 +114,7 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
-    """Remove all layers of gzip, up to `_MOST_GZIPS`. The first bytes show whether there is a layer."""
+    """Remove up to `_MOST_GZIPS` layers of gzip. The first bytes show whether there is a layer."""
     first = next(pieces, b"")
     while len(first) < len(_GZIP) and (more := next(pieces, b"")):
         first += more
@@ -121,7 +125,7 @@ def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
 
 
 def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Stop a layer that unpacks to too many pieces, which may be almost empty."""
+    """Stop a layer that unpacks to too many pieces. Empty pieces would never reach `MAX_BYTES`."""
     for number, piece in enumerate(pieces):
         if number > _MOST_PIECES:
             raise NotASitemap("there is no end to the compressed data")

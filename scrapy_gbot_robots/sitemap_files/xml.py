@@ -1,8 +1,8 @@
-"""Sitemap entries out of the XML formats: urlset, sitemap index, RSS and Atom.
+"""Reads entries from the XML formats: urlset, sitemap index, RSS and Atom.
 
-lxml parses, goes on after errors, and calls the methods of `Xml`. It builds no tree, so that a large file costs no
-memory. It expands no entity and fetches nothing. Source: sitemaps.org, "XML tag definitions", "Sitemap index files",
-"Entity escaping".
+lxml parses, goes on after errors, and calls the methods of `Xml`. It builds no tree: a tree, even one that is cleared entry
+by entry, would hold the whole of a file whose first <url> never ends. It expands no entity and fetches nothing.
+Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping".
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 MOST_CHARS = 8_191  # of a value
 
 _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
-_MOST_DEEP = 100  # elements within one another
+_MOST_DEEP = 100  # levels of elements
 _MOST_BARREN = 2**22  # characters in a row without a complete entry
-_ENTRY_DEPTH = 2  # the root is at 1
+_ENTRY_DEPTH = 2  # the root has depth 1
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
 SitemapEntry: TypeAlias = "dict[str, Any]"
 
 
 class NotASitemap(ValueError):  # noqa: N818  it says what the file is
-    """The file has none of the sitemap formats, or nothing more can be read from it."""
+    """The file has no sitemap format, or nothing more can be read from it."""
 
 
 def is_url_text(text: str) -> bool:
-    """Whether `text` may be the text of a URL: it is not too long, and all of it is characters."""
+    """Whether `text` may be a URL: it is neither empty nor too long, and all of it is characters of XML."""
     return 0 < len(text) <= MOST_CHARS and SPOILT not in text
 
 
@@ -41,28 +41,28 @@ class _Vocabulary(NamedTuple):
     """The names of elements in one XML format, in lower case and without namespace."""
 
     entry: str
-    loc: str
-    lastmod: tuple[str, ...]
+    keys: dict[str, str]  # the key of an entry for each element whose text is its "loc" or "lastmod"
     is_index: bool = False
-    loc_is_href: bool = False
+    loc_is_href: bool = False  # of the element "link"
 
 
 _BY_ROOT = {
-    "urlset": _Vocabulary("url", "loc", ("lastmod",)),
-    "sitemapindex": _Vocabulary("sitemap", "loc", ("lastmod",), is_index=True),
-    "rss": _Vocabulary("item", "link", ("pubdate", "date")),
-    "rdf": _Vocabulary("item", "link", ("date",)),  # RSS 1.0
-    "feed": _Vocabulary("entry", "link", ("updated", "modified"), loc_is_href=True),  # Atom 1.0 and 0.3
+    "urlset": _Vocabulary("url", {"loc": "loc", "lastmod": "lastmod"}),
+    "sitemapindex": _Vocabulary("sitemap", {"loc": "loc", "lastmod": "lastmod"}, is_index=True),
+    "rss": _Vocabulary("item", {"link": "loc", "pubdate": "lastmod", "date": "lastmod"}),
+    "rdf": _Vocabulary("item", {"link": "loc", "date": "lastmod"}),  # RSS 1.0
+    "feed": _Vocabulary("entry", {"updated": "lastmod", "modified": "lastmod"}, loc_is_href=True),  # Atom 1.0 and 0.3
 }
+_TAKEN = frozenset({"loc", "lastmod", "alternate", "link"})  # keys that no other element may fill
 
 
 class Xml:
-    """Any of the XML formats. Feed it a file piece by piece, then finish it.
+    """Any of the XML formats. Call `feed` with a file piece by piece, then `finish`.
 
-    lxml calls `start`, `data`, `end` and `close` meanwhile.
+    Meanwhile lxml calls `start`, `data`, `end` and `close`.
 
     Attributes:
-        is_index: whether the entries are sitemaps; known with the first of them.
+        is_index: whether the entries are sitemaps. Known from the first entry on.
         broken: how many entries could not be read so far.
     """
 
@@ -82,15 +82,15 @@ class Xml:
         self.is_index = False
         self.broken = 0
         self._ready: list[SitemapEntry] = []
-        self._barren = 0  # characters since the last entry
+        self._barren = 0  # characters since the last complete entry
         self._vocabulary: _Vocabulary | None = None
         self._depth = 0
         self._entry: SitemapEntry | None = None
-        self._name = ""  # of the value that is being read
+        self._name = ""  # of the element whose text is being read; "" between such elements
         self._value = ""
 
     def feed(self, text: str) -> Iterator[SitemapEntry]:
-        """Take the next characters; yield the entries that they complete.
+        """Parse the next characters, and yield the entries that they complete.
 
         Raises:
             NotASitemap: nothing more can be read from the file.
@@ -103,7 +103,7 @@ class Xml:
             raise NotASitemap(trouble or f"{_MOST_BARREN} characters in a row complete no entry")
 
     def finish(self) -> Iterator[SitemapEntry]:
-        """Yield the entries that are complete now that the file has ended; raises as `feed` does."""
+        """Yield the last entries, once the file has ended. Raises as `feed` does."""
         trouble = self._parse(self._ampersands.rest(), is_last=True)
         self._end_entry()
         yield from self._ready
@@ -111,7 +111,7 @@ class Xml:
             raise NotASitemap(trouble or "there is no element in it")
 
     def _parse(self, text: str, *, is_last: bool = False) -> str:
-        """Let lxml parse `text`; return why nothing more can be read, "" if more can."""
+        """Let lxml parse `text`. Return "", or why nothing more can be read."""
         try:
             self._parser.feed(text.encode("utf-8", "replace"))
             if is_last:
@@ -135,14 +135,14 @@ class Xml:
         elif self._depth > _MOST_DEEP:
             raise NotASitemap(f"more than {_MOST_DEEP} elements are within one another")
         elif self._name:
-            self._value = SPOILT  # a value with an element in it is none
+            self._value = SPOILT  # an element within a value spoils it
         elif self._entry is not None and self._depth == _ENTRY_DEPTH + 1:
             self._name, self._value = name, ""
             if name == "link" and attributes.get("rel", "alternate") == "alternate":
                 self._take_link(self._entry, self._vocabulary, attributes.get("href", "").strip())
 
     def data(self, text: str) -> None:
-        """Text stands in an element."""
+        """Text follows, in any number of parts."""
         if self._name and len(self._value) <= MOST_CHARS:
             self._value += text
 
@@ -159,7 +159,7 @@ class Xml:
         """The document ends."""
 
     def _end_entry(self) -> None:
-        """Make the entry that is being read ready, or count it as broken."""
+        """Put the entry that is being read among the ready ones, or count it as broken."""
         entry, self._entry, self._name = self._entry, None, ""
         if entry is not None and is_url_text(entry.get("loc", "")):
             self._ready.append(entry)
@@ -174,22 +174,16 @@ class Xml:
             alternates.append(href)
 
     def _take_value(self) -> None:
-        """Take a value under the name that sitemaps have for it; the first that is not empty counts."""
+        """Put a value into the entry. Of two values with one key, the first that is not empty counts."""
         entry, vocabulary, name, self._name = self._entry, self._vocabulary, self._name, ""
         if entry is None or vocabulary is None or len(entry) >= _MOST_VALUES:
             return
+        key = vocabulary.keys.get(name, "" if name in _TAKEN else name)
         value = self._value.strip()
-        if name == vocabulary.loc and not vocabulary.loc_is_href:
-            name = "loc"
-        elif name in _OWN_NAMES and name not in vocabulary.lastmod:
-            return
-        else:
-            name = "lastmod" if name in vocabulary.lastmod else name
-            value = value if is_url_text(value) else ""  # as in Scrapy, an empty element has a key
-        entry[name] = entry.get(name) or value
-
-
-_OWN_NAMES = frozenset({"loc", "lastmod", "alternate", "link"})
+        if key != "loc" and not is_url_text(value):
+            value = ""  # as in Scrapy, an empty element has a key
+        if key:
+            entry[key] = entry.get(key) or value
 
 
 def _local(tag: str) -> str:

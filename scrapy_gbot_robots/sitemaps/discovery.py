@@ -1,6 +1,6 @@
 """SitemapDiscovery: collects the sitemaps that each robots.txt lists, and feeds them to a running SitemapSpider.
 
-It listens to the signal `robotstxt_known` and does not know the middleware that sends it. `listings` tells which
+It listens to the signal `robotstxt_known` and does not know the middleware that sends it. `listings` knows which
 sitemaps are new, `feed` schedules them. Source: Google's page, "sitemap".
 """
 
@@ -43,13 +43,13 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
-    It feeds a SitemapSpider, unless that has `feeds_itself`; for other spiders it only collects. It does not feed the
+    It feeds a SitemapSpider that has no `feeds_itself`. For other spiders it only collects. It does not feed the
     sitemaps of two kinds of origins: those outside the spider's `allowed_domains`, and guests. A guest is an origin
     that the crawl meets only because a sitemap of another origin is there. It stops being a guest when the crawl gets
     a page from it.
 
     Attributes:
-        listings: what each robots.txt lists; a spider that feeds itself reads them into it.
+        listings: what each robots.txt lists. A spider that feeds itself reads robots.txt files into it.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -82,9 +82,9 @@ class SitemapDiscovery:
 
     @property
     def found(self) -> Mapping[str, list[str]]:
-        """URLs of sitemaps by the URL of the robots.txt that lists them.
+        """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        Of the origins met last, as many as `GBOT_ROBOTS_CACHE_SIZE`, those that list any.
+        The last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are left out.
         """
         return self.listings.found()
 
@@ -115,7 +115,7 @@ class SitemapDiscovery:
                 await self._feed_from(origin, new, spider)
 
     async def _feed_from(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
-        """Feed the spider what the robots.txt of `origin` lists; say so in the log if the spider lists others itself."""
+        """Feed the spider the sitemaps that `origin` lists. Log it if the spider has `sitemap_urls`: it gets more."""
         if not _is_on_site(origin, spider):
             return
         fed = await self._feed.feed(sitemaps)
@@ -132,7 +132,7 @@ class SitemapDiscovery:
             )
 
     def _add_guest(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...]) -> None:
-        if not self._guests:  # not before, so that a crawl without guests pays nothing per response
+        if not self._guests:  # connected late: a crawl without guests pays nothing per response
             self._crawler.signals.connect(self._response_received, signals.response_received)
         self._guests[origin] = sitemaps
         if len(self._guests) > _MOST_GUESTS:
@@ -164,7 +164,7 @@ class SitemapDiscovery:
         finally:
             self._busy -= 1
             if not self._busy:
-                pull_soon(self._crawler)  # the crawl may have been kept open for this
+                pull_soon(self._crawler)  # or a crawl that was kept open ends some seconds late
 
     def _spider_idle(self) -> None:
         if self._busy:
@@ -175,13 +175,13 @@ class SitemapDiscovery:
 
 
 def _is_guest(origin: Origin, request: Request) -> bool:
-    """Whether the crawl meets `origin` by `request` only because a sitemap that is listed elsewhere lies there."""
+    """Whether `request`, the first to `origin`, is for a sitemap that the robots.txt of another origin lists."""
     source = request.meta.get(SITEMAP)
     return source is not None and source.get("robotstxt") != origin.robots_url
 
 
 def allowed_domains_of(spider: Spider | None) -> list[str]:
-    """The domains a spider keeps to, in lower case; a single one given as a string is that domain, not its letters."""
+    """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
     domains = getattr(spider, "allowed_domains", None) or ()
     return [domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain]
 

@@ -1,7 +1,6 @@
-"""The way of a found sitemap into the crawl: handlers see it, then it is scheduled as if the spider had listed it.
+"""Feeds found sitemaps: handlers see a sitemap first, then it is scheduled as if the spider had listed it.
 
-The duplicate filter makes sure that each sitemap is requested once, as everywhere in Scrapy. So this holds across a
-JOBDIR and a fleet, too.
+Scrapy's duplicate filter makes sure that each sitemap is requested once, also across a JOBDIR and a fleet.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from .urls import FoundSitemap
 
 _NO_META: Mapping[str, Any] = MappingProxyType({})
-_ANY_SPIDER = (Spider, DefaultSpider)  # a crawler made for these may get a spider of another class later
+_ANY_SPIDER = (Spider, DefaultSpider)  # a crawler with one of these may get a spider of another class later
 
 STATS = "gbot_robots/sitemaps/"
 
@@ -38,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapStats:
-    """The stats of what became of sitemaps. docs/sitemaps.md names them."""
+    """Counts what became of sitemaps. docs/sitemaps.md names the stats."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -49,7 +48,7 @@ class SitemapStats:
             self._crawler.stats.inc_value(STATS + name, count)
 
     def refused(self, reason: str, count: int = 1) -> None:
-        """Count URLs that are not followed, in all and by `reason`."""
+        """Count URLs that are not followed: in total and by `reason`."""
         self.count("refused", count)
         self.count(f"refused/{reason}", count)
 
@@ -64,10 +63,10 @@ class SitemapFeed:
         crawler.signals.connect(self._request_dropped, signals.request_dropped)
 
     async def feed(self, sitemaps: Iterable[FoundSitemap], more_meta: Mapping[str, Any] = _NO_META) -> list[str]:
-        """Schedule requests for `sitemaps`, with `more_meta` in their meta; the spider must be a SitemapSpider.
+        """Schedule requests for `sitemaps`, with `more_meta` in their meta. The spider must be a SitemapSpider.
 
         Returns:
-            The URLs that were scheduled; not those that were refused, or requested before.
+            The URLs that were scheduled. URLs that were refused, or requested before, are not among them.
         """
         spider = self._crawler.spider
         assert isinstance(spider, SitemapSpider)  # noqa: S101  for the type checker
@@ -78,7 +77,7 @@ class SitemapFeed:
                 continue
             meta = {
                 "is_start_request": True,
-                "allow_offsite": True,  # for the sitemap; what it lists is subject to the spider's allowed_domains
+                "allow_offsite": True,  # for the sitemap; allowed_domains hold for the pages that it lists
                 SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line},
                 **more_meta,
             }
@@ -95,7 +94,7 @@ class SitemapFeed:
         """Show a found sitemap to the handlers of `sitemap_found` and to the spider's method of that name.
 
         Returns:
-            The request to schedule, which may be another one; None if a handler vetoed it.
+            The request to schedule, which a handler may have replaced; None if a handler vetoed it.
         """
         spider: Any = self._crawler.spider
         answered = await self._crawler.signals.send_catch_log_async(
@@ -115,12 +114,12 @@ class SitemapFeed:
         return next((answer for answer in reversed(answers) if isinstance(answer, Request)), request)
 
     def _processed(self, request: Request) -> Request | None:
-        """Pass a request through the spider middlewares that process start requests one by one; None if one drops it.
+        """Pass a request through the spider middlewares that take start requests one by one; None if one drops it.
 
-        A `process_start` of another kind is not run: Scrapy runs it once, over all that the spider starts with.
+        A middleware that overrides `process_start` itself is left out: Scrapy calls that once, for all start requests.
         """
         processed: Request | None = request
-        for middleware in reversed(spider_middlewares(self._crawler)):  # as start requests pass them
+        for middleware in reversed(spider_middlewares(self._crawler)):  # in the order in which start requests pass
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
                 try:
                     processed = middleware.get_processed_request(processed, None)
@@ -144,9 +143,9 @@ class SitemapFeed:
 
 
 def may_read_sitemaps(crawler: Crawler) -> bool:
-    """Whether the spider may read sitemap files; False only if its class shows that it does not.
+    """Whether the spider may read sitemap files: a SitemapSpider, or a spider with `feeds_itself`.
 
-    A SitemapSpider does, and a spider that says `feeds_itself`.
+    True as well while the spider's class is not known.
     """
     spider = crawler.spider
     if spider is None and crawler.spidercls in _ANY_SPIDER:
@@ -156,12 +155,12 @@ def may_read_sitemaps(crawler: Crawler) -> bool:
 
 
 def feeds_itself(spider: object) -> bool:
-    """Whether a spider asks for the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
+    """Whether a spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
     return bool(getattr(spider, "feeds_itself", False))
 
 
 def fed_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:
-    """The spider of an open crawl, if found sitemaps are fed to it."""
+    """The spider of an open crawl if found sitemaps are fed to it, else None."""
     spider = crawler.spider
     if settings.sitemaps != "feed" or not isinstance(spider, SitemapSpider) or feeds_itself(spider):
         return None

@@ -1,7 +1,7 @@
 """What each robots.txt of a crawl lists: which sitemaps may be fed, and which of them are new.
 
-One record for both roads: `SitemapDiscovery` feeds a SitemapSpider from it, `RobotsSitemapSpider` itself. Its memory is
-bounded. Source: Google's page, "sitemap".
+`SitemapDiscovery` and `RobotsSitemapSpider` share this record. Its memory is bounded.
+Source: Google's page, "sitemap".
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 class _Listing(NamedTuple):
     """What the robots.txt of one origin lists."""
 
-    sitemaps: tuple[FoundSitemap, ...]  # when it was last read
-    taken: int  # how many were given out as new, each time it was read
+    sitemaps: tuple[FoundSitemap, ...]  # by the last reading
+    taken: int  # how many were new, over all readings
 
     @property
     def chars(self) -> int:
@@ -41,7 +41,7 @@ class _Listing(NamedTuple):
 
 
 class Listings:
-    """The sitemap lines of the robots.txt files of one crawl, of `GBOT_ROBOTS_CACHE_SIZE` origins at the most."""
+    """The sitemap lines of one crawl's robots.txt files, for at most `GBOT_ROBOTS_CACHE_SIZE` origins."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._settings = settings
@@ -51,7 +51,7 @@ class Listings:
         self._chars = 0
 
     def found(self) -> Mapping[str, list[str]]:
-        """URLs of sitemaps by the URL of the robots.txt that lists them; origins read last come last."""
+        """The URLs of sitemaps, by the URL of the robots.txt that lists them. Origins read last come last."""
         return {
             origin.robots_url: [sitemap.url for sitemap in listing.sitemaps]
             for origin, listing in self._listings.items()
@@ -65,7 +65,7 @@ class Listings:
     async def read(
         self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO
     ) -> tuple[SitemapChoice, tuple[FoundSitemap, ...]]:
-        """Read the sitemap lines of the robots.txt of `origin`; what is not used is logged with `log_level`.
+        """Read the sitemap lines of the robots.txt of `origin`. Log the lines that are not used with `log_level`.
 
         Returns:
             What became of the lines, and the sitemaps that are new: those that no earlier call returned.
@@ -87,7 +87,7 @@ class Listings:
         return choice, new
 
     def _more(self, before: _Listing, choice: SitemapChoice) -> tuple[FoundSitemap, ...]:
-        """The sitemaps that a robots.txt has gained since it was last read, as many as may still be fed."""
+        """The sitemaps that a robots.txt has gained since it was last read, up to GBOT_ROBOTS_SITEMAPS_MAX in total."""
         known = {sitemap.url for sitemap in before.sitemaps}
         more = tuple(sitemap for sitemap in choice.sitemaps if sitemap.url not in known)
         new = more[: max(0, self._settings.sitemaps_max - before.taken)]

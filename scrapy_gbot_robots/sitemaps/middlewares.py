@@ -1,7 +1,7 @@
-"""What a SitemapSpider needs around it, so that sitemaps can be fed to it safely. Other spiders do without.
+"""Two middlewares that make it safe to feed sitemaps to a SitemapSpider. Other spiders do without them.
 
-The spider middleware gives a spider that lists nothing its first robots.txt files. It keeps Scrapy's own code from
-following the sitemap lines of a robots.txt in its own way, and documents from the net from leading to the local machine.
+The spider middleware gives a spider without start requests the robots.txt files to start from. It drops what Scrapy's own
+code makes of a robots.txt that is fed already, and requests by which a document from the net leads to the local machine.
 The downloader middleware checks where a sitemap lies, and counts what became of it.
 """
 
@@ -42,13 +42,13 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
-    """Stands next to a SitemapSpider that sitemaps are fed to."""
+    """Checks what goes into and comes out of a SitemapSpider that sitemaps are fed to."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider is none that sitemaps are fed to, or GBOT_ROBOTS_SITEMAPS is not "feed".
+            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is not "feed".
         """
         super().__init__(crawler)
         self._settings = GbotSettings.of(crawler.settings)
@@ -62,7 +62,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         self._check = UrlCheck.of(self._settings, crawler.settings)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Give a spider that starts with nothing the robots.txt files of its `start_urls` or `allowed_domains`."""
+        """Start a spider without start requests from the robots.txt files of its `start_urls` or `allowed_domains`."""
         lists_nothing = True
         async for given in start:
             lists_nothing = lists_nothing and not isinstance(given, Request)
@@ -99,7 +99,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
-        """Ignore what Scrapy's own code cannot read in a robots.txt; count a sitemap that it cannot read."""
+        """Ignore an error of Scrapy's own code over a robots.txt that is fed already. Count a sitemap that failed."""
         if self._is_fed_already(response):
             return ()
         if SITEMAP in response.meta and response.status in _OK:
@@ -108,16 +108,16 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
     @cached_property
     def _fed_spider(self) -> SitemapSpider | None:
-        """The spider, if sitemaps are fed to it. Known once it is open."""
+        """The spider if sitemaps are fed to it. Ask only once the spider is open."""
         return fed_spider(self.crawler, self._settings) if self.crawler.get_extension(SitemapDiscovery) else None
 
     def _is_for_sitemap(self, request: Request | None) -> bool:
-        """Whether the fed spider reads what `request` asks for as a sitemap."""
+        """Whether the fed spider reads the response to `request` as a sitemap."""
         spider = self._fed_spider
         return spider is not None and request is not None and request.callback == sitemap_callback(spider)
 
     def _is_fed_already(self, response: Response) -> bool:
-        """Whether this is a robots.txt that the plugin knows, so that what it lists has been or will be fed."""
+        """Whether this is a robots.txt that the plugin knows. The sitemaps that it lists are fed another way."""
         return ANSWERED in response.flags and response.status in _OK and self._is_for_sitemap(response.request)
 
     def _may_follow(self, given: object, response: Response) -> bool:
@@ -132,12 +132,12 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return True
 
     def _check_listed(self, listed: Request, response: Response) -> None:
-        """Check a request that a sitemap file led to; let one for a sitemap pass that lies beside its sitemap index.
+        """Check a request for a URL that a sitemap file lists. A sitemap on the host of its sitemap index may be offsite.
 
         Raises:
-            Refused: the request is not to be followed.
+            Refused: the request is not followed.
         """
-        if response.url.partition(":")[0] in self._check.schemes:  # a spider's own file: may list what it likes
+        if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
             self._check.listed(listed.url, response.url)
         source = response.meta.get(SITEMAP)
         if source is not None and self._is_for_sitemap(listed):
@@ -147,13 +147,13 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
 
 class _RefusedSitemapError(IgnoreRequest):
-    """A sitemap is where it may not be. It is counted already."""
+    """A sitemap lies where it may not, and is counted as refused already."""
 
 
 class SitemapDownloaderMiddleware:
-    """Refuses sitemaps that lie where they may not; counts those that are disallowed or could not be fetched.
+    """Refuses sitemaps that lie where they may not. Counts sitemaps that are disallowed or could not be fetched.
 
-    Its place is before every middleware that retries or redirects.
+    It stands before every middleware that retries or redirects.
     """
 
     def __init__(self, stats: SitemapStats, check: UrlCheck, timeout_secs: float) -> None:
@@ -174,10 +174,10 @@ class SitemapDownloaderMiddleware:
         return cls(SitemapStats(crawler), UrlCheck.of(settings, crawler.settings), settings.timeout_secs)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Check where a sitemap lies to which a robots.txt, a redirect or a sitemap index led.
+        """Check the place of a sitemap that a robots.txt or a sitemap index lists, also after a redirect.
 
         Raises:
-            IgnoreRequest: it may not lie there.
+            IgnoreRequest: the sitemap may not lie there.
         """
         source = request.meta.get(SITEMAP) or {}
         found_at = source.get("index") or source.get("robotstxt")
@@ -194,26 +194,26 @@ class SitemapDownloaderMiddleware:
             raise _RefusedSitemapError(str(refusal)) from None
 
     async def _leads_inside(self, url: str, found_at: str) -> bool:
-        """Whether `url` may lead to a private address. A name that takes too long to resolve may."""
+        """Whether `url` may lead to a private address. True for a name that takes too long to resolve."""
         try:
             return await within(self._timeout_secs, leads_inside(url, found_at))
         except TimeoutError:
             return True
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
-        """Count a sitemap that its server does not have."""
+        """Count a listed sitemap that its server does not send."""
         if _is_listed(request) and response.status not in _OK:
             self._stats.count("failed")
         return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
-        """Count a sitemap that could not be fetched."""
+        """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_listed(request) and not isinstance(exception, _RefusedSitemapError):
             self._stats.count("disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
 
 
 def _is_listed(request: Request) -> bool:
-    """Whether a robots.txt or a sitemap index lists the sitemap; a guessed one does not have to exist."""
+    """Whether a robots.txt or a sitemap index lists the sitemap. A guessed sitemap need not exist."""
     source = request.meta.get(SITEMAP)
     return source is not None and bool(source.get("line"))
 

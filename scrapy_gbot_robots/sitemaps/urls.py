@@ -34,7 +34,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
 _UNFIT = re.compile(
     r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]"
-)  # controls, and what stands for no character
+)  # controls, line breaks, and what decoding puts for bytes that are no character
 
 
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
@@ -61,7 +61,7 @@ class SitemapChoice(NamedTuple):
     """What became of the sitemap lines of one robots.txt.
 
     `sitemaps` may be fed. `found` counts the distinct URLs that could be sitemaps, `duplicate` their repetitions and
-    `capped` those beyond the limit. `refused` counts the other lines by reason; `why` explains the first few of them.
+    `capped` the URLs beyond the limit. `refused` counts the other lines by reason; `why` explains the first few of them.
     """
 
     sitemaps: tuple[FoundSitemap, ...]
@@ -73,7 +73,7 @@ class SitemapChoice(NamedTuple):
 
 
 class UrlCheck(NamedTuple):
-    """What a crawl checks a found URL by."""
+    """How a crawl checks the URLs that it finds in robots.txt files and sitemaps."""
 
     schemes: frozenset[str]  # that the crawl can fetch
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
@@ -82,13 +82,13 @@ class UrlCheck(NamedTuple):
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
-        """The check for a crawl with these settings: the plugin's own, and Scrapy's."""
+        """The check for a crawl with the plugin's settings `gbot` and Scrapy's `settings`."""
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
         schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
         return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
 
     def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> SitemapChoice:
-        """Choose among the sitemap lines of the robots.txt of `origin`. A bad line costs no other line."""
+        """Choose the sitemaps to feed from the sitemap lines of the robots.txt of `origin`. A bad line costs no other."""
         chosen: dict[str, FoundSitemap] = {}
         seen: set[str] = set()
         duplicate = 0
@@ -117,7 +117,7 @@ class UrlCheck(NamedTuple):
         """Return the URL that the sitemap file at `file_url` lists as `text`, in the form in which it is requested.
 
         Raises:
-            Refused: it is not followed ("malformed", "scheme" or "private").
+            Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
         url = usable_url(text, self.schemes)
         if self.refuses_private and is_private(Origin.of(url).host) and not is_private(Origin.of(file_url).host):
@@ -133,7 +133,7 @@ class UrlCheck(NamedTuple):
             source: the `meta.SITEMAP` of the sitemap index.
 
         Raises:
-            Refused: it is not followed ("host" or "depth"): some sitemap indexes lead on and on.
+            Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on without end.
         """
         if source.get("robotstxt"):
             self.check_host(url, Origin.of(source["robotstxt"]))
@@ -143,10 +143,10 @@ class UrlCheck(NamedTuple):
         return {**source, "index": index_url, "level": level}
 
     def check_host(self, url: str, robots_txt: Origin) -> None:
-        """Refuse a sitemap that is not where sitemaps of `robots_txt` may be (GBOT_ROBOTS_SITEMAPS_HOSTS).
+        """Check that the sitemap `url` is on a host that GBOT_ROBOTS_SITEMAPS_HOSTS allows for `robots_txt`.
 
         Raises:
-            Refused: with the reason "host".
+            Refused: it is not ("host").
         """
         if self.hosts == "any":
             return
@@ -171,7 +171,7 @@ def usable_url(text: str, schemes: frozenset[str]) -> str:
         schemes: the schemes that may be followed, in lower case.
 
     Raises:
-        Refused: it is no absolute URL with a host ("malformed"), or has another scheme ("scheme").
+        Refused: `text` is no absolute URL with a host ("malformed"), or has another scheme ("scheme").
     """
     text = text.strip()
     if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
@@ -195,7 +195,7 @@ def _suffix_list() -> tldextract.TLDExtract:
 
 
 def _site(host: str) -> str:
-    """The domain that somebody registered and `host` belongs to; the host itself if it is an address or one name."""
+    """The registered domain of `host`; `host` itself if it is an address or a single label."""
     name = host.rstrip(".")
     parts = _suffix_list().extract_str(name)
     return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else name

@@ -1,4 +1,4 @@
-"""The arguments of RobotsSitemapSpider: numbers, dates and switches, also as the text that `scrapy crawl -a` gives."""
+"""The arguments of RobotsSitemapSpider: numbers, dates and switches, or text for them as `scrapy crawl -a` gives it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YES = frozenset({"1", "true", "yes", "on"})
 
 
 class Arguments(NamedTuple):
-    """The spider's attributes of the same names, checked and of one type each."""
+    """The spider's attributes of the same names, checked, each with one type."""
 
     hosts: HostList  # `hosts`, `hosts_file`, and the robots.txt files among `sitemap_urls`
     guess: bool
@@ -33,7 +33,7 @@ class Arguments(NamedTuple):
         """Check the attributes of a spider.
 
         Raises:
-            ValueError: no hosts are given, or an attribute has a value that it may not have.
+            ValueError: no hosts are given, or an attribute has a wrong value.
         """
         if not (spider.hosts or spider.hosts_file or spider.sitemap_urls):
             raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
@@ -55,7 +55,7 @@ def _number(name: str, given: object, *, least: float) -> float:
     """The number that an argument gives, as a number or as text.
 
     Raises:
-        ValueError: it gives none, or one below `least`.
+        ValueError: it is no number, or below `least`.
     """
     try:
         number = float(str(given))

@@ -1,4 +1,4 @@
-"""The hosts a user names: in a list, separated by commas, or in a file that is read line by line.
+"""The hosts that a user names: in a list, separated by commas, or in a file that is read line by line.
 
 A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried before http. On an unusual
 port http is tried first, because a server that speaks only http may never answer a TLS greeting.
@@ -24,7 +24,7 @@ _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 class Host(NamedTuple):
     """A host that a user named.
 
-    `origin` is tried first. If the user gave no scheme, `otherwise` is the origin to try next.
+    `origin` is tried first. If the user gave no scheme, `otherwise` is tried next.
     """
 
     origin: Origin
@@ -35,7 +35,7 @@ class Host(NamedTuple):
         """Read what a user wrote.
 
         Raises:
-            ValueError: it is no host.
+            ValueError: `text` is no host.
         """
         if _HAS_SCHEME.match(text):
             return cls(Origin.of(text), None)
@@ -45,9 +45,9 @@ class Host(NamedTuple):
 
 
 class HostScope:
-    """The hosts of a crawl with their subdomains, with or without "www.": a set that takes eight bytes a host.
+    """The hosts of a crawl, with and without "www.", and their subdomains. A host takes eight bytes: its hash.
 
-    On a port other than the scheme's own there is another host.
+    The same name on another port than the scheme's default is another host.
     """
 
     def __init__(self, origins: Iterable[Origin]) -> None:
@@ -86,10 +86,10 @@ class HostList:
         """Read the whole list once.
 
         Args:
-            others: URLs; their hosts belong to the scope, too.
+            others: URLs of more hosts that belong to the scope.
 
         Returns:
-            How many hosts are in the list, and the scope.
+            How many hosts the list has, and the scope.
         """
         count = 0
 
@@ -108,13 +108,13 @@ class HostList:
 
 
 def given_in(hosts: str | Iterable[str]) -> list[str]:
-    """The hosts of a list, or of text in which commas or white space separate them."""
+    """The hosts of a list, or of a text in which commas or white space separate them."""
     names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
     return [name.strip() for name in names if name.strip()]
 
 
 def given_in_file(path: str | Path) -> Iterator[str]:
-    """The hosts of a UTF-8 file, one a line, as they are read; a "#" begins a comment.
+    """Yield the hosts of a UTF-8 file, one a line. A "#" begins a comment.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,6 +1,6 @@
-"""From a sitemap file to requests for what it lists, while it is read: the first goes out before the last is found.
+"""Turns a sitemap file into requests while it is read: the first goes out before the last entry is found.
 
-The room `sitemap_files` tells what the file says, `sitemaps.urls` which URLs are followed.
+The room `sitemap_files` reads the file, `sitemaps.urls` decides which URLs are followed.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from ..sitemap_files.xml import SitemapEntry
     from .hosts import HostScope
 
-ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is too long, the part within the limit is used
+ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 
-_TURN_SECS = 0.001  # the longest time that a file is read before others have their turn
-_TURN_REQUESTS = 5  # the most requests that are made in it: scheduling one takes longer than making it
-_GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that the reader undoes
-_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # of a sitemap that no robots.txt lists
+_TURN_SECS = 0.001  # how long a file is read before the reactor runs
+_TURN_REQUESTS = 5  # how many requests are made before the reactor runs: scheduling takes longer than making one
+_GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
+_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # meta.SITEMAP of a sitemap that no robots.txt lists
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class SitemapIntake:
         scope: the hosts that pages may be on; None for any.
         request_meta: the meta of each request for a sitemap file.
         files: how many files have been read.
-        pages: how many URLs of pages they list, as far as these are followed.
+        pages: how many requests for pages were made from these files.
     """
 
     def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None) -> None:
@@ -61,7 +61,7 @@ class SitemapIntake:
         self._stats = SitemapStats(spider.crawler)
         largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
         self.request_meta = {
-            "allow_offsite": True,  # for the file; what it lists is subject to the spider's allowed_domains
+            "allow_offsite": True,  # for the file; allowed_domains hold for the pages that it lists
             "download_maxsize": min(largest or ROOM, ROOM),
             "download_warnsize": 0,
         }
@@ -93,7 +93,7 @@ class SitemapIntake:
         self._finished(reader, response.url, source, left_out)
 
     def _downloaded(self, response: Response, request: Request) -> None:
-        """Keep Scrapy from unpacking a whole sitemap in memory, and from failing one that unpacks to too much."""
+        """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
         codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
         if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]

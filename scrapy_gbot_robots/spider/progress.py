@@ -1,4 +1,4 @@
-"""The progress of a crawl of sitemaps: a log line every few seconds, and one at the end."""
+"""The progress of a RobotsSitemapSpider: a log line every few seconds, and one at the end."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Progress:
     """The counts of one crawl.
 
     Attributes:
-        hosts: how many hosts there are; None while that is not known.
-        asked: how many of the hosts have been asked for their robots.txt.
-        done: of how many of these it is known whether they list sitemaps.
-        without: how many of these lead to no sitemap.
-        unreachable: how many of these have an unreachable robots.txt.
+        hosts: how many hosts the crawl has; None while the list has not been read.
+        asked: how many hosts have been asked for their robots.txt.
+        done: how many of the asked hosts have answered or failed.
+        without: how many of the done hosts have no sitemap.
+        unreachable: how many of the done hosts have an unreachable robots.txt.
         crawled: how many listed pages were crawled.
         blocked: how many listed pages robots.txt forbids.
     """
@@ -39,7 +39,7 @@ class Progress:
         self._crawler = crawler
         self._intake = intake
         self._every_secs = every_secs
-        self._looping: AsyncioLoopingCall | LoopingCall | None = None  # it needs a reactor: spiders are made before
+        self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
         self.hosts: int | None = None
         self.asked = self.done = self.without = self.unreachable = 0
         self.crawled = self.blocked = 0

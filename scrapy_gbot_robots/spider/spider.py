@@ -1,7 +1,7 @@
-"""RobotsSitemapSpider: given hosts and nothing else, it crawls what their sitemaps list.
+"""RobotsSitemapSpider: given hosts and nothing else, it crawls the pages that their sitemaps list.
 
 Each host's robots.txt says where its sitemaps are. The room `sitemaps` schedules them, `intake` reads them, `hosts` reads
-what the user names, `progress` says how far the crawl is.
+the user's list of hosts, `progress` logs how far the crawl is.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _GUESS = "/sitemap.xml"
 
 
 class RobotsSitemapSpider(SitemapSpider):
-    """Crawls what the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
+    """Crawls the pages that the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
 
-    Everything that a SitemapSpider has works: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`,
-    `sitemap_filter`, and `sitemap_urls` beside the hosts. The meta of a request for a page has, under `meta.LISTED`, the
-    sitemap that lists the page and the date of its last change.
+    All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`, `sitemap_filter`,
+    and `sitemap_urls` beside the hosts. `request.meta[meta.LISTED]` of a page has the sitemap that lists the page, and
+    the date of its last change.
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line.
-        scope: "hosts": pages are crawled only on the given hosts, with or without "www.", and on their subdomains. "any":
-            on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts what is left out.
+        scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their subdomains. "any" crawls
+            them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
-        since: a date. Entries whose sitemap says that they were last changed before it are left out.
+        since: a date. Pages and sitemaps that were last changed before it, as the file that lists them says, are left out.
         most_asked: how many hosts are asked at a time, each by a connection. The list is read no further ahead.
         progress_secs: how often progress is logged, in seconds; 0 is never.
     """
@@ -74,20 +74,20 @@ class RobotsSitemapSpider(SitemapSpider):
     most_asked: int | str = 100
     progress_secs: float | str = 5.0
 
-    feeds_itself = True  # so that SitemapDiscovery does not feed it from hosts that it only meets on the way
+    feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take the attributes as arguments.
 
         Raises:
-            ValueError: no hosts are given, or an argument is not what it must be.
+            ValueError: no hosts are given, or an argument has a wrong value.
         """
         super().__init__(*args, **kwargs)
         self._arguments = Arguments.of(self)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Let requests go out while a large sitemap is read: Scrapy stops at 5 MB of responses that are being parsed."""
+        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE. With 5 MB, no request would go out while a large sitemap is read."""
         super().update_settings(settings)
         if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES["default"]:
             settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
@@ -113,7 +113,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     async def _spider_opened(self) -> None:
-        """Count the hosts, and learn the scope, before the first sitemap is read."""
+        """Read the list of hosts once, before the first request: for their number and for the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is not None:
             self._listings = discovery.listings
@@ -121,7 +121,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self._intake.scope = scope if self.scope == "hosts" else None
 
     async def start(self) -> AsyncIterator[Any]:
-        """Ask each host for its robots.txt. The list of hosts is read no faster than they answer."""
+        """Request each host's robots.txt. The list of hosts is read no faster than the hosts answer."""
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
@@ -200,7 +200,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report("unreachable", host, str(failure.value))
 
     async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed there."""
+        """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed on that host."""
         if (origin := Origin.of_robots_txt(response.url)) is not None:
             self._progress.asked += 1
             requests = self._parse_robots_txt(response, str(origin), str(origin))
@@ -222,18 +222,18 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host as done: "listed", "guessed", "without", "unreachable" or "invalid"."""
+        """Count a host as done. `outcome` is "listed", "guessed", "without", "unreachable" or "invalid"."""
         self._progress.done += 1
         self._progress.count_host(outcome)
         if why:
             self.host_without_sitemap(host, why)
 
     def _count_without(self, host: str, why: str) -> None:
-        """Count a host, done before, whose guessed sitemap has turned out to list nothing."""
+        """Count a host that was counted as guessed, and whose guessed sitemap lists nothing."""
         self._progress.count_host("without")
         self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a host as done if its robots.txt was requested before, in this run or in the one of the same JOBDIR."""
+        """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
         if request.callback == self._parse_robots_txt:
             self._progress.done += 1

@@ -1,9 +1,9 @@
 """What robots meta tags and X-Robots-Tag headers say: text in, directives out.
 
-Pure. `Directives` are plain values, so that they can stand in `request.meta` and in a JOBDIR: a word such as "noindex"
-is True, a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
-Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up, and
-of two that contradict each other the more restrictive one counts.
+Pure. `Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True,
+a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up. If two
+of them contradict each other, the more restrictive one counts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Directives: TypeAlias = "dict[str, bool | str]"
 
 EVERYONE: Final = "robots"  # the name that stands for all crawlers, in a meta tag
 
-MOST_BYTES: Final = 64 * 1024  # of header values, and of one meta tag's content; what lies behind is not read
-MOST_NAMES: Final = 100  # directives that are kept of one page; those that Google knows are kept in any case
+MOST_BYTES: Final = 64 * 1024  # that are read of all header values together, and of one meta tag's content
+MOST_NAMES: Final = 100  # directives that are kept of one page; directives that Google knows are always kept
 
 _SAY_NOTHING: Final = frozenset({"all", "index", "follow"})
 _STAND_FOR: Final = {"none": ("noindex", "nofollow")}
@@ -53,7 +53,7 @@ def _moment(text: str) -> float | None:
     return None if when is None else when.timestamp()
 
 
-# Directives with a value: what makes a number of the value. The smallest number is the most restrictive.
+# Directives with a value, and the function that turns the value into a number. A smaller number is more restrictive.
 _VALUED: Final[dict[str, Callable[[str], float | None]]] = {
     "max-snippet": _limit,
     "max-video-preview": _limit,
@@ -94,7 +94,7 @@ def in_meta_tags(tags: Iterable[tuple[str, str]], names: Collection[str]) -> Dir
 
 
 def together(*all_found: Directives) -> Directives:
-    """Everything that was said, the more restrictive where it differs."""
+    """All directives of `all_found`. Of different values for one directive, the more restrictive."""
     result: Directives = {}
     for found in all_found:
         for name, value in found.items():
@@ -103,7 +103,7 @@ def together(*all_found: Directives) -> Directives:
 
 
 def at(now: float, found: Directives) -> Directives:
-    """The directives at `now` (seconds since the epoch): a page that was available until then is "noindex"."""
+    """The directives at `now` (seconds since the epoch): "noindex" is added once "unavailable_after" has passed."""
     until = found.get("unavailable_after")
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
         return {**found, "noindex": True}
@@ -140,7 +140,7 @@ def _add(found: Directives, name: str, text: str) -> None:
 
 
 def _add_valued(found: Directives, name: str, text: str) -> None:
-    """Keep the smaller value; what is no value has no effect, as Google's page says of dates."""
+    """Keep the smaller value. A value that cannot be read has no effect, as Google's page says of dates."""
     rank = _VALUED[name]
     new, old = rank(text), found.get(name)
     if new is None or (isinstance(old, str) and (rank(old) or 0) <= new):
@@ -150,7 +150,7 @@ def _add_valued(found: Directives, name: str, text: str) -> None:
 
 
 def _date(text: str) -> datetime | None:
-    """A date by ISO 8601, RFC 822 or RFC 850; without a zone it is UTC."""
+    """Read a date of ISO 8601, RFC 822 or RFC 850. A date without a zone is in UTC."""
     text = text.strip()
     if not text or len(text) > _LONGEST_DATE or _YEAR_OF_OLD.search(text):
         return None

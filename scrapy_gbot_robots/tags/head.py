@@ -1,7 +1,7 @@
-"""The robots meta tags in the head of a page, without reading the page.
+"""The robots meta tags in the head of a page. The page's body is not read.
 
-Pure, with lxml. Most pages name no crawler in their first bytes: for them this is one search. The others are parsed up to
-where the body begins, in small steps, so that a page without end costs no more than `MOST_BYTES`.
+Pure, with lxml. Most pages name no crawler in their first bytes: one search tells. Other pages are parsed in small steps up
+to where the body begins, and no further than `MOST_BYTES`.
 Source: HTML's rules on where a head ends, as libxml2 has them; Google's page asks for these tags in the head.
 """
 
@@ -15,7 +15,7 @@ from lxml import etree
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-MOST_BYTES: Final = 64 * 1024  # of a page that are looked at; most heads take less than 8 KiB
+MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
 MOST_TAGS: Final = 100
 _STEP: Final = 8 * 1024
 _WIDE: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -27,8 +27,7 @@ def meta_tags(body: bytes, names: Collection[str], *, charset: str = "") -> list
     Args:
         body: the page.
         names: the names that count, in lower case.
-        charset: what the server said of the body's charset; it matters for UTF-16 only, since names and directives
-            are ASCII.
+        charset: the charset that the server names. It matters for UTF-16 only, because names and directives are ASCII.
     """
     start = _as_ascii(body[:MOST_BYTES], charset)
     lower = start.lower()
@@ -52,7 +51,7 @@ def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _as_ascii(start: bytes, charset: str) -> bytes:
-    """The same text in a charset that contains ASCII, without a byte order mark: to a parser that would be text."""
+    """The same text in a charset that contains ASCII, and without a byte order mark, which would begin the body."""
     for mark, encoding in _WIDE:
         if start.startswith(mark) or charset.lower() == encoding:
             return start.removeprefix(mark).decode(encoding, "replace").encode("latin-1", "replace")

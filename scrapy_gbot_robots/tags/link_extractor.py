@@ -1,7 +1,7 @@
-"""`RobotsLinkExtractor`: a link extractor for `CrawlSpider` that leaves out what a page asks not to follow.
+"""`RobotsLinkExtractor`: a link extractor for `CrawlSpider` that leaves out links that a page asks not to follow.
 
-It is Scrapy's own, with one filter more. It reads `response.meta["robots_tags"]` where `GBOT_ROBOTS_TAGS` has put it, and
-what the page says to every crawler where not. The page is parsed once, by Scrapy's selector.
+It is Scrapy's own with one more filter. It uses `response.meta["robots_tags"]`. Where `GBOT_ROBOTS_TAGS` is off, it uses
+what the page says to every crawler. The page is parsed once, by Scrapy's selector.
 Source: Google's pages on robots meta tags and on qualifying links.
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class RobotsLinkExtractor(LinkExtractor):
-    """Scrapy's `LinkExtractor` without links that say nofollow, and with none of a page that says it.
+    """Scrapy's `LinkExtractor` without links that say nofollow. A page that says nofollow has no links at all.
 
     Args:
-        rels: the values of `rel` for which a link is left out; {"nofollow"} by default, and for instance
-            {"nofollow", "ugc", "sponsored"} for all that Google knows.
-        args, kwargs: as Scrapy's `LinkExtractor` takes them.
+        rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also knows "ugc" and
+            "sponsored".
+        args, kwargs: as for Scrapy's `LinkExtractor`.
     """
 
     def __init__(self, *args: Any, rels: Iterable[str] = NOFOLLOW, **kwargs: Any) -> None:

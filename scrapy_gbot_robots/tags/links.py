@@ -1,7 +1,7 @@
-"""The links of a page that a crawler is asked not to follow.
+"""The links that a page asks crawlers not to follow.
 
-A link is what Scrapy's link extractors take for one: the `href` of an `a` or `area`, resolved by the page's base URL.
-Requests and links are compared as Scrapy writes URLs, without their fragments.
+A link is the `href` of an `a` or `area`, resolved by the page's base URL, as for Scrapy's link extractors. Requests and
+links are compared as Scrapy writes URLs, without their fragments.
 Source: Google's page "Qualify your outbound links to Google".
 """
 
@@ -26,12 +26,12 @@ QUALIFIED: Final = frozenset({"nofollow", "ugc", "sponsored"})
 
 
 class PageLinks:
-    """Which links of one page are to be left. What takes time is done when the first request asks for it.
+    """The links of one page that it asks not to follow. The page is parsed with the first question, if at all.
 
     Args:
         response: the page.
-        rels: the values of `rel`, in lower case, that ask to leave a single link.
-        whole_page: whether the page asks to leave all its links.
+        rels: the values of `rel`, in lower case, by which a link asks not to be followed.
+        whole_page: whether the page asks to follow none of its links.
     """
 
     def __init__(self, response: TextResponse, rels: Set[str], *, whole_page: bool) -> None:
@@ -40,9 +40,9 @@ class PageLinks:
         self._whole_page = whole_page
 
     def leaves(self, url: str) -> bool:
-        """Whether a request for `url` follows a link that is to be left.
+        """Whether the page asks not to follow the link to `url`.
 
-        A URL to which another link of the page leads that asks nothing may be followed.
+        False if one of several links to `url` may be followed.
         """
         key = _key_of(url)
         return key in self._asked and key not in self._free
@@ -63,7 +63,7 @@ class PageLinks:
         return not self._rels.isdisjoint((element.get("rel") or "").lower().split())
 
     def _keys(self, wanted: Callable[[Any], bool]) -> set[str]:
-        """The keys of the links that are `wanted`. The page is parsed once: Scrapy keeps the selector for the callback."""
+        """The keys of the links that are `wanted`. Scrapy keeps the parsed page for the callback."""
         base, encoding = get_base_url(self._response), self._response.encoding
         keys = set()
         for element in self._response.selector.root.iter("a", "area"):
@@ -76,11 +76,11 @@ class PageLinks:
 
 
 def _key_of(url: str) -> str:
-    """What requests and links are compared by."""
+    """The form in which requests and links are compared."""
     return urldefrag(url).url
 
 
 def _names_one_of(rels: Set[str], body: bytes) -> bool:
-    """Whether it is worth while to parse the page."""
+    """Whether the page may have such a link. False saves parsing it."""
     lower = body.lower()
     return b"rel" in lower and any(rel.encode() in lower for rel in rels)

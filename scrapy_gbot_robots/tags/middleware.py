@@ -1,8 +1,8 @@
-"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads what a page says, and drops what the page asks not to follow.
+"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads a page's directives, and acts on nofollow and `_TAGS_DROP`.
 
-Scrapy cannot tell a followed link from another request. So a request that a callback makes is dropped if its URL is a
-link of the page and the page, or that link, says nofollow; requests for other URLs go on. Items are dropped here and
-not in a pipeline, because only here is known which page an item comes from; Scrapy is told of them as of any dropped item.
+Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if its URL is a link of the
+page, and the page or that link says nofollow. Other requests go on. Items are dropped here and not in a pipeline, because a
+pipeline does not know the page. Scrapy counts them as it counts any dropped item.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 """
 
@@ -53,7 +53,7 @@ class RobotsTagsMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make it, as Scrapy does.
+        """Make the middleware.
 
         Raises:
             NotConfigured: `GBOT_ROBOTS_TAGS` is off.
@@ -61,42 +61,42 @@ class RobotsTagsMiddleware:
         return cls(crawler)
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
-        """Read the directives before the callback is called."""
+        """Read the page's directives before its callback is called."""
         request = response.request
         if request is None:
             return
         request.meta[TAGS] = found = at(time.time(), directives_of(response, self._senders.tokens(request)))
-        for name in KNOWN & found.keys():  # and no name that a stranger made up
+        for name in KNOWN & found.keys():  # other names could be any number of stats
             self._crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 
     def process_spider_output(
         self, response: Response, result: Iterable[Any], spider: Spider | None = None
     ) -> Iterator[Any]:
-        """Let pass what the page does not ask to leave."""
+        """Drop requests that the page asks not to follow, and items that its directives drop."""
         page = _Page(self, response)
         return (given for given in result if page.lets_pass(given))
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
     ) -> AsyncIterator[Any]:
-        """Let pass what the page does not ask to leave."""
+        """Do what `process_spider_output` does, for asynchronous callbacks."""
         page = _Page(self, response)
         async for given in result:
             if page.lets_pass(given):
                 yield given
 
     def links_of(self, response: Response, found: Directives) -> PageLinks | None:
-        """The links of `response`, of which some may have to be left; None where it has none."""
+        """The links of `response`; None if it is no HTML page."""
         if not isinstance(response, HtmlResponse):
             return None
         return PageLinks(response, self._rels, whole_page="nofollow" in found)
 
     def reasons_to_drop(self, found: Directives) -> list[str]:
-        """The directives for which `GBOT_ROBOTS_TAGS_DROP` drops the items of a page."""
+        """The directives among `found` for which `GBOT_ROBOTS_TAGS_DROP` drops items."""
         return sorted(self._drop & found.keys())
 
     def tell_left(self, request: Request, response: Response) -> None:
-        """Say that a link is not followed."""
+        """Log and count a link that is not followed."""
         self._crawler.stats.inc_value("gbot_robots/tags/links_left")
         logger.debug(
             "Not followed, as %(page)s asks: %(request)s",
@@ -105,9 +105,9 @@ class RobotsTagsMiddleware:
         )
 
     def tell_dropped(self, item: Any, response: Response, reasons: list[str]) -> None:
-        """Say that an item is dropped, to users and to Scrapy."""
+        """Log and count an item that is dropped, and send Scrapy's signal for it."""
         crawler = self._crawler
-        assert crawler.spider is not None  # noqa: S101  for the type checker: it has just been called
+        assert crawler.spider is not None  # noqa: S101  for the type checker
         for reason in reasons:
             crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
         error = DropItem(f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}")
@@ -118,7 +118,7 @@ class RobotsTagsMiddleware:
 
 
 class _Page:
-    """What of a callback's output may pass."""
+    """Decides which requests and items that a page's callback yields are dropped."""
 
     def __init__(self, middleware: RobotsTagsMiddleware, response: Response) -> None:
         self._middleware = middleware
@@ -142,11 +142,11 @@ class _Page:
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
-    """What the headers and, of an HTML page, the head of `response` say.
+    """The directives in the headers of `response` and, if it is an HTML page, in its head.
 
     Args:
         response: as downloaded.
-        names: the crawler's product tokens, in lower case; what is said to everyone counts in any case.
+        names: the crawler's product tokens, in lower case. Directives for everyone always count.
     """
     tokens = frozenset(names)
     said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
