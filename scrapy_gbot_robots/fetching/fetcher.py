@@ -113,6 +113,11 @@ class Fetcher:
                 cache.store(exchange)
         return outcome
 
+    def can_replay(self, origin: Origin, request: Request | None, status: int | None) -> bool:
+        """Whether `fetch` has a response from Scrapy's HTTP cache to fall back on, after an outage with `status`."""
+        cache = self._http_cache
+        return cache is not None and cache.decides(self.robots_request(origin.robots_url, request), status)
+
     async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:
         """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
         left = self._settings.timeout_secs

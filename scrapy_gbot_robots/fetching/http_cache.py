@@ -80,6 +80,13 @@ class HttpCache:
             return None
         return self.recalled(own) or _without_response(own)
 
+    def decides(self, own: Request, status: int | None) -> bool:
+        """Whether the stored response for `own` decides during an outage that a response of `status` began.
+
+        That is so if no server answered (None), as for `recalled_for`, or if none is asked.
+        """
+        return (status is None or self._is_replay) and self._keeps(own) and self._stored(own) is not None
+
     def recalled_for(self, exchange: Exchange) -> Exchange | None:
         """The stored exchange in place of one to which no server answered; None if a server did, or none is stored."""
         own, error = exchange.own, exchange.error
@@ -90,11 +97,7 @@ class HttpCache:
 
     def recalled(self, own: Request) -> Exchange | None:
         """The stored exchange for `own`; None if there is none."""
-        try:
-            response: Response | None = self._storage.retrieve_response(self._crawler.spider, own)
-        except Exception as error:  # as above
-            self._failed("read", own, error)
-            return None
+        response = self._stored(own)
         if response is None:
             return None
         flags = [flag.decode("latin-1") for flag in response.headers.getlist(_FLAGS)]
@@ -108,6 +111,14 @@ class HttpCache:
             logging.INFO, "recalled", "%s is taken from Scrapy's HTTP cache, as no server was asked or answered", own
         )
         return exchange
+
+    def _stored(self, own: Request) -> Response | None:
+        try:
+            response: Response | None = self._storage.retrieve_response(self._crawler.spider, own)
+        except Exception as error:  # as above
+            self._failed("read", own, error)
+            return None
+        return response
 
     def _keeps(self, request: Request) -> bool:
         try:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import pause
-from ..policy.ladder import decide, renew
+from ..policy.ladder import State, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import Source
 from .jumps import Jumps
@@ -90,6 +90,9 @@ class SharedFetch:
         while True:
             found = await self._entries.find(str(origin), serves)
             if found.entry is not None and not found.leased and serves(found.entry):
+                if self._can_replay(origin, found.entry, request):
+                    self._telling.count("lookup/fetched")
+                    return await self._fetch(origin, found.entry, request)
                 self._telling.count("lookup/storage")
                 return Obtained(found.entry, Source.ANOTHER if waited else Source.STORED)
             if not found.leased and time.monotonic() < patient_until:
@@ -138,6 +141,16 @@ class SharedFetch:
             self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
         self._telling.fetched(outcome, time.monotonic() - began)
         return Obtained(latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED)
+
+    def _can_replay(self, origin: Origin, entry: Entry, request: Request | None) -> bool:
+        """Whether a crawl that is replayed need not wait for the end of the outage in `entry`.
+
+        Then a fetch before its time does no harm: it asks no server, or one that did not answer at all.
+        """
+        outage, now = entry.outage, time.time()
+        if outage is None or self.decision(entry, now).state is not State.FULL_DISALLOW:
+            return False
+        return self._fetcher.can_replay(origin, request, outage.status)
 
     def decision(self, entry: Entry | None, now: float, *, site_available: bool = False) -> Decision:
         """What `entry` means at `now`, without the time by which the clock was set forward."""
