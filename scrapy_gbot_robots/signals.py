@@ -4,9 +4,9 @@
 origin says, from a fetch or from storage. `origin` is an `Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is
 none), `answer` the `Answer` that requests of this origin get. `request` is the request that made the crawl ask, or None.
 
-`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a robots.txt whose rules differ from the
-rules that were known. `old` and `new` are `RobotsTxt`. Comments, dates and the order of lines are no change. If the file has
-vanished, `new` is empty.
+`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a robots.txt whose rules, crawl-delays or
+preferences differ from those that were known. `old` and `new` are `RobotsTxt`. Comments, dates and the order of lines are no
+change. If the file has vanished, `new` is empty.
 
 `robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin is unreachable: `answer` is what requests
 get instead. It is sent once, until a definite answer comes.

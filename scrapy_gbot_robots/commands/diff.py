@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.agents import Crawler
 from ..core.changes import changes
+from ..core.origin import is_absolute
 from ..core.robots import RobotsTxt
+from ..core.urls import shown
 from ..report.words import count
 from .exits import FINE, FOUND
-from .inputs import checked, typed, url_batches
+from .inputs import MAX_URL, checked, typed, url_batches
 from .versions import versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 HELP = "Show what changed between two versions of a robots.txt"
 
 _TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
+_NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
+_EXAMPLE = 100  # characters of a line that is shown
+_SAID = {True: "granted", False: "refused", None: "not said"}
 
 
 class Flip(NamedTuple):
@@ -47,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             help=f'{which}: a file, "-" for standard input, or a host or URL to fetch it from',
         )
     parser.add_argument(
-        "--urls", metavar="FILE", help="show the URLs of this file whose verdict differs, one URL a line"
+        "--urls", metavar="FILE", help="show the URLs of this file whose verdict differs; one URL or path a line"
     )
     parser.add_argument(
         "--as",
@@ -74,16 +79,16 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             _show(change, out)
     flips = 0
     if options.urls is not None:
-        given = ",".join(options.agents or ()).split(",")
-        agents = [name.strip() for name in given if name.strip()] or [change.agent for change in found]
-        for flip in _flips(options.urls, before, after, agents):
+        given = [name.strip() for name in ",".join(options.agents or ()).split(",")]
+        agents = list(filter(None, given)) or [change.agent for change in found]
+        left_out = LeftOut(options.urls)
+        for flip in _flips(left_out.urls(), before, after, agents):
             flips += 1
             if options.json:
                 out.write(json.dumps(flip._asdict()) + "\n")
             else:
-                style = "good" if flip.allowed else "bad"
-                now = "allowed now   " if flip.allowed else "disallowed now"
-                out.say((now, style), f"  {flip.agent}  {flip.url}  {flip.reason}")
+                _show_flip(flip, out)
+        left_out.tell(err)
     if not options.json:
         counted = [count(len(found), "user agent") + " changed"]
         counted += [count(flips, "URL") + " judged otherwise"] if options.urls is not None else []
@@ -91,16 +96,47 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if found or flips else FINE
 
 
-def _flips(path: str, before: RobotsTxt, after: RobotsTxt, agents: list[str]) -> Iterator[Flip]:
+class LeftOut:
+    """The lines of a file of URLs that cannot be judged."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lines = 0
+        self._first = ""
+
+    def urls(self) -> Iterator[str]:
+        """Yield the lines that can be judged: absolute URLs, and paths. Count the others."""
+        for lines, _ in url_batches(self._path):
+            for line in lines:
+                if len(line) <= MAX_URL and (line.startswith("/") or is_absolute(line)):
+                    yield line
+                else:
+                    self._lines += 1
+                    self._first = self._first or shown(line, _EXAMPLE)
+
+    def tell(self, err: Terminal) -> None:
+        """Say how many lines were left out, if any."""
+        if self._lines:
+            why = f"no absolute URL, no path, or longer than {MAX_URL:,} bytes"
+            err.say(
+                (f"{count(self._lines, 'line')} of {self._path} left out: {why}, such as: {self._first}", "warning")
+            )
+
+
+def _flips(urls: Iterable[str], before: RobotsTxt, after: RobotsTxt, agents: list[str]) -> Iterator[Flip]:
     crawlers = [Crawler.of("" if name == "*" else name) for name in agents]
     old_rules = [before.rules_for(crawler) for crawler in crawlers]
     new_rules = [after.rules_for(crawler) for crawler in crawlers]
-    for urls, _ in url_batches(path):
-        for url in urls:
-            for name, old, new in zip(agents, old_rules, new_rules, strict=True):
-                if old.allowed(url) != new.allowed(url):
-                    verdict = new.verdict(url)
-                    yield Flip(url, name, verdict.allowed, str(verdict))
+    for url in urls:
+        for name, old, new in zip(agents, old_rules, new_rules, strict=True):
+            if old.allowed(url) != new.allowed(url):
+                verdict = new.verdict(url)
+                yield Flip(url, name, verdict.allowed, str(verdict))
+
+
+def _show_flip(flip: Flip, out: Terminal) -> None:
+    now, style = ("allowed now   ", "good") if flip.allowed else ("disallowed now", "bad")
+    out.say((now, style), f"  {flip.agent}  {flip.url}  {flip.reason}")
 
 
 def _show(change: AgentChange, out: Terminal) -> None:
@@ -113,10 +149,19 @@ def _show(change: AgentChange, out: Terminal) -> None:
     was, now = change.delays
     if was != now:
         out.say(f"  crawl-delay: {_secs(was)} -> {_secs(now)}")
+    for turned in change.preferences:
+        where = "" if turned.path == "/" else f" for {turned.path}"
+        out.say(f"  preference {turned.label}{where}: {_said(turned.before)} -> {_said(turned.after)}")
+    if not change.compared:
+        out.say(("  ? ", "warning"), _NOT_COMPARED)
 
 
 def _text(rule: Rule) -> str:
     return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
+
+
+def _said(preference: bool | str | None) -> str:
+    return preference if isinstance(preference, str) else _SAID[preference]
 
 
 def _secs(delay: float | None) -> str:
@@ -131,4 +176,6 @@ def _as_json(change: AgentChange) -> dict[str, object]:
         "group": change.group or None,
         "full_disallow": change.closed,
         "crawl_delay": list(change.delays),
+        "preferences": [turned._asdict() for turned in change.preferences],
+        "compared": change.compared,
     }

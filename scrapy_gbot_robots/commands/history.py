@@ -73,7 +73,9 @@ def _in_words(changed: list[AgentChange] | None) -> str:
     added, removed = (sum(len(getattr(change, kind)) for change in changed) for kind in ("added", "removed"))
     closed = [change.agent for change in changed if change.closed]
     shut = f"; everything is disallowed to {', '.join(closed[:3])} now" if closed else ""
-    return f"{count(added, 'rule')} added, {removed} removed for {count(len(changed), 'user agent')}{shut}"
+    turned = [change.agent for change in changed if change.preferences]
+    said = f"; preferences turned for {', '.join(turned[:3])}" if turned else ""
+    return f"{count(added, 'rule')} added, {removed} removed for {count(len(changed), 'user agent')}{shut}{said}"
 
 
 def _time(version: Version) -> str:

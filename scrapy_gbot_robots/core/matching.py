@@ -48,6 +48,14 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
     return not anchored or path.endswith(segment, begin)
 
 
+def stand_in(pattern: str) -> str:
+    """Return a path for all paths that `pattern` matches: another pattern matches it only if it matches all of them.
+
+    A NUL stands for what each "*" matches, and for what may follow if there is no "$". No pattern holds a NUL.
+    """
+    return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
+
+
 def directory_of_index(pattern: str) -> str | None:
     """Return the pattern that an allow rule for an index page also stands for (Google's parser): "/d/$" for its /d/."""
     slash = pattern.rfind("/")

@@ -92,9 +92,12 @@ def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
 
 
 class Statements:
-    """The preferences that robots.txt states for one crawler: those of its group, and those before any group."""
+    """The preferences that a robots.txt states for one crawler: those of its group, and those before any group.
 
-    __slots__ = ("_by_line", "_everywhere", "_index", "_signals")
+    `paths` are the patterns of the paths that statements are about, without those that are about every path.
+    """
+
+    __slots__ = ("_by_line", "_everywhere", "_index", "_signals", "paths")
 
     def __init__(self, usage: Iterable[tuple[int, bytes]], signals: Iterable[tuple[int, bytes]]) -> None:
         """Take the lines of both fields in file order: the number of each, and what follows the colon up to a "#"."""
@@ -106,6 +109,7 @@ class Statements:
                 stated.setdefault(path, []).append(said)
         said_by_path = {path: combined(said) for path, said in stated.items()}
         self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path is the shortest
+        self.paths = tuple(said_by_path)
         self._by_line = {said.lines[0]: said for said in said_by_path.values()}
         entries = [(path, said.lines[0]) for path, said in said_by_path.items()]
         self._index = Index((), entries) if entries else None  # the longest path that matches decides, as for rules

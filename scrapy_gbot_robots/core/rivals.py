@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .matching import directory_of_index, matches
+from .matching import directory_of_index, matches, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
 WORK_OF_RULE: Final = 100  # to look at a rule once takes as long as to compare so many characters
-_ANYTHING: Final = "\x00"  # stands for what "*" matches; no pattern has it, a NUL ends the line it is in
 
 
 def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:
@@ -74,7 +73,5 @@ def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[b
 
 
 def covers(pattern: str, other: str) -> bool:
-    """Return whether `pattern` matches all that `other` matches: if it does with "*" in `other` as a character."""
-    anchored = other.endswith("$")
-    text = (other[:-1] if anchored else other + "*").replace("*", _ANYTHING)
-    return matches(pattern, text)
+    """Whether `pattern` matches every path that `other` matches."""
+    return matches(pattern, stand_in(other))

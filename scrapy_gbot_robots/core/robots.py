@@ -15,7 +15,7 @@ from . import grammar
 from .agents import AllOf, agents_heeded
 from .lines import read_lines
 from .origin import is_absolute
-from .scan import scan
+from .scan import scan, scan_all
 
 if TYPE_CHECKING:
     from .agents import Crawler
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .remarks import Remark
     from .rules import Rules, Verdict
+    from .scan import ScannedGroup, Signal
     from .sitemaps import SitemapLine
 
 _MOST_AGENTS: Final = 100  # whose rules are held at a time
@@ -178,3 +179,8 @@ class RobotsTxt:
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
         return tuple(dict.fromkeys(sitemap.url for sitemap in self.sitemap_lines if sitemap.url is not None))
+
+
+def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[Signal]]:
+    """Return the groups of all agents as a crawl reads them, and the `Content-Signal` lines before any group."""
+    return scan_all(robotstxt._body, robotstxt._strict)  # noqa: SLF001 - no user of `RobotsTxt` needs them

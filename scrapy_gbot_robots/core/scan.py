@@ -1,13 +1,31 @@
-"""The fast reader: of the bytes of a robots.txt, the rules for one crawler, and nothing else.
+"""The fast reader: of the bytes of a robots.txt, what one crawler follows, and nothing else.
 
-1. Go through the lines once. Outside the groups of the crawler's agents only user-agent lines are looked at; a block of
-   lines without any is passed over.
-2. Within, split each line at its colon, and look its field name up among the usual ways of writing one: that settles
-   most lines of most files. What is written in any other way is left to the careful reader (lines.py), which is the
-   specification of this one, unless its beginning shows that it cannot matter.
-3. Join the paths of the rules into one text (patterns.py), so that they are decoded and escaped all at once.
+Operations wanted, for a file of up to 500 KiB with the groups of many crawlers:
 
-Boundary: no remarks, no sitemaps, no other crawler's rules.
+* `scan(body, agents)`: the merged rules of the first of a crawler's agents that has a group.
+* `scan_all(body)`: the groups of all agents, for code that compares two versions of a file.
+
+Plan:
+
+1. Go through the lines once, in blocks. Outside the crawler's groups only user-agent lines matter, so a block without the
+   word "user" is passed over as a whole.
+2. Inside, split a line at its colon and look the field name up among the usual ways to write one. That settles most lines
+   of most files. Any other line goes to the careful reader (lines.py), unless its beginning shows that it cannot matter.
+3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
+   escaping happen once for the group and not once for each line.
+
+A worked example, for the agents "mybot" and "*":
+
+    1  User-agent: mybot     a usual name and one of the agents: a group begins
+    2  Disallow: /a          the most usual name: path and line number are kept
+    3  disalow: /b           no usual name, but it begins like one: the careful reader finds the misspelling
+    4  Sitemap: https://...  a usual name that matters to no group
+    5  User-agent: other     rules stand between, so a new group begins; it is for nobody asked for, and is skipped
+
+Warning: the careful reader is the specification. A shortcut here may only skip what that reader would find to be without
+meaning for the agents; tests/fuzz and tests/core/test_readers.py compare the two.
+
+Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected; preferences.py reads them.
 """
 
 from __future__ import annotations
@@ -20,20 +38,25 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .preferences import Statements
+
+    # A `Content-` line: its kind, how many agents its group had so far, its number, and its value.
+    PreferenceLine = tuple[int, int, int, bytes]
+    # A `Content-Signal` line before any group: its number and its value.
+    Signal = tuple[int, bytes]
 
 _USER_AGENT: Final = grammar.USER_AGENT
 _ALLOW: Final = grammar.ALLOW
 _DISALLOW: Final = grammar.DISALLOW
-# Kinds of their own here, though not for Google.
+# Google's parser calls these fields unused. Here they have kinds of their own.
 _DELAY: Final = -1
 _USAGE: Final = -2
 _SIGNAL: Final = -3
 _OWN: Final = {grammar.CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 
-# The kind of line by its field name, in the usual ways of writing it.
+# The kind of line by its field name, in the usual ways to write it.
 _USUAL: Final = {
     way: kind
     for kind, name in [
@@ -44,8 +67,10 @@ _USUAL: Final = {
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
-_AGENT_LINE: Final = b"user"  # in lower case, any user-agent line has it, with nothing but white space before
-_BEFORE_GROUP: Final = frozenset({b"u", b"U", b" ", b"\t", b"\v", b"\f", b"c", b"C"})  # begin what counts there
+_AGENT_LINE: Final = b"user"  # every user-agent line has it, in lower case, with nothing but white space before
+_BEFORE_GROUP: Final = frozenset(
+    {b"u", b"U", b" ", b"\t", b"\v", b"\f", b"c", b"C"}
+)  # first bytes of what counts there
 _BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
     *(name for kind, written, typos in grammar.FIELDS if kind != grammar.SITEMAP for name in (written, *typos)),
     *_OWN,
@@ -55,11 +80,8 @@ _MOST_USUAL: Final = b"Disallow"  # so begin most lines of real files
 _HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
 
 
-class _Group:
-    """The rules of a group: their paths as written, and their lines; the agents so far, each with its crawl delay.
-
-    `preferences` has of each `Content-` line the kind, the agents so far, the line and the value.
-    """
+class ScannedGroup:
+    """One group: the paths of its rules as written, with their lines, and its agents, each with its crawl delay."""
 
     __slots__ = ("agents", "allow_lines", "allows", "disallow_lines", "disallows", "preferences")
 
@@ -69,45 +91,78 @@ class _Group:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        self.preferences: list[tuple[int, tuple[bytes, ...], int, bytes]] = []
+        self.preferences: list[PreferenceLine] = []
 
     def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what the line `line` says, if that is a crawl delay or a preference."""
+        """Add what line `line` says, if it is a crawl delay or a preference."""
         if kind == _DELAY:
             delay = seconds(value.partition(b"#")[0].strip())
             self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
         elif kind in {_USAGE, _SIGNAL}:
-            self.preferences.append((kind, tuple(self.agents), line, value.partition(b"#")[0].strip()))
+            self.preferences.append((kind, len(self.agents), line, value.partition(b"#")[0].strip()))
+
+    def patterns(self) -> tuple[Patterns, Patterns]:
+        """Return the patterns of the allow rules and of the disallow rules."""
+        return _patterns(self.allows, self.allow_lines), _patterns(self.disallows, self.disallow_lines)
+
+    def preferences_for(self, agent: bytes) -> list[PreferenceLine]:
+        """Return the preference lines that stand after the user-agent line of `agent`, one of the group's agents."""
+        if not self.preferences:
+            return []
+        place = list(self.agents).index(agent)
+        return [line for line in self.preferences if line[1] > place]
 
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
-    """Return the rules for the first of `agents` (tokens in lower case, "*") that a group in `body` is for."""
-    groups, signals = _groups(body, agents, strict)
+    """Return the rules for the first of `agents` (tokens in lower case, "*") that has a group in `body`."""
+    found = _Scan(agents, strict)
+    found.read(body)
     for agent in agents:
-        merged = [group for group in groups if agent in group.agents]
+        merged = [group for group in found.groups if agent in group.agents]
         if merged:
-            return _rules(merged, agent, strict, signals)
-    return Rules(unmatched=NO_GROUP if agents else IGNORES_ROBOTS, preferences=_statements((), b"", signals))
+            return _rules(merged, agent, strict, found.signals)
+    reason = NO_GROUP if agents else IGNORES_ROBOTS
+    return Rules(unmatched=reason, preferences=statements_of((), found.signals) if found.signals else None)
 
 
-def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
-    body: bytes, agents: tuple[bytes, ...], strict: bool
-) -> tuple[list[_Group], list[tuple[int, bytes]]]:
-    """Return the groups in `body` that are for any of `agents`, in file order; and preferences before any group."""
-    groups: list[_Group] = []
-    signals: list[tuple[int, bytes]] = []
-    group: _Group | None = None  # the present one, if it is for one of the agents
-    kind_of = _USUAL.get
-    add_path: Callable[[bytes], None] = _nowhere
-    add_line: Callable[[int], None] = _nowhere
-    seen_agent = False
-    number = 0
-    for block in content_blocks(body):
-        if group is None:
-            lower = block.lower()
-            if _AGENT_LINE not in lower and (seen_agent or _SIGNAL_LINE not in lower):
-                number += block.count(b"\n")
-                continue
+def scan_all(body: bytes, strict: bool = False) -> tuple[list[ScannedGroup], list[Signal]]:
+    """Return the groups of all agents in file order, and the `Content-Signal` lines before any group."""
+    found = _Scan(None, strict)
+    found.read(body)
+    return found.groups, found.signals
+
+
+class _Scan:
+    """One pass through a file. `agents` are those whose groups are wanted, None for all.
+
+    `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any group.
+    """
+
+    __slots__ = ("_agents", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
+
+    def __init__(self, agents: tuple[bytes, ...] | None, strict: bool) -> None:
+        self._agents = agents
+        self._strict = strict
+        self._group: ScannedGroup | None = None  # the group of the present line, if it is wanted
+        self._number = 0  # of the last line read
+        self._seen_agent = False
+        self.groups: list[ScannedGroup] = []
+        self.signals: list[Signal] = []
+
+    def read(self, body: bytes) -> None:
+        """Read all of `body`; blocks that cannot matter are only counted."""
+        for block in content_blocks(body):
+            if self._group is None:
+                lower = block.lower()
+                if _AGENT_LINE not in lower and (self._seen_agent or _SIGNAL_LINE not in lower):
+                    self._number += block.count(b"\n")
+                    continue
+            self._read_block(block)
+
+    def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
+        kind_of = _USUAL.get
+        group, number = self._group, self._number
+        add_path, add_line = _adders(group)
         for text in block.splitlines():
             number += 1
             if group is None and text[:1] not in _BEFORE_GROUP:
@@ -122,7 +177,7 @@ def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
             if kind is None:
                 if not name.lstrip().lower().startswith(_BEGINNINGS):
                     continue
-                kind, value = _careful(text, strict)
+                kind, value = _careful(text, self._strict)
             elif not colon:
                 continue
             if kind == _DISALLOW and group is not None:
@@ -132,31 +187,36 @@ def _groups(  # noqa: C901, PLR0912 - spelt out, for speed
                 group.allows.append(value.strip())
                 group.allow_lines.append(number)
             elif kind == _USER_AGENT:
-                seen_agent = True
-                group = _group_of(_agent(value, agents), group, groups)
-                if group is not None:
-                    add_path, add_line = group.disallows.append, group.disallow_lines.append
+                self._seen_agent = True
+                before, group = group, self._group_after(group, value)
+                if group is not before:
+                    add_path, add_line = _adders(group)
             elif group is not None:
                 group.add(kind, value, number)
-            elif kind == _SIGNAL and not seen_agent:
-                signals.append((number, value.partition(b"#")[0].strip()))
-    return groups, signals
+            elif kind == _SIGNAL and not self._seen_agent:
+                self.signals.append((number, value.partition(b"#")[0].strip()))
+        self._group, self._number = group, number
+
+    def _group_after(self, group: ScannedGroup | None, value: bytes) -> ScannedGroup | None:
+        """Return the group that a user-agent line with `value` belongs to, after `group`; None if it is not wanted."""
+        if group is not None and (group.disallows or group.allows):
+            group = None  # rules end the run of user-agent lines
+        agent = _agent(value.strip().lower(), self._agents)
+        if agent:
+            if group is None:
+                group = ScannedGroup()
+                self.groups.append(group)
+            group.agents.setdefault(agent, None)
+        return group
+
+
+def _adders(group: ScannedGroup | None) -> tuple[Callable[[bytes], None], Callable[[int], None]]:
+    """Return what adds a path and a line number to the disallow rules of `group`."""
+    return (_nowhere, _nowhere) if group is None else (group.disallows.append, group.disallow_lines.append)
 
 
 def _nowhere(_: object) -> None:
     """Stand for what adds rules to a group where there is none."""
-
-
-def _group_of(agent: bytes | None, group: _Group | None, groups: list[_Group]) -> _Group | None:
-    """Return the group that a user-agent line for `agent` belongs to, after `group`; None if it is for somebody else."""
-    if group is not None and (group.disallows or group.allows):
-        group = None  # rules end the run of user-agent lines
-    if agent is not None:
-        if group is None:
-            group = _Group()
-            groups.append(group)
-        group.agents.setdefault(agent, None)
-    return group
 
 
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
@@ -166,9 +226,10 @@ def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
     return kind, as_written(text, strict=strict) if kind in {_USAGE, _SIGNAL} else line.value
 
 
-def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
-    """Return which of `agents` the value of a user-agent line names, if any."""
-    value = value.strip().lower()
+def _agent(value: bytes, agents: tuple[bytes, ...] | None) -> bytes | None:
+    """Return which of `agents` a user-agent line names, if any; with None any agent. `value` is in lower case."""
+    if agents is None:
+        return grammar.agent_of(value)
     if value in agents:
         return value
     if value.startswith(agents):
@@ -177,40 +238,35 @@ def _agent(value: bytes, agents: tuple[bytes, ...]) -> bytes | None:
     return None
 
 
-def _rules(groups: Sequence[_Group], agent: bytes, strict: bool, signals: list[tuple[int, bytes]]) -> Rules:
+def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[Signal]) -> Rules:
+    """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     first, *others = groups
     delay = first.agents[agent]
+    preferences = first.preferences_for(agent)
     for group in others:
         first.allows += group.allows
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
-        first.preferences += group.preferences
+        preferences += group.preferences_for(agent)
         delay = group.agents[agent] if delay is None else delay
-    return Rules(
-        _patterns(first.allows, first.allow_lines) if first.allows else NO_PATTERNS,
-        _patterns(first.disallows, first.disallow_lines) if first.disallows else NO_PATTERNS,
-        agent.decode("ascii"),
-        delay,
-        strict,
-        preferences=_statements(first.preferences, agent, signals) if first.preferences or signals else None,
-    )
+    allows, disallows = first.patterns()
+    stated = statements_of(preferences, signals) if preferences or signals else None
+    return Rules(allows, disallows, agent.decode("ascii"), delay, strict, preferences=stated)
 
 
-def _statements(
-    preferences: Sequence[tuple[int, tuple[bytes, ...], int, bytes]], agent: bytes, signals: list[tuple[int, bytes]]
-) -> Statements | None:
-    """Return the preferences of the group of `agent` and those before any group, None if there are none."""
-    if not preferences and not signals:
-        return None
+def statements_of(preferences: Iterable[PreferenceLine], signals: Sequence[Signal]) -> Statements:
+    """Return what the preference lines of a crawler's groups state, and the signals before any group."""
     from .preferences import Statements  # noqa: PLC0415 - most files state none
 
-    own = [(kind, line, value) for kind, agents, line, value in preferences if agent in agents]
-    usage = [(line, value) for kind, line, value in own if kind == _USAGE]
-    return Statements(usage, signals + [(line, value) for kind, line, value in own if kind == _SIGNAL])
+    own = list(preferences)
+    usage = [(line, value) for kind, _, line, value in own if kind == _USAGE]
+    return Statements(usage, [*signals, *((line, value) for kind, _, line, value in own if kind == _SIGNAL)])
 
 
 def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
+    if not paths:
+        return NO_PATTERNS
     text = b"\n".join(paths)
     if _HASH in text:
         text = b"\n".join([path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths])

@@ -1,4 +1,4 @@
-"""Whether a robots.txt that was just fetched has new rules, for handlers of the signal `robotstxt_changed`.
+"""Whether a robots.txt that was just fetched says something new, for handlers of the signal `robotstxt_changed`.
 
 Most fetches bring the same bytes: then one comparison is enough. Other bytes are compared group by group (`core.changes`),
 since comments and dates change daily and mean nothing. A thread compares large files. No request waits for the result.

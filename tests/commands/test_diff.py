@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_gbot_robots.commands import diff
+from scrapy_gbot_robots.core.changes import changes
+
 from ..support.command import run, run_here
 from ..support.web import Site
 
@@ -67,6 +70,42 @@ def test_programs_get_an_object_a_line(files: Path) -> None:
     assert everyone["crawl_delay"] == [2.0, None]
     assert mybot["added"] == [{"rule": "Allow: /b/c", "line": 7}]
     assert (flip["url"], flip["agent"], flip["allowed"]) == ("https://a.example/b/c", "mybot", True)
+
+
+def test_preferences_that_turned_are_told(files: Path) -> None:
+    (files / "no.txt").write_text(OLD + "content-usage: train-ai=n, search=y\ncontent-usage: /ok/ train-ai=y\n")
+    said = run_here("diff", "old.txt", "no.txt", cwd=files)
+    assert said == (
+        1,
+        "User-agent: mybot\n"
+        "  preference train_ai: not said -> refused\n"
+        "  preference search: not said -> granted\n"
+        "  preference train_ai for /ok/: not said -> granted\n"
+        "old.txt -> no.txt: 1 user agent changed\n",
+        "",
+    )
+    (change,) = map(json.loads, run_here("diff", "old.txt", "no.txt", "--json", cwd=files).out.splitlines())
+    assert change["preferences"][2] == {"path": "/ok/", "label": "train_ai", "before": None, "after": True}
+    assert change["compared"] is True
+    (files / "use.txt").write_text(OLD + "content-signal: use=reference\n")
+    assert "  preference use: not said -> reference\n" in run_here("diff", "old.txt", "use.txt", cwd=files).out
+
+
+def test_agents_that_are_too_many_to_compare_are_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "changes", lambda old, new: changes(old, new, most_work=0))
+    out = run_here("diff", "old.txt", "new.txt", cwd=files).out
+    assert "User-agent: mybot\n  ? not compared: " in out
+
+
+def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -> None:
+    (files / "urls.txt").write_text("/b/c\nhello\nhttps://a.example/b/c\nb/c\nhttps://a.example/b/c/" + "d" * 20_000)
+    ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot", cwd=files)
+    assert [line.split()[3] for line in ended.out.splitlines() if line.startswith("allowed now")] == [
+        "/b/c",
+        "https://a.example/b/c",
+    ]
+    why = "no absolute URL, no path, or longer than 16,384 bytes"
+    assert ended.err == f"3 lines of urls.txt left out: {why}, such as: hello\n"
 
 
 def test_versions_may_be_sites(tmp_path: Path) -> None:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DAY = 86_400
-BODIES = (b"user-agent: *\ndisallow: /a\n", b"# new\nuser-agent: *\ndisallow: /a\n", b"user-agent: *\ndisallow: /\n")
+BODIES = (
+    b"user-agent: *\ndisallow: /a\n",
+    b"# new\nuser-agent: *\ndisallow: /a\n",
+    b"user-agent: *\ndisallow: /\ncontent-signal: search=no",
+)
 
 
 @pytest.fixture
@@ -39,7 +43,8 @@ def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) ->
     assert first.startswith("1970-01-01 01:00:00  200     27 ")
     assert second.startswith("1970-01-03 01:00:00  200     33 ")
     assert second.endswith("  nothing that a crawler reads")
-    assert third.endswith("  1 rule added, 1 removed for 1 user agent; everything is disallowed to * now")
+    told = "1 rule added, 1 removed for 1 user agent; everything is disallowed to * now; preferences turned for *"
+    assert third.endswith(f"  {told}")
 
 
 def test_programs_get_an_object_a_line(at: list[str], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.changes import AgentChange, changes
+from scrapy_gbot_robots.core.changes import AgentChange, PreferenceChange, changes
 
 
 def changed(old: str, new: str) -> list[AgentChange]:
@@ -60,6 +60,7 @@ def test_empty_group_is_not_the_same_as_none() -> None:
         ("Disallow: /x", "Disallow: *", True),
         ("Disallow: /x", "Disallow: /*", True),
         ("Disallow: /x", "Disallow: */", True),
+        ("Disallow: /x", "Disallow: /*$", True),
         ("Disallow: /", "Disallow:", False),
         ("Disallow: /", "Disallow: /\nAllow: /x", False),
         ("Disallow: /", "Disallow: /*", None),
@@ -77,3 +78,102 @@ def test_group_becomes_full_disallow_or_opens(old: str, new: str, closed: bool |
 def test_crawl_delay_is_a_change_too() -> None:
     (change,) = changed(OLD, OLD + "Crawl-delay: 5\n")
     assert change.delays == (None, 5.0)
+    delays = "User-agent: a\nCrawl-delay: {}\nAllow: /\n"
+    assert changed(delays.format(5), delays.format(5) + delays.format(9).replace("Allow", "allow")) == []
+
+
+# what "*" is told before and after, and the preferences that turned: path, label, before, after
+TURNED = [
+    pytest.param("Content-Usage: train-ai=y", "Content-Usage: train-ai=n", [("/", "train_ai", True, False)], id="usage"),
+    pytest.param("", "Content-Signal: search=no, use=full", [("/", "search", None, False), ("/", "use", None, "full")], id="signal"),
+    pytest.param("Content-Usage: ai-use=n", "Content-Usage: ai-use=yes", [("/", "ai_use", False, None)], id="says-nothing-now"),
+    pytest.param("Content-Usage: train-ai=n", "Content-Signal: ai-train=no", [], id="other-field"),
+    pytest.param("Content-Usage: train-ai=n", "content-usage: x, train-ai=n # of today", [], id="other-text"),
+    pytest.param("Content-Usage: train-ai=n", "Content-Usage: / train-ai=n", [], id="path-of-all"),
+    pytest.param("Content-Usage: train-ai=n", "Content-Usage: /* train-ai=n", [], id="star-for-all"),
+    pytest.param(
+        "Content-Usage: /a train-ai=n",
+        "Content-Usage: /a train-ai=y\nContent-Usage: /b search=n",
+        [("/a", "train_ai", False, True), ("/b", "search", None, False)],
+        id="paths",
+    ),
+    pytest.param(
+        "Content-Usage: /a train-ai=n",
+        "Content-Usage: /a train-ai=n\nContent-Usage: /a/*.pdf$ search=n",
+        [("/a/*.pdf$", "train_ai", False, None), ("/a/*.pdf$", "search", None, False)],
+        id="longer-path-counts-whole",
+    ),
+    pytest.param("Content-Usage: /a/b$ train-ai=n\nContent-Usage: /a train-ai=n", "Content-Usage: /a train-ai=n", [], id="shorter-path-says-it-too"),
+    pytest.param(
+        "Content-Usage: *.pdf train-ai=n\nContent-Usage: train-ai=y",
+        "Content-Usage: *.pdf train-ai=n\nContent-Usage: train-ai=n",
+        [("/", "train_ai", True, False)],
+        id="all-but-one-path",
+    ),
+    pytest.param(
+        "Content-Signal: ai-train=yes\nContent-Usage: /a search=n",
+        "Content-Signal: ai-train=no\nContent-Usage: /a search=n",
+        [("/", "train_ai", True, False)],
+        id="told-once-for-all-paths",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "turned"), TURNED)
+def test_preferences_that_turned_are_told(old: str, new: str, turned: list[tuple[object, ...]]) -> None:
+    found = changed(f"User-agent: *\nAllow: /\n{old}\n", f"User-agent: *\nAllow: /\n{new}\n")
+    assert [each for change in found for each in change.preferences] == turned
+    assert len(found) == bool(turned)
+
+
+def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
+    rest = "\nUser-agent: own\nAllow: /\n"
+    (change,) = changed("User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest)
+    assert change.agent == "*"
+    old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
+    (came,) = changed(old, old + new)
+    assert (came.agent, came.preferences) == ("a", (PreferenceChange("/", "search", False, None),))
+
+
+def test_preference_between_user_agent_lines_is_for_the_agents_before_it() -> None:
+    old, new = (f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn")
+    (change,) = changed(old, new)
+    assert change.agent == "a"
+
+
+def test_signal_before_any_group_is_told_for_all() -> None:
+    old, new = (f"Content-Signal: ai-train={word}\n" for word in ("yes", "no"))
+    (change,) = changed(old, new)
+    assert change == AgentChange("*", (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),))
+    group = "User-agent: a\nAllow: /\n"
+    assert [change.agent for change in changed(old + group, new + group)] == ["*", "a"]
+
+
+def letters(number: int) -> str:
+    return "".join("abcdefghij"[int(digit)] for digit in str(number))
+
+
+def test_agents_that_share_many_rules_are_compared_once() -> None:
+    agents = "".join(f"User-agent: {letters(number)}\n" for number in range(5_000))
+    rules = "".join(f"Allow: /{number}\n" for number in range(5_000))
+    assert changed(agents + rules, "# of today\n" + agents + rules) == []
+    told = changed(agents + rules, agents + rules + "Allow: /new\n")
+    assert len(told) == 5_000
+    assert all(change.compared for change in told)
+
+
+def test_agents_with_too_many_rules_each_are_told_as_not_compared() -> None:
+    agents = [letters(number) for number in range(50)]
+    shared = "".join(f"User-agent: {agent}\n" for agent in agents) + "Allow: /1\nAllow: /2\n"
+    own = "".join(f"User-agent: {agent}\nAllow: /{agent}\n" for agent in agents)
+    old, new = (RobotsTxt.parse((shared + more + own).encode()) for more in ("", "Allow: /3\n"))
+    found = changes(old, new, most_work=100)
+    assert [change.agent for change in found] == sorted(agents)
+    compared = [change for change in found if change.compared]
+    assert 5 < len(compared) < 20
+    assert all([rule.pattern for rule in change.added] == ["/3"] for change in compared)
+    assert {change[1:] for change in found if not change.compared} == {((), (), "", None, (None, None), (), False)}
+
+
+def test_line_that_names_nobody_changes_nothing() -> None:
+    assert changed(OLD, OLD + "User-agent: 123\nDisallow: /\n") == []

@@ -62,6 +62,7 @@ async def crawled(site: Site, path: Path, **settings: Any) -> Crawler:
     [
         pytest.param(b"user-agent: *\ndisallow: /b\n", id="rules"),
         pytest.param(b"user-agent: *\ndisallow: /a\n" + b"disallow: /b%d\n" * 3000, id="large"),
+        pytest.param(OLD + b"content-signal: ai-train=no\n", id="preferences"),
         pytest.param(Reply(404, b"nothing here"), id="vanished"),
     ],
 )
@@ -77,7 +78,7 @@ async def test_new_rules_are_told_with_the_old_and_counted(new: bytes | Reply, t
     ((origin, old, changed, spider),) = second.spider.changes  # type: ignore[union-attr]
     assert (str(origin), spider) == (site.url("").rstrip("/"), second.spider)
     assert not old.allowed("/a", "testbot")
-    assert changed.groups != old.groups
+    assert (changed.groups, changed.fields("content-signal")) != (old.groups, old.fields("content-signal"))
     assert stats(second)["gbot_robots/changed"] == 1
 
 
