@@ -1,107 +1,115 @@
-"""Calls of one thread: those that wait go together, none is waited for for ever."""
+"""Waiting, threads and background work: what is cancelled harms no other, and what must happen happens."""
 
 from __future__ import annotations
 
+import logging
 import threading
-import time
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_gbot_robots.concurrency import BatchThread, pause
+from scrapy_gbot_robots.concurrency import Background, OneThread, Places, Turnstile, pause, within
 
 from .support.crawls import as_scrapy_runs_it, together, under_way
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable
 
 
-class Work:
-    """Doubles numbers, in batches that it remembers; waits for `go` before each."""
-
-    def __init__(self) -> None:
-        self.batches: list[list[int]] = []
-        self.threads: set[threading.Thread] = set()
-        self.go = threading.Event()
-
-    def __call__(self, numbers: list[int]) -> Sequence[int]:
-        self.batches.append(numbers)
-        self.threads.add(threading.current_thread())
-        assert self.go.wait(20)
-        if 13 in numbers:
-            raise ZeroDivisionError
-        return [2 * number for number in numbers]
+async def outcome_of(work: Awaitable[object], outcomes: list[str], name: str) -> None:
+    """Note how `work` ended; cancellation is passed on."""
+    try:
+        await work
+    except BaseException as error:
+        outcomes.append(f"{name} {type(error).__name__}")
+        raise
+    outcomes.append(f"{name} done")
 
 
 @as_scrapy_runs_it
-async def test_calls_that_wait_go_together_in_order_and_no_more_than_allowed() -> None:
-    work = Work()
-    thread: BatchThread[int, int] = BatchThread(work, most=3, secs=30)
-    first = under_way(thread.ask(0))
-    while not work.batches:
-        await pause(0.01)
-    rest = [under_way(thread.ask(number)) for number in range(1, 8)]
-    await pause(0.01)
-    work.go.set()
-    assert await together(first, *rest) == [0, 2, 4, 6, 8, 10, 12, 14]
-    assert work.batches == [[0], [1, 2, 3], [4, 5, 6], [7]]
-    assert len(work.threads) == 1
-    assert threading.current_thread() not in work.threads
-    thread.end()
+async def test_what_takes_too_long_is_cancelled_and_a_time_out() -> None:
+    outcomes: list[str] = []
+    with pytest.raises(TimeoutError):
+        await within(0.01, outcome_of(pause(30), outcomes, "work"))
+    assert outcomes == ["work CancelledError"]
 
 
 @as_scrapy_runs_it
-async def test_error_is_raised_by_each_call_of_its_batch_and_by_no_other() -> None:
-    work = Work()
-    work.go.set()
-    thread: BatchThread[int, int] = BatchThread(work, most=3, secs=30)
+async def test_what_is_done_in_time_gives_its_result_or_its_own_error() -> None:
+    async def result() -> int:
+        return 7
+
+    async def error() -> int:
+        raise ZeroDivisionError
+
+    assert await within(30, result()) == 7
     with pytest.raises(ZeroDivisionError):
-        await thread.ask(13)
-    assert await thread.ask(14) == 28
-    thread.end()
+        await within(30, error())
 
 
 @as_scrapy_runs_it
-async def test_call_that_is_late_is_given_up_with_all_behind_it_and_the_next_is_served() -> None:
-    work = Work()
-    interrupted: list[bool] = []
-    thread: BatchThread[int, int] = BatchThread(work, most=1, secs=0.2, late=lambda: interrupted.append(True))
-    late = [under_way(thread.ask(number)) for number in range(3)]
-    began = time.monotonic()
-    for each in late:
-        with pytest.raises(TimeoutError, match=r"no answer within 0.2 s"):
-            await maybe_deferred_to_future(each)
-    assert time.monotonic() - began >= 0.2
-    assert interrupted == [True]
-    work.go.set()
-    assert await thread.ask(5) == 10
-    assert work.batches == [[0], [5]]  # nobody waits for the others any more
-    thread.end()
+async def test_turnstile_lets_all_go_on_but_those_that_were_cancelled() -> None:
+    turnstile, outcomes = Turnstile(), list[str]()
+    waiting = [under_way(outcome_of(turnstile.wait(), outcomes, name)) for name in "abc"]
+    await pause(0)
+    assert outcomes == []
+    assert not turnstile.is_open
+    waiting[1].cancel()
+    turnstile.open()
+    await together(waiting[0], waiting[2])
+    await turnstile.wait()  # open for later ones, too
+    assert sorted(outcomes) == ["a done", "b CancelledError", "c done"]
 
 
 @as_scrapy_runs_it
-async def test_call_that_is_cancelled_harms_no_other() -> None:
-    work = Work()
-    thread: BatchThread[int, int] = BatchThread(work, most=8, secs=30)
-    calls = [under_way(thread.ask(number)) for number in range(3)]
-    await pause(0.02)
-    calls[1].cancel()
-    work.go.set()
-    with suppress(Exception):
-        await together(calls[1])
-    assert await together(calls[0], calls[2]) == [0, 4]
-    thread.end()
+async def test_no_more_than_so_many_are_in_their_places_at_a_time() -> None:
+    places, inside, most = Places(2), 0, 0
+
+    async def enter() -> None:
+        nonlocal inside, most
+        async with places:
+            inside += 1
+            most = max(most, inside)
+            await pause(0)
+            inside -= 1
+
+    await together(*(under_way(enter()) for _ in range(7)))
+    assert most == 2
 
 
 @as_scrapy_runs_it
-async def test_thread_ends_when_it_is_told_to() -> None:
-    work = Work()
-    work.go.set()
-    thread: BatchThread[int, int] = BatchThread(work, most=8, secs=30)
-    assert await thread.ask(1) == 2
+async def test_one_thread_makes_its_calls_one_after_another_and_ends() -> None:
+    thread, calls, used = OneThread(), list[int](), list[threading.Thread]()
+
+    def call(number: int) -> int:
+        calls.append(number)
+        used.append(threading.current_thread())
+        return -number
+
+    assert await together(*(under_way(thread.run(partial(call, n))) for n in range(5))) == [0, -1, -2, -3, -4]
+    assert calls == [0, 1, 2, 3, 4]
+    (one,) = set(used)
+    assert one is not threading.current_thread()
     thread.end()
-    (used,) = work.threads
-    used.join(10)
-    assert not used.is_alive()
+    one.join(10)
+    assert not one.is_alive()
+
+
+@as_scrapy_runs_it
+async def test_background_work_that_ends_in_any_way_is_followed_by_what_must_happen(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError("by nothing")
+
+    background, followed = Background(), list[str]()
+    background.start(pause(0), then=lambda: followed.append("done"))
+    background.start(fail(), then=lambda: followed.append("failed"))
+    await background.ended()
+    background.start(pause(30), then=lambda: followed.append("cancelled"))  # before it has begun
+    background.cancel()
+    await background.ended()
+    assert sorted(followed) == ["cancelled", "done", "failed"]
+    (error,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert error.endswith("the crawl goes on: by nothing")

@@ -4,7 +4,7 @@ Operations wanted: no call of a driver blocks the reactor, whatever the disk or 
 cost one transaction or one round trip. A driver that fails costs one warning and no page. What the crawl learns meanwhile
 reaches the driver later.
 
-Plan: one thread makes all calls. It takes all calls that wait as one batch (`BatchThread`), and the storage does them in
+Plan: one thread makes all calls. It takes all calls that wait as one batch (`batch_thread`), and the storage does them in
 few steps (`storage.batches`). Each call has a deadline. If the driver fails or is late, memory takes its place, and a timer
 tries the driver again; the last try is at the end of the crawl. When the driver answers, it gets the entries that memory has
 learnt. Memory itself needs no thread.
@@ -28,11 +28,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, BatchThread, pause, within
+from ..concurrency import Background, pause, within
 from ..core.urls import shown
 from ..storage.base import Beats, StorageError
 from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
 from ..storage.memory import MemoryStorage
+from .batch_thread import BatchThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
