@@ -94,6 +94,12 @@ def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
             assert re.search(rf"def test_{test}\b", text) or f'"{test}"' in text, (module, test)
 
 
+def test_modules_that_the_architecture_names_exist() -> None:
+    named = re.findall(r"`((?:\w+/)*\w+\.py)`", (HOME / "docs/architecture.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if not (HOME / "scrapy_gbot_robots" / name).exists()] == []
+
+
 def documented_stats() -> re.Pattern[str]:
     """The stats that the pages name; a part in capital letters stands for anything."""
     text = "".join(page.read_text(encoding="utf-8") for page in (HOME / "docs").glob("*.md"))
