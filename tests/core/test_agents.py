@@ -1,4 +1,4 @@
-"""Whose rules count: product tokens in headers, and Google's crawlers (its lists of crawlers and fetchers)."""
+"""Which crawler asks: product tokens in User-Agent headers, and Google's own crawlers (its lists of crawlers and fetchers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two versions of a robots.txt, in a table."""
+"""Changes between two versions of a robots.txt: for which agent, and which rules, delays and preferences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile bytes, URLs and user agents: an answer, and in bounded time and memory. That all have one: tests/fuzz."""
+"""Hostile bytes, URLs and user agents get an answer in bounded time and memory. tests/fuzz tests which answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from _typeshed import TraceFunction
 
-HANG_SECS = 60  # what is asked here takes a second at most; if it were not bounded, hours
+HANG_SECS = 60  # each of these takes a second at the most; without a bound it would take hours
 
 
 def seconds_of(action: Callable[[], object]) -> float:
@@ -64,7 +64,7 @@ def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
 
 
 def instructions(action: Callable[[], object]) -> int:
-    """How many bytecode instructions an action takes."""
+    """The number of bytecode instructions that an action takes."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> TraceFunction:
@@ -127,7 +127,7 @@ def test_many_user_agents_take_bounded_memory() -> None:
 
 
 def held_by(root: object) -> list[object]:
-    """Everything that lives as long as `root` does, classes and modules left out."""
+    """All objects that `root` keeps alive, without classes and modules."""
     held: dict[int, object] = {}
     queue = [root]
     while queue:

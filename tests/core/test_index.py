@@ -1,4 +1,4 @@
-"""The index names the rule that trying every rule names, for any patterns and paths; and says what work it may be."""
+"""The index finds the rule that the oracle finds, for any patterns and paths, and tells beforehand how much work that is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
 
-from ..fuzz.oracle import verdict_by
-from ..fuzz.strategies import PATHS as ODD_PATHS
-from ..fuzz.strategies import PATTERNS as ODD_PATTERNS
+from ..support.oracle import verdict_by
+from ..support.strategies import PATHS as ODD_PATHS
+from ..support.strategies import PATTERNS as ODD_PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def index_of(rules: Iterable[Rule]) -> Index:
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
     index = index_of(rules)
     for path in paths:
-        verdict = verdict_by(rules, path, strict=True)  # what index pages stand for is added by who makes the index
+        verdict = verdict_by(rules, path, strict=True)  # without index pages: `Rules` adds their directories
         rule = verdict.rule if verdict.rule and verdict.rule.pattern else None
         decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
         assert index.decider(path) == decider, path
@@ -47,7 +47,7 @@ def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
 
 
 @given(st.lists(st.tuples(st.booleans(), PATTERNS), max_size=12), st.lists(PATHS, max_size=6))
-def test_index_of_a_few_rules_names_the_rule_that_trying_each_names(
+def test_index_of_a_few_rules_finds_the_rule_that_the_oracle_finds(
     patterns: list[tuple[bool, str]], paths: list[str]
 ) -> None:
     assert_index_agrees(numbered(patterns), paths)
@@ -60,7 +60,7 @@ def test_index_of_a_few_rules_names_the_rule_that_trying_each_names(
     crowd=st.sampled_from([0, 0, 30, 60, 2_100]),
     kind=st.sampled_from(["/{}", "/*q{:05}", "*{}$", "/q/*{}x", "/*{:03}"]),
 )
-def test_index_of_odd_rules_in_a_crowd_names_the_rule_that_trying_each_names(
+def test_index_of_odd_rules_in_a_crowd_finds_the_rule_that_the_oracle_finds(
     rules: list[tuple[bool, str]], paths: list[str], crowd: int, kind: str
 ) -> None:
     crowded = [*rules, *((False, kind.format(number)) for number in range(crowd))]
@@ -80,7 +80,7 @@ def words(source: random.Random, number: int) -> list[str]:
         pytest.param(("/*aaaaaa{}", "/*aaa{}aaa"), id="alike-at-the-beginning"),
     ],
 )
-def test_index_of_many_rules_names_the_rule_that_trying_each_names(number: int, shapes: tuple[str, ...]) -> None:
+def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(number: int, shapes: tuple[str, ...]) -> None:
     source = random.Random(number)
     stems = words(source, number)
     rules = numbered(

@@ -1,4 +1,4 @@
-"""What `lint` finds in a robots.txt: each kind of harm, its line, and the order they come in."""
+"""What `lint` finds in a robots.txt: each kind of finding, its line, and the order of findings."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_rule_that_may_decide_is_not_called_shadowed(rules: str) -> None:
 
 
 def test_shadowed_rules_never_decide_any_url() -> None:
-    """Of random rules over two letters, none that is called shadowed decides any path up to six letters long."""
+    """Random rules of two letters: no rule that is called shadowed decides about any path of up to six letters."""
     chance = random.Random(11)
     paths = ["/" + "".join(chance.choice("ab") for _ in range(chance.randrange(6))) for _ in range(150)]
     called = 0

@@ -1,4 +1,4 @@
-"""What goes from process to process: the rules and the bytes, small, and not what was built of them."""
+"""Pickles hold the rules or the bytes, and nothing that can be built again from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site would like to be done with its content: which statement counts for which URL and crawler."""
+"""Preferences about the use of content: which statement counts for which URL and crawler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast reader gives what the careful one gives, and the index what trying each rule gives: on any bytes, any URL."""
+"""The fast reader agrees with the careful one, and matching with the oracle, for any bytes and any URL."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.groups import Group, read_groups
+from scrapy_gbot_robots.core.groups import read_groups
 from scrapy_gbot_robots.core.lines import read_lines
 from scrapy_gbot_robots.core.matching import directory_of_index, matches
 from scrapy_gbot_robots.core.scan import scan
 
-from ..fuzz.oracle import does_match
-from ..fuzz.strategies import BODIES, PATHS, PATTERNS
+from ..support.oracle import does_match, followed_by
 from ..support.reference import FILES, body_of, read
+from ..support.strategies import BODIES, PATHS, PATTERNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,28 +26,15 @@ AGENTS = [(b"googlebot", b"*"), (b"a", b"b", b"*"), (b"*",), (b"googlebot",), ()
 
 
 def contents(rules: Rules) -> object:
-    entries = [[(text, line) for text, line in each.entries()] for each in (rules._disallows, rules._allows)]
-    return rules.group, rules.crawl_delay, *entries
-
-
-def careful(groups: list[Group], agents: tuple[bytes, ...]) -> object:
-    for agent in agents:
-        merged = [group for group in groups if agent in group.agents]
-        if merged:
-            rules = [rule for group in merged for rule in group.rules]
-            return (
-                agent.decode(),
-                next((group.delays[agent] for group in merged if agent in group.delays), None),
-                [(rule.pattern, rule.line) for rule in rules if not rule.allow],
-                [(rule.pattern, rule.line) for rule in rules if rule.allow],
-            )
-    return None, None, [], []
+    return rules.group, rules.crawl_delay, rules._disallows.entries(), rules._allows.entries()
 
 
 def assert_readers_agree(body: bytes, strict: bool) -> None:
     groups = read_groups(read_lines(body, strict=strict))
     for agents in AGENTS:
-        assert contents(scan(body, agents, strict)) == careful(groups, agents)
+        followed = followed_by(groups, agents)
+        entries = followed.entries(allow=False), followed.entries(allow=True)
+        assert contents(scan(body, agents, strict)) == (followed.group, followed.delay, *entries)
     robots = RobotsTxt.parse(body, strict=strict)
     assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
         (line.number, line.value) for line in robots.lines if line.kind == grammar.SITEMAP

@@ -1,4 +1,4 @@
-"""RobotsTxt and Rules as objects: wrong types, many agents, many questions, and what they weigh."""
+"""RobotsTxt and Rules as objects: wrong types, many agents, many questions, and their memory."""
 
 from __future__ import annotations
 

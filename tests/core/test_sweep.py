@@ -1,4 +1,4 @@
-"""Many URLs at a time get the answers that they get one by one."""
+"""Many URLs judged at a time get the same answers as one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SITE = "https://www.example.com"
 
 
 def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
-    """The answers to URLs with these paths, all at a time and one by one; other URLs stand around them."""
+    """The answers to URLs with these paths, judged all at a time and one by one, with other URLs around them."""
     crawler = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
     urls = sorted(SITE + path for path in paths)
     around = ["http://www.example.com/a", *urls, "https://www.example.com.example/a"]

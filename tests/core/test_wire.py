@@ -1,4 +1,4 @@
-"""The forms that clients give a URL: held against what they send, and against the time it takes to ask."""
+"""The forms that clients give a URL, compared with what they send. Finding them takes bounded time."""
 
 from __future__ import annotations
 

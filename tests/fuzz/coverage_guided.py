@@ -1,8 +1,8 @@
-"""A coverage-guided run (atheris, which is libFuzzer) of what reads hostile bytes: the parser and the storage codec.
+"""Coverage-guided fuzzing of the code that reads hostile bytes: the parser and the storage codec.
 
-`python -m tests.fuzz.coverage_guided parser -runs=1000000`, or `codec`. What follows the name are options of libFuzzer. The
-run stops at the first input that breaks a promise and writes it to a file in `.fuzz`, beside what it found worth keeping
-for the next run; such a file, named on the command line, is tried alone. Atheris is not among the test requirements:
+`python -m tests.fuzz.coverage_guided parser -runs=1000000`, or `codec` instead of `parser`. After the name come options of
+libFuzzer. The run stops at the first input that breaks a promise, and writes that input to a file in `.fuzz`. It keeps its corpus
+there, too. A file that is named on the command line is the only input tried. The test requirements do not have atheris:
 `pip install atheris`.
 """
 
@@ -32,40 +32,40 @@ from tests.support.reference import DATA, body_of, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-KEPT = Path(__file__).parents[2] / ".fuzz"  # the corpus, and what broke a promise
-MAX_LEN = 300  # bytes of an input: two groups fit in, and thousands of inputs are tried a second
+KEPT = Path(__file__).parents[2] / ".fuzz"  # the corpus, and inputs that broke a promise
+MAX_LEN = 300  # bytes of an input: enough for two groups, and short enough for thousands of inputs a second
 
 STRICT, AS_BYTES = 1, 2  # bits of the first byte of an input for the parser
-RAW, PLAIN, PACKED, PARTS = range(4)  # what an input for the codec is, by its first byte
+RAW, PLAIN, PACKED, PARTS = range(4)  # kinds of input for the codec, by its first byte
 
 
 def parser(data: bytes) -> None:
     """An input is a byte of options, a line with the user agent, one with the URL, and then the robots.txt."""
     options = data[0] if data else 0
-    who, _, rest = data[1:].partition(b"\n")
+    user_agent, _, rest = data[1:].partition(b"\n")
     where, _, body = rest.partition(b"\n")
     strict = bool(options & STRICT)
     if options & AS_BYTES:
-        promises.robots_txt_has_one_meaning(body, where, who, strict=strict)
-        promises.origin_is_stable(where)
+        promises.assert_one_meaning(body, where, user_agent, strict=strict)
+        promises.assert_origin_is_stable(where)
     else:
         url = where.decode("utf-8", "surrogateescape")
-        promises.robots_txt_has_one_meaning(body, url, who.decode("utf-8", "surrogateescape"), strict=strict)
-        promises.origin_is_stable(url)
-    promises.robots_txt_is_told_in_full(body, strict=strict)
+        promises.assert_one_meaning(body, url, user_agent.decode("utf-8", "surrogateescape"), strict=strict)
+        promises.assert_origin_is_stable(url)
+    promises.assert_told_in_full(body, strict=strict)
 
 
 def codec(data: bytes) -> None:
-    """An input is a byte that says how to take it, and then what a storage has, what its checksum is of, a body, or an entry."""
+    """An input is a byte that names its kind. The rest is stored bytes, bytes to be sealed, a body, or the parts of an entry."""
     way, rest = data[0] % 4 if data else RAW, data[1:]
     if way == RAW:
-        promises.bytes_are_an_entry_or_a_miss(rest)
+        promises.assert_entry_or_miss(rest)
     elif way == PARTS:
         entry = _entry(atheris.FuzzedDataProvider(rest))
-        assert promises.bytes_are_an_entry_or_a_miss(encode(entry)) == entry
+        assert promises.assert_entry_or_miss(encode(entry)) == entry
     else:
         data = with_body(zlib.compress(rest), len(rest)) if way == PACKED else sealed(rest)
-        read = promises.bytes_are_an_entry_or_a_miss(data)
+        read = promises.assert_entry_or_miss(data)
         assert way != PACKED or (read is not None and read.copy is not None and read.copy.body == rest)
 
 
@@ -119,7 +119,7 @@ WORDS = (
 
 
 def corpus_of(name: str) -> Path:
-    """The directory of what was found worth keeping; a new one has some inputs to begin with."""
+    """The directory of the corpus. A new one gets some inputs to begin with."""
     corpus = KEPT / name
     if not corpus.is_dir():
         corpus.mkdir(parents=True)
@@ -129,7 +129,7 @@ def corpus_of(name: str) -> Path:
 
 
 def dictionary() -> Path:
-    """A file of words that are worth trying, as libFuzzer wants it."""
+    """A dictionary file for libFuzzer: words that are worth trying."""
     KEPT.mkdir(exist_ok=True)
     file = KEPT / "words"
     file.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in WORDS))

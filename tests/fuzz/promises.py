@@ -1,6 +1,6 @@
-"""What holds for every input: each promise a function that asserts it of one input.
+"""What holds for every input. Each function asserts one promise for one input.
 
-Hypothesis (test_*.py) and atheris (coverage_guided.py) both call them, with what each thinks of.
+Hypothesis (test_*.py) and atheris (coverage_guided.py) call them with the inputs that they make up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
 
-from . import oracle
+from ..support import oracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NOW: Final = 1_700_000_000.0
 _POLICY: Final = Policy()
 
-# Where the fast ways begin, are cut or change, as module, name and a number that short inputs get past.
+# Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (
     (lines, "_BLOCK", 24),
     (grammar, "MAX_LINE_BYTES", 60),
@@ -43,7 +43,7 @@ _SMALL: Final = (
 
 @contextmanager
 def small_limits() -> Iterator[None]:
-    """Let short inputs meet what only long ones do: several blocks, over-long lines, many rules."""
+    """Lower the limits, so that short inputs take the ways of long ones: several blocks, over-long lines, many rules."""
     before = [getattr(module, name) for module, name, _ in _SMALL]
     for module, name, number in _SMALL:
         setattr(module, name, number)
@@ -54,35 +54,37 @@ def small_limits() -> Iterator[None]:
             setattr(module, name, number)
 
 
-def robots_txt_has_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
-    """The fast reader and the index say what trying each rule of the careful reader says."""
+def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
+    """The fast reader and the index say what the oracle says by the groups of the careful reader."""
     robots = RobotsTxt.parse(body, strict=strict)
     groups = robots.groups
-    as_googles = Crawler.of(user_agent)
-    for who in (user_agent,) if agents_heeded(as_googles) == agents_heeded(user_agent) else (user_agent, as_googles):
-        followed = oracle.followed_by(groups, who)
-        rules = robots.rules_for(who)
+    one_token, crawler = user_agent, Crawler.of(user_agent)
+    same = agents_heeded(one_token) == agents_heeded(crawler)
+    for asker in (one_token,) if same else (one_token, crawler):
+        agents = agents_heeded(asker)
+        followed = oracle.followed_by(groups, agents)
+        rules = robots.rules_for(asker)
         assert (rules.group, rules.crawl_delay) == (followed.group, followed.delay)
-        for allow, patterns in ((False, rules._disallows), (True, rules._allows)):
-            assert patterns.entries() == [(rule.pattern, rule.line) for rule in followed.rules if rule.allow == allow]
-        expected = oracle.verdict_of(followed, url, who, strict)
+        assert rules._disallows.entries() == followed.entries(allow=False)
+        assert rules._allows.entries() == followed.entries(allow=True)
+        expected = oracle.verdict_of(groups, url, agents, strict)
         assert str(expected).isprintable()
-        assert robots.allowed(url, who) == expected.allowed
-        assert robots.verdict(url, who) == expected
+        assert robots.allowed(url, asker) == expected.allowed
+        assert robots.verdict(url, asker) == expected
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
         assert rules.verdict(url) == expected
 
 
 def _ask_often(rules: Rules, url: str | bytes) -> None:
-    """Bring `rules` to where they are indexed, without asking as many questions as that takes."""
+    """Make `rules` build their index, without the questions that this usually takes."""
     rules._questions = rules_module._FEW_QUESTIONS
     rules.allowed(url)
     assert rules._index is not None
 
 
-def robots_txt_is_told_in_full(body: bytes, *, strict: bool) -> None:
-    """Lines, remarks and sitemaps are there for any bytes, printable and consistent with one another."""
+def assert_told_in_full(body: bytes, *, strict: bool) -> None:
+    """Any bytes have lines, remarks and sitemaps, printable and consistent with one another."""
     robots = RobotsTxt.parse(body, strict=strict)
     told = robots.lines
     assert [line.number for line in told] == list(range(1, len(told) + 1))
@@ -96,8 +98,8 @@ def robots_txt_is_told_in_full(body: bytes, *, strict: bool) -> None:
         assert Origin.of(sitemap)
 
 
-def origin_is_stable(url: str | bytes) -> None:
-    """A URL has an origin that is the origin of its own text and of its robots.txt, or none, told by ValueError."""
+def assert_origin_is_stable(url: str | bytes) -> None:
+    """A URL has an origin, which is also the origin of its own text and of its robots.txt; or it raises ValueError."""
     try:
         origin = Origin.of(url)
     except ValueError as error:
@@ -115,12 +117,12 @@ def origin_is_stable(url: str | bytes) -> None:
     assert origin.host == origin.host.lower()
 
 
-def bytes_are_an_entry_or_a_miss(data: bytes) -> Entry | None:
-    """No bytes raise; what is read as an entry has a meaning, and can be kept as it is and after the next failure."""
+def assert_entry_or_miss(data: bytes) -> Entry | None:
+    """No bytes raise. An entry that is read from them has a meaning, and can be stored, also after the next failure."""
     entry = decode(data)
     if entry is not None:
         assert decode(encode(entry)) == entry
-        assert decide(entry, _NOW, _POLICY).why or entry.copy  # whose words are those of who wrote the bytes
+        assert decide(entry, _NOW, _POLICY).why or entry.copy  # the words of a copy are as somebody wrote the bytes
         after_a_failure = renew(entry, failed(Failure.RESET), _NOW, _POLICY)
         assert decide(after_a_failure, _NOW, _POLICY).refresh_at <= _NOW + DAY
         kept = decode(encode(after_a_failure))

@@ -1,4 +1,4 @@
-"""Every HTTP answer comes to an outcome that has a name, and every outcome to a state, whatever the bytes and the clock."""
+"""Every HTTP answer has an outcome, and every outcome leads to a state, whatever the bytes and the clock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.codec import decode, encode
 
 from ..support.entries import ENTRIES
-from .strategies import (
+from ..support.strategies import (
     CACHE_CONTROL,
     CODINGS,
     HTTP_ANSWERS,
@@ -99,7 +99,7 @@ def test_any_body_is_decoded_as_far_as_wanted_or_broken(body: bytes, codings: li
 
 
 def outcome(answer: HttpAnswer) -> Outcome:
-    """What a fetch makes of an answer that leads nowhere else."""
+    """The outcome of an answer after which a fetch asks nothing more."""
     if answer.status in REDIRECTS:
         hop = next_hop(answer.status, answer.location, [URL], max_redirects=0)
         assert isinstance(hop, Unavailable)
@@ -142,7 +142,7 @@ AT_THE_MOST = Entry(None, Outage(0.0, MOST_FAILURES, None, "x", 0.0))
 def test_any_outcomes_come_to_a_state_and_can_be_kept(
     entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy, site_available: bool
 ) -> None:
-    """Also over what an enemy of the storage has put there, and with a clock that jumps."""
+    """This holds for any stored entry, also one that an attacker wrote, and with a clock that jumps."""
     for came_to, now in outcomes:
         entry = renew(entry, came_to, now, policy)
         kept = decode(encode(entry))
@@ -150,7 +150,7 @@ def test_any_outcomes_come_to_a_state_and_can_be_kept(
         assert kept == entry or (kept.outage and kept.outage.failures == MOST_FAILURES)
         entry = kept
         decision = decide(entry, now, policy, site_available=site_available)
-        assert decision.why or entry.copy  # whose words may be none
+        assert decision.why or entry.copy  # a copy may have no words
         assert decision.temporary == isinstance(came_to, Unreachable) or decision.copy
         assert decision.refresh_at <= decision.ask_at
         if decision.state is State.RULES:
@@ -166,5 +166,5 @@ def test_any_outcomes_come_to_a_state_and_can_be_kept(
 def test_any_entry_has_a_state(entry: Entry, now: float, policy: Policy, site_available: bool) -> None:
     decision = decide(entry, now, policy, site_available=site_available)
     assert decision.state in State
-    assert decision.why or entry.copy  # whose words are those of who stored it
+    assert decision.why or entry.copy  # the words of a copy are as somebody stored it
     assert decision.refresh_at <= decision.ask_at

@@ -1,4 +1,4 @@
-"""Bodies in content codings, cut and joined at every boundary, beside what Python's own modules make of them."""
+"""Bodies in content codings, cut and joined at every boundary, read as Python's own modules read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes nothing in a robots.txt, and what every answer rests on."""
+"""One robots.txt has one meaning: however it is asked, and however it is written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scrapy_gbot_robots.core import grammar
 from scrapy_gbot_robots.core.rules import INDEX_OF_DIRECTORY
 from scrapy_gbot_robots.core.urls import path_of
 
-from . import oracle, promises
-from .strategies import (
+from ..support import oracle
+from ..support.strategies import (
     BLANK_LINES,
     BODIES,
     BOMS,
@@ -30,29 +30,30 @@ from .strategies import (
     WrittenGroup,
     written,
 )
+from . import promises
 
 STRICT = st.booleans()
 
 
 @given(BODIES, URLS, USER_AGENTS, STRICT)
 def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
-    promises.robots_txt_has_one_meaning(body, url, agent, strict=strict)
+    promises.assert_one_meaning(body, url, agent, strict=strict)
     written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
-    promises.robots_txt_has_one_meaning(body, written_url, written_agent, strict=strict)
+    promises.assert_one_meaning(body, written_url, written_agent, strict=strict)
 
 
 @given(BODIES | GROUPS.map(written), URLS, USER_AGENTS, STRICT)
 def test_long_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
     with promises.small_limits():
-        promises.robots_txt_has_one_meaning(body, url, agent, strict=strict)
-        promises.robots_txt_is_told_in_full(body, strict=strict)
+        promises.assert_one_meaning(body, url, agent, strict=strict)
+        promises.assert_told_in_full(body, strict=strict)
 
 
 @given(GROUPS, PATHS, USER_AGENTS, STRICT)
 def test_groups_have_one_meaning_however_they_are_asked(
     groups: list[WrittenGroup], path: str, agent: str, strict: bool
 ) -> None:
-    promises.robots_txt_has_one_meaning(written(groups), path, agent, strict=strict)
+    promises.assert_one_meaning(written(groups), path, agent, strict=strict)
 
 
 @given(
@@ -65,18 +66,18 @@ def test_many_rules_have_one_meaning_however_they_are_asked(
 ) -> None:
     body = written([WrittenGroup(["*"], rules)])
     for path in paths:
-        promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
+        promises.assert_one_meaning(body, path, "a", strict=strict)
         with promises.small_limits():
-            promises.robots_txt_has_one_meaning(body, path, "a", strict=strict)
+            promises.assert_one_meaning(body, path, "a", strict=strict)
 
 
 @given(BODIES, STRICT)
 def test_any_robots_txt_is_told_in_full(body: bytes, strict: bool) -> None:
-    promises.robots_txt_is_told_in_full(body, strict=strict)
+    promises.assert_told_in_full(body, strict=strict)
 
 
 def meaning(body: bytes, url: str, agent: str) -> object:
-    """All that a crawl takes from a robots.txt, but for the numbers of its lines."""
+    """All that a crawl takes from a robots.txt, without line numbers."""
     robots = RobotsTxt.parse(body)
     verdict = robots.verdict(url, agent)
     rule = None if verdict.rule is None else verdict.rule._replace(line=0)
@@ -97,7 +98,7 @@ def test_byte_order_mark_line_ends_and_blank_lines_change_nothing(
 
 
 def decision(groups: list[WrittenGroup], path: str, agent: str | Crawler) -> object:
-    """The answer, and how specific the rule is that gives it: of equal ones the first in the file is named."""
+    """The answer, and how specific its rule is. The rule itself may differ: of equal rules the first in the file decides."""
     verdict = RobotsTxt.parse(written(groups)).verdict(path, agent)
     specific = None if verdict.rule is None else (verdict.rule.allow, len(verdict.rule.pattern))
     return verdict.allowed, verdict.group, verdict.reason, specific
@@ -107,12 +108,12 @@ def decision(groups: list[WrittenGroup], path: str, agent: str | Crawler) -> obj
 def test_order_of_groups_is_irrelevant(  # S7.3
     orders: tuple[list[WrittenGroup], list[WrittenGroup]], path: str, agent: str
 ) -> None:
-    for who in (agent, Crawler.of(agent)):
-        assert decision(orders[0], path, who) == decision(orders[1], path, who)
+    for asker in (agent, Crawler.of(agent)):
+        assert decision(orders[0], path, asker) == decision(orders[1], path, asker)
 
 
 def merged_by_hand(groups: list[WrittenGroup]) -> list[WrittenGroup]:
-    """One group for each user agent, with all the rules that are for it."""
+    """One group for each user agent, with all of its rules."""
     merged: dict[str, WrittenGroup] = {}
     for group in groups:
         for agent in dict.fromkeys(map(str.lower, group.agents)):
@@ -122,17 +123,17 @@ def merged_by_hand(groups: list[WrittenGroup]) -> list[WrittenGroup]:
 
 @given(GROUPS, PATHS, USER_AGENTS)
 def test_merging_groups_by_hand_changes_nothing(groups: list[WrittenGroup], path: str, agent: str) -> None:  # S6.9
-    for who in (agent, Crawler.of(agent)):
-        assert decision(merged_by_hand(groups), path, who) == decision(groups, path, who)
+    for asker in (agent, Crawler.of(agent)):
+        assert decision(merged_by_hand(groups), path, asker) == decision(groups, path, asker)
 
 
 @given(GROUPS, st.lists(st.tuples(st.booleans(), PATTERNS), min_size=1), st.integers(0, 5), PATHS, TOKENS)
-def test_group_for_somebody_else_changes_nothing(
+def test_group_for_another_crawler_changes_nothing(
     groups: list[WrittenGroup], rules: list[tuple[bool, str]], place: int, path: str, agent: str
 ) -> None:
     others = [*groups[:place], WrittenGroup(["somebody-else"], rules), *groups[place:]]
-    for who in (agent, Crawler.of(agent)):
-        assert decision(others, path, who) == decision(groups, path, who)
+    for asker in (agent, Crawler.of(agent)):
+        assert decision(others, path, asker) == decision(groups, path, asker)
 
 
 @given(BODIES | GROUPS.map(written), URLS, USER_AGENTS, STRICT)

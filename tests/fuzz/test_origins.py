@@ -1,4 +1,4 @@
-"""An origin stays what it is: read again from its own text, and of any other way to write the same URL."""
+"""A URL has one origin: also when it is written in another way, and when the origin is read from its own text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from w3lib.url import canonicalize_url, safe_url_string
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.origin import DEFAULT_PORTS
 
+from ..support.strategies import HOSTS, PATHS, URLS
 from . import promises
-from .strategies import HOSTS, PATHS, URLS
 
 SCHEMES = st.sampled_from(sorted(DEFAULT_PORTS))
 
 
 @given(URLS)
 def test_origin_of_any_url_is_stable_or_refused(url: str) -> None:
-    promises.origin_is_stable(url)
-    promises.origin_is_stable(url.encode("utf-8", "surrogatepass"))
+    promises.assert_origin_is_stable(url)
+    promises.assert_origin_is_stable(url.encode("utf-8", "surrogatepass"))
 
 
 def in_any_case(text: str) -> st.SearchStrategy[str]:

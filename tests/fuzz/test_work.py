@@ -1,4 +1,4 @@
-"""Matching takes about pattern x path steps at the most, whatever the rules and the URL: counted, not timed."""
+"""Matching takes at most about pattern x path steps, whatever the rules and the URL. Steps are counted, not timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.matching import matches
 from scrapy_gbot_robots.core.patterns import Patterns
 
-from .strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
+from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from _typeshed import TraceFunction
 
-MOST_STEPS = 40  # for each character of the pattern and each of the path; it takes some bytecode to look at one
+MOST_STEPS = 40  # for each pair of a character of the pattern and one of the path: bytecode that looks at them
 
 
 class Watched(str):
-    """A path that counts how often a character of it is compared, as the plainest way of finding a text would."""
+    """A path that counts how often its characters are compared, as if texts were found in the plainest way."""
 
     compared: int
 
@@ -71,7 +71,7 @@ WATCHING = frozenset(each.__code__ for each in vars(Watched).values() if hasattr
 
 
 def steps(action: Callable[[Watched], object], path: str) -> int:
-    """How many bytecode instructions an action took, and how many characters of the path it compared."""
+    """The number of bytecode instructions that an action took, and of characters of the path that it compared, added up."""
     instructions = 0
 
     def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:

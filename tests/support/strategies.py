@@ -1,4 +1,4 @@
-"""What hypothesis makes of robots.txt files, product tokens, URLs and HTTP answers: likely, odd and hostile ones."""
+"""Hypothesis strategies for robots.txt files, product tokens, URLs and HTTP answers: likely, odd and hostile ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TOKENS = st.sampled_from(["*", "Googlebot", "googlebot-news", "Googlebot-Image",
 
 
 class WrittenGroup(NamedTuple):
-    """A group as a robots.txt has it: who it is for, and of each rule whether it allows, and its path."""
+    """A group of a robots.txt: its agents, and for each rule whether it allows, and its path."""
 
     agents: list[str]
     rules: list[tuple[bool, str]]
@@ -83,7 +83,7 @@ def written(groups: Iterable[WrittenGroup]) -> bytes:
     return "\n".join(line for group in groups for line in group.lines()).encode()
 
 
-# Who asks, and for what
+# User agents and URLs
 
 HEADERS = [
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
@@ -150,7 +150,7 @@ PACKED = st.recursive(
 
 
 class HttpAnswer(NamedTuple):
-    """An answer to a request for a robots.txt; None for a header that is not there."""
+    """An answer to a request for a robots.txt. A header that is missing is None."""
 
     status: int
     body: bytes

@@ -1,13 +1,12 @@
-"""What a robots.txt says, found the plain and slow way: each rule of the careful reader's groups, tried at every place.
+"""The oracle for matching: the plain and slow way to a verdict. It tries each rule of each group at every place.
 
-Nothing of the fast reader, of matching or of the indexes is used, so that they can be compared with this.
+It uses nothing of the fast reader, of matching or of the index, so that tests can compare those with it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.core.rules import (
     EMPTY_RULE,
     IGNORES_ROBOTS,
@@ -23,7 +22,6 @@ from scrapy_gbot_robots.core.urls import path_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_gbot_robots import Crawler
     from scrapy_gbot_robots.core.groups import Group
 
 
@@ -34,10 +32,14 @@ class Followed(NamedTuple):
     delay: float | None
     rules: list[Rule]
 
+    def entries(self, allow: bool) -> list[tuple[str, int]]:
+        """The patterns of the allow or of the disallow rules, each with its line."""
+        return [(rule.pattern, rule.line) for rule in self.rules if rule.allow == allow]
 
-def followed_by(groups: Sequence[Group], user_agent: str | bytes | Crawler) -> Followed:
-    """What `user_agent` follows of the groups of a file (RFC 9309 2.2.1)."""
-    for agent in agents_heeded(user_agent):
+
+def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
+    """What a crawler follows of the groups of a file, if it tries `agents` in turn (RFC 9309 2.2.1)."""
+    for agent in agents:
         merged = [group for group in groups if agent in group.agents]
         if merged:
             delay = next((group.delays[agent] for group in merged if agent in group.delays), None)
@@ -45,15 +47,16 @@ def followed_by(groups: Sequence[Group], user_agent: str | bytes | Crawler) -> F
     return Followed(None, None, [])
 
 
-def verdict_of(followed: Followed, url: str | bytes, user_agent: str | bytes | Crawler, strict: bool) -> Verdict:
-    """The verdict on `url` (RFC 9309 2.2.2); `strict` as the groups were read."""
+def verdict_of(groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes], strict: bool) -> Verdict:
+    """The verdict on `url` for a crawler that tries `agents` in turn; `strict` as the groups were read."""
+    followed = followed_by(groups, agents)
     if followed.group is None:
-        return Verdict(True, None, NO_GROUP if agents_heeded(user_agent) else IGNORES_ROBOTS, None)
+        return Verdict(True, None, NO_GROUP if agents else IGNORES_ROBOTS, None)
     return verdict_by(followed.rules, path_of(url), followed.group, strict)
 
 
 def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool = False) -> Verdict:
-    """The verdict of the merged rules of `group` on `path`."""
+    """The verdict on `path` by the merged rules of `group` (RFC 9309 2.2.2)."""
     found = [
         ((len(pattern), rule.allow, -rule.line), Verdict(rule.allow, rule, reason, group))
         for rule in rules
@@ -69,7 +72,7 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool 
 
 
 def _patterns_of(rule: Rule, strict: bool) -> list[tuple[str, str]]:
-    """The patterns that a rule stands for, and the reasons given; Google's parser adds a second one for index pages."""
+    """The patterns that a rule stands for, each with the reason in a verdict. An index page stands for its directory, too."""
     if not rule.pattern:
         return []
     directory, slash, page = rule.pattern.rpartition("/")
@@ -79,7 +82,7 @@ def _patterns_of(rule: Rule, strict: bool) -> list[tuple[str, str]]:
 
 
 def does_match(pattern: str, path: str) -> bool:
-    """Follow every place that a pattern may have come to in a path, as RFC 9309 2.2.3 reads."""
+    """Whether `pattern` matches `path`: keep every place in the path that the pattern may have come to (RFC 9309 2.2.3)."""
     places = {0}
     last = len(pattern) - 1
     for number, char in enumerate(pattern):
