@@ -69,17 +69,24 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 
     So the lines of a hostile file are never in memory all at once.
     """
-    text = without_bom(body)
-    if _CR in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    start = 0
-    while start < len(text):
-        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
-        block = text[start:end]
+    text = with_lf(without_bom(body))
+    return blocks(text, 0, len(text))
+
+
+def with_lf(text: bytes) -> bytes:
+    """Return `text` with LF for every line end."""
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if _CR in text else text
+
+
+def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
+    """Yield the lines of `text` from `start` to `end`, which LF ends, as `content_blocks` does."""
+    while start < end:
+        stop = min(text.find(b"\n", start + _BLOCK) + 1 or end, end) if start + _BLOCK < end else end
+        block = text[start:stop]
         if _NUL in block or len(block) > grammar.MAX_LINE_BYTES:
             block = b"\n".join(map(_usable, block.split(b"\n")))
         yield block
-        start = end
+        start = stop
 
 
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:

@@ -8,9 +8,10 @@ Operations wanted, for a file of up to 500 KiB with the groups of many crawlers:
 Plan:
 
 1. Go through the lines once, in blocks. Outside the crawler's groups only user-agent lines matter, so a block without the
-   word "user" is passed over as a whole.
-2. Inside, split a line at its colon and look the field name up among the usual ways to write one. That settles most lines
-   of most files. Any other line goes to the careful reader (lines.py), unless its beginning shows that it cannot matter.
+   word "user" is passed over as a whole. So is a long body, such as an error page, in which no line begins with that word.
+2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, split a line at its colon and
+   look the field name up among the usual ways to write one. That settles most lines of most files. Any other line goes to
+   the careful reader (lines.py), unless its beginning shows that it cannot matter.
 3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
    escaping happen once for the group and not once for each line.
 
@@ -33,7 +34,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from . import grammar
-from .lines import as_written, content_blocks, read_line, seconds
+from .lines import as_written, content_blocks, read_line, seconds, without_bom
 from .patterns import NO_PATTERNS, Patterns
 from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
 
@@ -68,15 +69,21 @@ _USUAL: Final = {
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
 _AGENT_LINE: Final = b"user"  # every user-agent line has it, in lower case, with nothing but white space before
-_BEFORE_GROUP: Final = frozenset(
-    {b"u", b"U", b" ", b"\t", b"\v", b"\f", b"c", b"C"}
-)  # first bytes of what counts there
+_ENDS_LINE: Final = b"\r\n"
+_WHITE: Final = b" \t\v\f"
+_MOST_PLACES: Final = 1_000  # at which a user-agent line is looked for before lines are
+_MOST_INDENT: Final = 100  # bytes that are looked at there; if all are white space, the line may be one
 _BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
     *(name for kind, written, typos in grammar.FIELDS if kind != grammar.SITEMAP for name in (written, *typos)),
     *_OWN,
 )
+# First bytes of lines that matter, before a group and in one.
+_BEFORE_GROUP: Final = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
+_IN_GROUP: Final = _BEFORE_GROUP | {letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())}
 _SIGNAL_LINE: Final = b"content-signal"
-_MOST_USUAL: Final = b"Disallow"  # so begin most lines of real files
+_RUN: Final = b"Disallow: "  # so begin most lines of real files
+_RUN_BYTES: Final = len(_RUN)
+_LONG: Final = 4_096  # bytes of a body that is looked through for user-agent lines before it is split
 _HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
 
 
@@ -92,6 +99,20 @@ class ScannedGroup:
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
         self.preferences: list[PreferenceLine] = []
+
+    def add_run(self, block: bytes, before: int) -> bool:
+        """Add the rules of a block in which every line begins with "Disallow: "; `before` lines stand before it.
+
+        Returns whether it is such a block; if not, nothing is added.
+        """
+        if not block.startswith(_RUN):
+            return False
+        paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
+        if len(paths) <= block.count(b"\n", 0, -1):
+            return False
+        self.disallows += map(bytes.strip, paths)
+        self.disallow_lines += range(before + 1, before + 1 + len(paths))
+        return True
 
     def add(self, kind: int, value: bytes, line: int) -> None:
         """Add what line `line` says, if it is a crawl delay or a preference."""
@@ -151,13 +172,25 @@ class _Scan:
 
     def read(self, body: bytes) -> None:
         """Read all of `body`; blocks that cannot matter are only counted."""
+        if len(body) > _LONG and not _may_have_agents(lower := without_bom(body).lower()) and _SIGNAL_LINE not in lower:
+            return
         for block in content_blocks(body):
-            if self._group is None:
-                lower = block.lower()
-                if _AGENT_LINE not in lower and (self._seen_agent or _SIGNAL_LINE not in lower):
-                    self._number += block.count(b"\n")
-                    continue
-            self._read_block(block)
+            if self._is_read_at_once(block):
+                self._number += block.count(b"\n")
+            else:
+                self._read_block(block)
+
+    def _is_read_at_once(self, block: bytes) -> bool:
+        """Read a block that cannot matter, or has plain disallow lines alone. Return whether it is one of these."""
+        group = self._group
+        if group is not None and not block.startswith(_RUN):
+            return False
+        lower = block.lower()
+        if _may_have_agents(lower):
+            return False
+        if group is None:
+            return self._seen_agent or _SIGNAL_LINE not in lower
+        return group.add_run(block, self._number)
 
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
         kind_of = _USUAL.get
@@ -165,14 +198,16 @@ class _Scan:
         add_path, add_line = _adders(group)
         for text in block.splitlines():
             number += 1
-            if group is None and text[:1] not in _BEFORE_GROUP:
+            if group is None:
+                if text[:1] not in _BEFORE_GROUP:
+                    continue
+            elif text[:_RUN_BYTES] == _RUN:
+                add_path(text[_RUN_BYTES:].strip())
+                add_line(number)
+                continue
+            elif text[:1] not in _IN_GROUP:
                 continue
             name, colon, value = text.partition(b":")
-            if name == _MOST_USUAL and group is not None:
-                if colon:
-                    add_path(value.strip())
-                    add_line(number)
-                continue
             kind = kind_of(name)
             if kind is None:
                 if not name.lstrip().lower().startswith(_BEGINNINGS):
@@ -208,6 +243,19 @@ class _Scan:
                 self.groups.append(group)
             group.agents.setdefault(agent, None)
         return group
+
+
+def _may_have_agents(lower: bytes) -> bool:
+    """Whether a line of a text in lower case may be a user-agent line. An error page has none, however long it is."""
+    place = -1
+    for _ in range(_MOST_PLACES):
+        place = lower.find(_AGENT_LINE, place + 1)
+        if place < 0:
+            return False
+        before = lower[max(place - _MOST_INDENT, 0) : place].rstrip(_WHITE)
+        if not before or before[-1] in _ENDS_LINE:
+            return True
+    return True
 
 
 def _adders(group: ScannedGroup | None) -> tuple[Callable[[bytes], None], Callable[[int], None]]:

@@ -74,6 +74,36 @@ def test_matching_segments_gives_what_trying_every_place_gives(pattern: str, pat
     assert matches(pattern, path) == does_match(pattern, path)
 
 
+_RUN = b"".join(b"Disallow: /%d\n" % number for number in range(1_500))  # more than one block
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"user-agent: *\n" + _RUN, id="a run of plain lines"),
+        pytest.param(b"user-agent: *\n" + _RUN + b"Disallow: /x # a comment \nDisallow:/y", id="its end is not plain"),
+        pytest.param(b"user-agent: *\r\n" + _RUN.replace(b"\n", b" \t\r\n"), id="with white space and CR LF"),
+        pytest.param(
+            b"user-agent: *\n" + _RUN + b"\nAllow: /1\n" + _RUN + b"User-agent: a\n" + _RUN, id="several runs"
+        ),
+        pytest.param(b"user-agent: *\n" + _RUN + b" User-agent: a\n" + _RUN, id="an indented user-agent line in a run"),
+        pytest.param(b"user-agent: *\n" + _RUN + b" " * 200 + b"User-agent: a\n" + _RUN, id="a far indented one"),
+        pytest.param(b"user-agent: *\n" + _RUN.replace(b"/1", b"/user"), id="user in paths"),
+        pytest.param(b"user-agent: *\n" + _RUN.replace(b"/7", b"\0/7"), id="NULs"),
+        pytest.param(b"user-agent: *\n" + _RUN.replace(b"/7", b"/7" + b"7" * 17_000, 1), id="a line that is too long"),
+        pytest.param(
+            b"\xef\xbb\xbfuser-agent: *\n" + b"# a comment\n" * 1_000 + b"disallow: /", id="a byte-order mark"
+        ),
+        pytest.param(b"<p>the user: x</p>\n" * 1_000 + b"user-agent: a\rdisallow: /", id="very many users before"),
+        pytest.param(b"<p>the user: x</p>\n" * 500 + b"user-agent a\rdisallow: /", id="many users before"),
+        pytest.param(b"<p>the user: x</p>\n" * 500, id="an error page"),
+    ],
+)
+def test_readers_agree_on_long_bodies(body: bytes) -> None:
+    for strict in (False, True):
+        assert_readers_agree(body, strict)
+
+
 QUESTIONS = ["/", "/a", "/a/b?c#d", "/%c3%a9", "/é", "/index.html", "/d/", "/d/x.gif", "/aaa/b", "?a", "/x#/a", "/q"]
 
 
