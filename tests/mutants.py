@@ -8,7 +8,7 @@ A mutant has to cost little, so that many can be tried:
 
 1. The room's tests run once, under coverage, to learn which test runs which line, and how long each test takes.
 2. A mutant meets only the tests that run its line, the fastest first, and the first failure ends its run. A line of
-   a module or a class runs on import: such a mutant meets every test that runs a function of that module.
+   a module or a class runs on import: such a mutant meets all tests of the files that have one for that module.
 3. Each run is a fork of this process, which has imported Scrapy and the other libraries once for all of them.
 
 Mutants are written into copies of the project, never into the project itself. Needs `fork`, so it runs on POSIX alone.
@@ -278,9 +278,14 @@ def _noticing(mutant: Mutant, tests: Tests) -> list[str]:
     running = tests.running.get(mutant.module, {})
     lines = _statement(ast.parse((HOME / mutant.module).read_text("utf-8")), mutant.line)
     found = {test for line in lines or running for test in running.get(line, ())}
-    if not lines and not found:
-        found = {*tests.secs}
+    if lines is None:
+        files = {_file(test) for test in found}
+        found = {test for test in tests.secs if _file(test) in files or not files}
     return sorted(found, key=lambda test: tests.secs[test])
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _statement(tree: ast.Module, line: int) -> range | None:
@@ -315,7 +320,7 @@ def _run(tests: list[str], killer: Path) -> int:
             if report.failed and not killer.exists():
                 killer.write_text(report.nodeid)
 
-    files = sorted({test.partition("::")[0] for test in tests})
+    files = sorted({_file(test) for test in tests})
     options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
     return int(pytest.main([*options, *files], plugins=[_FastestFirst(tests), First()]))
 
