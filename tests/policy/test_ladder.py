@@ -129,6 +129,14 @@ def test_google_2026_allows_a_site_that_is_available_in_the_end(entry: Entry | N
     assert decide(entry, NOW + HOUR, policy, site_available=True).state is DISALLOW
 
 
+def test_only_google_2026_in_the_end_lets_a_page_through_as_a_probe() -> None:  # S2.23
+    for ladder in LADDERS:
+        for days in (0, 1, 15, 31):
+            policy = Policy(ladder)
+            decision = decide(renew(SERVED, DOWN, NOW, policy), NOW + days * DAY, policy)
+            assert decision.probe == (ladder == "google-2026" and days == 31)
+
+
 def walk(policy: Policy, entry: Entry | None, days: int) -> list[tuple[float, State]]:
     """Ask whenever it is time to, always in vain; return the time and state of each change."""
     now, changes = NOW, [(0.0, decide(entry, NOW, policy).state)]

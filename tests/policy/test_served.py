@@ -93,6 +93,13 @@ def test_broken_bytes_are_an_error(coding: str) -> None:
         decoded(b"\xff\xfe\xfd" * 100, coding, EVERYTHING)
 
 
+def test_four_codings_on_top_of_each_other_are_undone() -> None:
+    packed = TEXT
+    for _ in range(4):
+        packed = gzip.compress(packed)
+    assert decoded(packed, "gzip, gzip, gzip, gzip", EVERYTHING) == (TEXT, False)
+
+
 @pytest.mark.parametrize("coding", ["compress", "gzip, gzip, gzip, gzip, gzip"])
 def test_coding_that_is_not_undone_is_an_error(coding: str) -> None:
     with pytest.raises(DecodeError, match="is not understood"):
@@ -102,6 +109,21 @@ def test_coding_that_is_not_undone_is_an_error(coding: str) -> None:
 def test_binary_in_an_unknown_coding_is_an_error() -> None:
     with pytest.raises(DecodeError, match="is not understood"):
         decoded(b"\x00\x01\x02", "own-coding", EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        pytest.param("own" * 1000, b"\x00", id="unknown"),
+        pytest.param("zip" + ", gzip" * 1000, b"\x00", id="not-understood"),
+        pytest.param("gzip" + "," * 1000, b"\x00" * 99, id="broken"),
+        pytest.param("gzip" + "," * 1000, gzip.compress(TEXT)[:-1], id="ends-too-early"),
+    ],
+)
+def test_error_quotes_no_more_of_a_header_than_reads_well(coding: str, body: bytes) -> None:
+    with pytest.raises(DecodeError) as caught:
+        decoded(body, coding, EVERYTHING)
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "unknown"])

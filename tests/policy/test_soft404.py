@@ -159,6 +159,10 @@ def test_charset_does_not_matter(saying: str, charset: str) -> None:
     assert says_not_found(AS_TITLE.format(saying).encode(charset))
 
 
+def test_what_stands_before_the_title_may_be_long() -> None:
+    assert says_not_found(b"<script>" + b"x" * 15_000 + b"</script><title>Page not found</title>")
+
+
 def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     page = "<title>Страница не найдена</title>".encode()
     assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
