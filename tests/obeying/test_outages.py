@@ -90,6 +90,23 @@ async def test_site_whose_pages_answer_is_known_to_be_up_by_the_next_process(  #
 
 
 @in_reactor
+async def test_site_whose_pages_answered_in_an_earlier_run_needs_no_probe(  # S2.23, S2.24
+    clock: Clock, settings: dict[str, Any]
+) -> None:
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await visits(site, clock, [0], **settings)
+        site.pages["/robots.txt"] = Reply(503)
+        assert await visits(site, clock, [1.5, 15], **settings) == [SHUT, AS_THE_COPY]
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/no"))  # which no probe may ask for
+
+        clock.goes_on(25 * DAY)
+        await visit(script, **settings)
+
+
+@in_reactor
 async def test_page_is_asked_for_as_a_probe_where_the_policy_hangs_on_it(  # S2.23
     clock: Clock, settings: dict[str, Any]
 ) -> None:
