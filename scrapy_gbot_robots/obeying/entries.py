@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from twisted.internet.defer import CancelledError
@@ -34,6 +33,7 @@ from ..storage.base import Beats, StorageError
 from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
 from ..storage.memory import MemoryStorage
 from .batch_thread import BatchThread
+from .handover import hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -214,18 +214,7 @@ class Entries:
                 self._answers_again()
 
     async def _hand_over(self, instead: MemoryStorage) -> None:
-        """Give the driver all entries that are newer than its own, including those that are learnt meanwhile."""
-        await self._thread.ask(_Trial(_write_and_forget))
-        handed: dict[str, Entry] = {}
-        while news := [
-            (origin, entry)
-            for origin in instead.origins()
-            if (entry := instead.get(origin)) is not None and handed.get(origin) is not entry
-        ]:
-            for start in range(0, len(news), MOST_TOGETHER):
-                some = dict(news[start : start + MOST_TOGETHER])
-                await self._thread.ask(_Trial(partial(_put_newer, some)))
-                handed |= some
+        await hand_over(instead, lambda act: self._thread.ask(_Trial(act)), LEASE_SECS)
 
     def _answers_again(self) -> None:
         self._instead = None
@@ -256,28 +245,3 @@ class _Trial:
 
     def __call__(self, driver: Storage) -> object:
         return self._act(driver)
-
-
-def _write_and_forget(driver: Storage) -> None:
-    """Check that a storage can be written to."""
-    driver.release("", driver.lease("", LEASE_SECS) or "")
-
-
-def _put_newer(entries: Mapping[str, Entry], driver: Storage) -> None:
-    """Put each entry unless the driver has a newer one. A lease does not prevent that: it may be a lost one of ours."""
-    wanted = [Wanted(origin, partial(_is_newer, entry)) for origin, entry in entries.items()]
-    found = find(driver, wanted, LEASE_SECS)
-    news = [
-        Settled(each.origin, entries[each.origin], one.token or "")
-        for each, one in zip(wanted, found, strict=True)
-        if not each.is_good(one.entry)
-    ]
-    settle(driver, news)
-
-
-def _is_newer(ours: Entry, theirs: Entry | None) -> bool:
-    return _fetched_at(theirs) > _fetched_at(ours)
-
-
-def _fetched_at(entry: Entry | None) -> float:
-    return entry.copy.fetched_at if entry is not None and entry.copy is not None else 0.0

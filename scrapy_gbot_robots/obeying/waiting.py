@@ -16,8 +16,7 @@ through the scheduler when its origin is settled.
                      v
                   judged: goes on, or is refused
 
-"Too long" is `PATIENCE_SECS` while the downloader has free places. While it has none, it is three times the mean time of
-the last answers: then a waiting request takes a place from another one, so a slow robots.txt must show itself sooner.
+`patience` says what is too long.
 
 A request is given up when it has waited for `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS` and one more fetch after that finds
 the robots.txt still unreachable. (If that fetch may not happen within the same time once more, the request is given
@@ -46,24 +45,21 @@ downloader.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import Background, Closing, pause
-from ..engine import is_closing, is_full, stand_before_scheduler, uncounted
+from ..engine import is_closing, stand_before_scheduler
 from ..meta import PROBE
-from .room import Party, WaitingRoom
+from .patience import LOOK_SECS, Leaves, Patience
+from .room import WaitingRoom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.core.scheduler import BaseScheduler
@@ -74,33 +70,10 @@ if TYPE_CHECKING:
     from .answer import Answer
     from .lookup import Lookup
     from .overriding import OverridingLookup
+    from .party import Party
 
-_T = TypeVar("_T")
-
-PATIENCE_SECS = 1.0  # how long a request waits in its place in the downloader
 GIVEN_UP_LATER = 4  # requests of an origin, each time that it proves unreachable after twice the wait
 DEAD_AFTER = 5  # waits
-
-_LOOK_SECS = 0.1  # how often the places in the downloader are looked at
-_USUAL_SECS_AT_FIRST = 0.1
-_REMEMBERED = 8  # answers, whose mean time counts as usual
-
-
-class _Leaves(Exception):  # noqa: N818  not an error
-    """The request must wait outside the downloader."""
-
-
-class _Place:
-    """A place in the downloader where a request waits."""
-
-    __slots__ = ("may_leave", "over", "request", "since", "uncounted")
-
-    def __init__(self, request: Request, *, may_leave: bool) -> None:
-        self.request = request
-        self.since = time.monotonic()
-        self.may_leave = may_leave
-        self.over = False  # the patience
-        self.uncounted = ExitStack()
 
 
 class Waiting:
@@ -123,9 +96,8 @@ class Waiting:
         self._wait_secs = wait_secs
         self._origin_of = origin_of
         self._room: WaitingRoom | None = None
-        self._places: dict[Deferred[Any], _Place] = {}
+        self._patience = Patience(crawler)
         self._in_vain: WeakSet[Request] = WeakSet()
-        self._usual_secs = _USUAL_SECS_AT_FIRST
         self._background = Background()
         self._closing = False
         self._looking = create_looping_call(self._look)
@@ -145,7 +117,7 @@ class Waiting:
         """
         if request in self._in_vain:
             self._in_vain.discard(request)
-            return await self._in_place(request, self._lookup.ask(origin, agent, request), may_leave=False)
+            return await self._patience.keep_place(request, self._lookup.ask(origin, agent, request), may_leave=False)
         room = self._room if may_leave else None
         if room is not None:
             served = room.served(request, origin, agent)
@@ -156,7 +128,7 @@ class Waiting:
         since = time.monotonic()
         try:
             return await self._settled(origin, agent, request, since, may_leave=room is not None)
-        except (_Leaves, Closing):
+        except (Leaves, Closing):
             if room is None:
                 raise
         room.expect(request, origin, agent, since)
@@ -167,81 +139,38 @@ class Waiting:
     ) -> Answer:
         held = False
         while True:
-            answer = await self._in_place(request, self._ask(origin, agent, request), may_leave=may_leave)
+            answer = await self._patience.keep_place(request, self._ask(origin, agent, request), may_leave=may_leave)
             if not self._is_worth_waiting(answer, request) or self._left(answer, since) <= 0:
                 return answer
             if may_leave:
-                raise _Leaves
+                raise Leaves
             if not held:
                 held = True
                 self._count_held()
             secs = self._left(answer, since)
-            await self._in_place(request, pause(secs), may_leave=False, patient=False)
-
-    async def _in_place(
-        self, request: Request, wanted: Coroutine[Any, Any, _T], *, may_leave: bool, patient: bool = True
-    ) -> _T:
-        """Await `wanted`, which `request` needs, while that keeps its place in the downloader.
-
-        Raises:
-            _Leaves: that took too long.
-            Closing: the crawl is closing.
-        """
-        if self._closing:
-            wanted.close()
-            raise Closing
-        waiting: Deferred[_T] = deferred_from_coro(wanted)
-        place = self._places[waiting] = _Place(request, may_leave=may_leave)
-        if not patient:
-            self._end_patience(waiting, place)
-        try:
-            return await maybe_deferred_to_future(waiting)
-        except (CancelledError, asyncio.CancelledError):
-            if self._closing:
-                raise Closing from None
-            if place.over:
-                raise _Leaves from None
-            raise
-        finally:
-            del self._places[waiting]
-            place.uncounted.close()
+            await self._patience.keep_place(request, pause(secs), may_leave=False, patient=False)
 
     async def _ask(self, origin: Origin, agent: RobotsAgent, request: Request) -> Answer:
         """Look an answer up, and note how long that took."""
         began = time.monotonic()
         answer = await self._lookup.ask(origin, agent, request)
-        self._usual_secs += (time.monotonic() - began - self._usual_secs) / _REMEMBERED
+        self._patience.answered_in(time.monotonic() - began)
         return answer
 
-    def _end_patience(self, waiting: Deferred[Any], place: _Place) -> None:
-        """Let a request leave its place. If it may not leave, it goes on waiting, and its place no longer counts."""
-        place.over = True
-        if place.may_leave:
-            waiting.cancel()
-        else:
-            place.uncounted.enter_context(uncounted(self._crawler, place.request))
-
     def _look(self) -> None:
-        """Check which requests have waited too long in the downloader, and whether the crawl has begun to close."""
+        """Check whether the crawl has begun to close, and which requests have waited too long in the downloader."""
         if self._closing:
             return
         if is_closing(self._crawler):
             self._close()
-            return
-        patience = PATIENCE_SECS
-        if is_full(self._crawler):
-            patience = min(PATIENCE_SECS, max(_LOOK_SECS, 3 * self._usual_secs))
-        now = time.monotonic()
-        for waiting, place in list(self._places.items()):
-            if not place.over and now - place.since >= patience:
-                self._end_patience(waiting, place)
+        else:
+            self._patience.look()
 
     def _close(self) -> None:
         self._closing = True
         self._lookup.abandon()
         self._background.cancel()
-        for waiting in list(self._places):
-            waiting.cancel()
+        self._patience.close()
 
     # The requests in the room.
 
@@ -299,7 +228,7 @@ class Waiting:
         now = time.monotonic()
         own = since + self._wait_secs - now
         until_asked = answer.ask_at - time.time()
-        return own if own <= 0 or until_asked > own + self._wait_secs else max(_LOOK_SECS, until_asked)
+        return own if own <= 0 or until_asked > own + self._wait_secs else max(LOOK_SECS, until_asked)
 
     def _count_held(self, number: int = 1) -> None:
         if number:
@@ -307,7 +236,7 @@ class Waiting:
 
     def _spider_opened(self) -> None:
         stand_before_scheduler(self._crawler, self._with_room)
-        self._looking.start(_LOOK_SECS, now=False)
+        self._looking.start(LOOK_SECS, now=False)
 
     async def _spider_closed(self) -> None:
         if self._looking.running:
