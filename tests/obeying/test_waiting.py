@@ -18,6 +18,7 @@ from scrapy_gbot_robots.obeying import room
 
 from ..fetching.scenarios import RULES, raw
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.visits import CLOSED, Gate
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -27,17 +28,21 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-class Timed(Pages):
-    """Remembers in which order things happened."""
+class Opening(Pages):
+    """Opens a gate when `after` pages are crawled, and notes the URLs in the order in which they end."""
 
-    name = "timed"
+    name = "opening"
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.gate = gate
+        self.after = after
         self.order: list[str] = []
 
     def parse(self, response: Response, **kwargs: Any) -> None:
         self.order.append(response.url)
+        if len(self.order) == self.after:
+            self.gate.open()
 
     def failed(self, failure: Any) -> None:
         self.order.append(failure.request.url)
@@ -45,12 +50,13 @@ class Timed(Pages):
 
 @in_reactor
 async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
-    with Site({"/robots.txt": raw(30.0)}) as dead, Site({"/robots.txt": b"", "*": b"ok"}) as alive:
+    gate = Gate(CLOSED)
+    with Site({"/robots.txt": gate}) as dead, Site({"/robots.txt": b"", "*": b"ok"}) as alive:
         waiting = [dead.url(f"/{number}") for number in range(20)]
         going = [alive.url(f"/{number}") for number in range(20)]
-        settings = {"CONCURRENT_REQUESTS": 2, "GBOT_ROBOTS_TIMEOUT_SECS": 2}
-        crawler = await crawl(Timed, settings, urls=waiting + going)
-        assert isinstance(crawler.spider, Timed)
+        settings = {"CONCURRENT_REQUESTS": 2}
+        crawler = await crawl(Opening, settings, urls=waiting + going, gate=gate, after=len(going))
+        assert isinstance(crawler.spider, Opening)
         assert set(crawler.spider.order[:20]) == set(going)
         assert set(crawler.spider.order[20:]) == set(waiting)
         assert dead.paths() == ["/robots.txt"]
