@@ -16,7 +16,8 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.agents import Crawler
 from scrapy_gbot_robots.obeying import room as module
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.room import Party, WaitingRoom
+from scrapy_gbot_robots.obeying.party import Party
+from scrapy_gbot_robots.obeying.room import WaitingRoom
 from scrapy_gbot_robots.policy.ladder import Decision, State
 
 if TYPE_CHECKING:
