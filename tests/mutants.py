@@ -6,7 +6,7 @@ sample is tried. The same seed draws the same mutants as long as their lines sta
 
 A mutant has to cost little, so that many can be tried:
 
-1. The room's tests run once, under coverage, to learn which test runs which line, and how long each test takes.
+1. The room's tests run once, traced, to learn which test runs which line, and how long each test takes.
 2. A mutant meets only the tests that run its line, the fastest first, and the first failure ends its run. A line of
    a module or a class runs on import: such a mutant meets all tests of the files that have one for that module.
 3. Each run is a fork of this process, which has imported Scrapy and the other libraries once for all of them.
@@ -27,6 +27,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter, defaultdict
@@ -34,7 +35,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import coverage
 import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
@@ -42,6 +42,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
 HOME = Path(__file__).parent.parent
 PACKAGE = "scrapy_gbot_robots"
@@ -90,7 +91,7 @@ def main() -> int:
     try:
         copies = [_copy(directory / str(number)) for number in range(options.jobs)]
         room = options.where[0].partition("/")[0]
-        tests = _tests_of(copies[0], ROOMS[room], options.longest)
+        tests = _tests_of(copies[0], room, options.longest)
         sources = [path for where in options.where for path in _modules(where)]
         survived = False
         for seed in options.seed:
@@ -216,11 +217,11 @@ def _means_something_else(code: str, mutated: str) -> bool:
 # Tests
 
 
-def _tests_of(copy: Path, paths: str, longest: float) -> Tests:
+def _tests_of(copy: Path, room: str, longest: float) -> Tests:
     """Run the tests without a mutant, and note for each line the tests that run it."""
     result = copy / "tests.json"
     began = time.monotonic()
-    _wait(_fork(copy, lambda: _run_under_coverage(copy, paths.split(), result)), secs=1800)
+    _wait(_fork(copy, lambda: _run_traced(copy, room, result)), secs=1800)
     secs, running, failed = json.loads(result.read_text()) if result.exists() else ({}, {}, [])
     if not secs:
         raise SystemExit((copy / "output").read_text())
@@ -232,25 +233,41 @@ def _tests_of(copy: Path, paths: str, longest: float) -> Tests:
     return Tests(
         {test: taken for test, taken in secs.items() if test not in left_out},
         {
-            module: {
-                int(line): [test for test in tests if test and test not in left_out] for line, tests in lines.items()
-            }
+            module: {int(line): [test for test in tests if test not in left_out] for line, tests in lines.items()}
             for module, lines in running.items()
         },
     )
 
 
 class _Watch:
-    """A pytest plugin: which test runs which line, how long it takes, and whether it fails."""
+    """A pytest plugin: which test runs which line, how long it takes, and whether it fails.
 
-    def __init__(self, measured: coverage.Coverage) -> None:
-        self._measured = measured
+    coverage.py could tell the lines, too, but not with greenlets, between which pytest-twisted switches: it keeps a stack
+    of calls. A set of lines needs none.
+    """
+
+    def __init__(self, traced: Path) -> None:
+        self._traced = str(traced)
+        self._seen: set[tuple[str, int]] = set()
         self.secs: defaultdict[str, float] = defaultdict(float)
         self.failed: set[str] = set()
+        self.running: dict[str, dict[int, list[str]]] = {}
+
+    def trace(self, frame: FrameType, event: str, arg: object) -> Any:
+        """The trace function of Python: of all functions that are called, those of the room are looked at."""
+        return self._line if frame.f_code.co_filename.startswith(self._traced) else None
+
+    def _line(self, frame: FrameType, event: str, arg: object) -> Any:
+        self._seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._line
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        self._measured.switch_context(item.nodeid)
+    def pytest_runtest_protocol(self) -> None:
+        self._seen = set()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        for path, line in self._seen:
+            self.running.setdefault(path, {}).setdefault(line, []).append(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.secs[report.nodeid] += report.duration if report.when == "call" else 0
@@ -258,17 +275,16 @@ class _Watch:
             self.failed.add(report.nodeid)
 
 
-def _run_under_coverage(copy: Path, paths: list[str], result: Path) -> int:
-    measured = coverage.Coverage(
-        data_file=None, config_file=False, source=[str(copy / PACKAGE)], concurrency=["thread", "greenlet"]
-    )
-    watch = _Watch(measured)
-    measured.start()
+def _run_traced(copy: Path, room: str, result: Path) -> int:
+    watch = _Watch(copy / PACKAGE / room)
+    threading.settrace(watch.trace)
+    sys.settrace(watch.trace)
     sys.dont_write_bytecode = False  # what stays the same is compiled once
-    status = int(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", *paths], plugins=[watch]))
-    measured.stop()
-    data = measured.get_data()
-    running = {str(Path(name).relative_to(copy)): data.contexts_by_lineno(name) for name in data.measured_files()}
+    paths = ROOMS[room].split()
+    status = int(
+        pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", "not slow", *paths], plugins=[watch])
+    )
+    running = {str(Path(path).relative_to(copy)): lines for path, lines in watch.running.items()}
     result.write_text(json.dumps([watch.secs, running, sorted(watch.failed)]))
     return status
 
