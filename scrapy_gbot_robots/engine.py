@@ -1,7 +1,7 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
 When Scrapy changes such a part, only this module has to change. If a part is missing, as in a mocked engine or in a user's
-own downloader, each function does nothing or returns a value that means "no".
+own downloader, the functions do nothing or return a value that means "no".
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -47,7 +47,7 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
 
 class _Backout:
-    """Replaces `needs_backout` of a downloader: does not count some of the requests under way."""
+    """Replaces `needs_backout` of a downloader, and does not count the requests in `left_out`."""
 
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
@@ -60,7 +60,7 @@ class _Backout:
 
 
 class Listener(Protocol):
-    """Is told what the downloader does with one request, also when a middleware sends the request again."""
+    """Learns what the downloader does with one request, also if a middleware sends the request again."""
 
     def reached_downloader(self, request: Request) -> None:
         """All middlewares have let `request` pass."""
@@ -136,10 +136,10 @@ def is_transferring(crawler: Crawler, request: Request) -> bool:
 
 
 def is_forgotten(crawler: Crawler, request: Request) -> bool:
-    """Whether the downloader counts `request` as active and yet neither keeps it in a queue nor has its handler work on it.
+    """Whether the downloader counts `request` as active, but has it neither in a queue nor in its download handler.
 
-    For a moment that is so of every request. It stays so when a download handler ended in an exception that is no
-    `Exception`, such as asyncio's CancelledError: Scrapy passes on no other, so the request is waited for without end.
+    Every request is in that state for a moment. It stays so if the download handler has ended in an exception that is no
+    `Exception`, such as asyncio's CancelledError: Scrapy does not pass that on, and waits for the request without end.
     """
     return any(
         request in slot.active

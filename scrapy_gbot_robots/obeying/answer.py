@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ..core.rules import Rules
     from ..policy.entry import Entry
 
-BROKEN_SECS = 60  # until a look-up that failed by a fault of this plugin is tried again
+BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until the next one
 
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
-_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # rules of more agents are kept only up to so many bytes together
-_CLOCK_SKEW_SECS = 300.0  # so far back the clock may be set; an answer from further in the future does not count
+_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # an answer for more than 16 agents keeps no more bytes of rules than this
+_CLOCK_SKEW_SECS = 300.0  # how far the clock may be set back; an answer from further in the future does not count
 _NO_RATES: Mapping[RobotsAgent, float] = MappingProxyType({})
 _BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
 
@@ -39,7 +39,7 @@ class Source(Enum):
     """Where an answer comes from."""
 
     FETCHED = "fetched"  # this process has just fetched it
-    ANOTHER = "fetched by another process"  # which shares the storage, while this one waited
+    ANOTHER = "fetched by another process"  # one that shares the storage, while this process waited
     HTTP_CACHE = "from Scrapy's HTTP cache"  # no server was asked, or none answered
     STORED = "from the storage"  # from an earlier run, or from earlier in this one
 
@@ -111,7 +111,6 @@ class Answer:
             answer.temporary_since = held.temporary_since
             answer.site_available = held.site_available
         if held is not None and held.fetched_at == answer.fetched_at:  # the same robots.txt
-            answer._rates = held._rates  # noqa: SLF001
             answer._rules.update(held._rules)  # noqa: SLF001
             answer._rates = held._rates  # noqa: SLF001
             answer.weight = held.weight
@@ -177,7 +176,7 @@ class Answer:
             self.weight -= rules.weight
 
     def takes_probe(self, url: str, agent: RobotsAgent) -> bool:
-        """Whether `url` is the one page to request as a probe. The last copy of robots.txt, if any, must allow it."""
+        """Whether `url` is the one page to request as a probe. If there is a copy of robots.txt, that must allow it."""
         if not self.probe or (self._rules and not (agent in self._rules and self._rules[agent].allowed(url))):
             return False
         self.probe = False

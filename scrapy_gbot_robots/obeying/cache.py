@@ -1,4 +1,4 @@
-"""The answers that a crawl caches in memory: those of the origins it used last, bounded in number and in bytes."""
+"""The answers that a crawl has in memory: those it used last, bounded in number and in bytes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from ..core.origin import Origin
     from .answer import Answer
 
-MOST_BYTES = 128 * 2**20  # of memory for answers, as `Answer.weight` has it
+MOST_BYTES = 128 * 2**20  # of memory for answers, by `Answer.weight`
 
 
 class AnswerCache:
     """Answers by origin. The least recently used ones make room for new ones.
 
     Args:
-        most_answers: how many answers are cached.
-        most_bytes: their most bytes together, by `Answer.weight`. The newest is cached whatever its weight.
+        most_answers: the most answers.
+        most_bytes: the most bytes of all answers together, by `Answer.weight`. The newest is cached whatever its weight.
     """
 
     def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:

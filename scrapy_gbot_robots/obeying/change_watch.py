@@ -1,7 +1,8 @@
 """Whether a robots.txt that was just fetched says something new, for handlers of the signal `robotstxt_changed`.
 
-Most fetches bring the same bytes: then one comparison is enough. Other bytes are compared group by group (`core.changes`),
-since comments and dates change daily and mean nothing. A thread compares large files. No request waits for the result.
+Most fetches bring the same bytes: then one comparison is enough. Otherwise the two files are compared group by group
+(`core.changes`), since comments and dates change daily and mean nothing. A thread compares large files. No request waits
+for the result.
 """
 
 from __future__ import annotations

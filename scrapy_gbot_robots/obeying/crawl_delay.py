@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .answer import Answer
 
-_SLOT = "download_slot"  # request.meta keys: Scrapy's, and ours with the value that Scrapy, not the user, put there
-_OWN_SLOT = "gbot_robots_slot"
+_SLOT = "download_slot"  # Scrapy's request.meta key
+_OWN_SLOT = "gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class _Pace:
         return max(self._asked.values(), default=0.0)
 
     def ask(self, wish: _Wish) -> bool:
-        """Take a wish; return whether it is new."""
+        """Take the crawl-delay of one origin and agent; return whether it has changed."""
         before = self._asked.pop((wish.origin, wish.agent), 0.0)
         if wish.secs:
             self._asked[wish.origin, wish.agent] = wish.secs
@@ -67,7 +67,7 @@ class _Pace:
         return wish.secs != before
 
     def keep(self) -> None:
-        """Let the slot wait for no less than its crawl-delay, even if something has lowered its delay since."""
+        """Raise the delay of the slot to its crawl-delay, in case something has lowered it."""
         if not self._asked:
             return
         self.slot.delay = max(self.slot.delay, *self._asked.values())

@@ -30,9 +30,9 @@ class Driver:
 
     Attributes:
         name: "memory", "sqlite", "redis" or the path of a class.
-        opens: opens the storage, which may wait for a disk or a network.
-        where: the place of the storage, in words; "" if the name says all.
-        why: a note for the log, such as why this is not the storage that the settings name; "" if there is none.
+        opens: opens the storage; this may wait for a disk or a network.
+        where: where the storage is, in words; "" if the name says all.
+        why: a note for the log, such as why the crawl uses another storage than the settings name; "" if there is none.
     """
 
     name: str
@@ -56,7 +56,7 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names something that is no class.
+        ValueError: the setting names an object that is no class.
     """
     _check_history(settings)
     if settings.storage == "memory":
@@ -79,16 +79,18 @@ def _check_history(settings: GbotSettings) -> None:
     """Raise ValueError if the settings ask for a history, but not for a SQLite file to keep it in."""
     if not settings.history or (settings.storage == "sqlite" and settings.sqlite_path is not None):
         return
-    this = (
-        f"{settings.storage!r}" if settings.storage != "sqlite" else "no project and GBOT_ROBOTS_SQLITE_PATH names none"
+    found = (
+        f"GBOT_ROBOTS_STORAGE is {settings.storage!r}"
+        if settings.storage != "sqlite"
+        else "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
     )
     raise ValueError(
-        f"GBOT_ROBOTS_HISTORY = {settings.history} needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file: this is {this}"
+        f"GBOT_ROBOTS_HISTORY = {settings.history} needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file, but {found}"
     )
 
 
 def _redis(settings: GbotSettings, crawler: Crawler | None) -> Driver:
-    """Return the Redis of the settings. Its note says so if scrapy-redis keeps its queue in another one."""
+    """Return the Redis of the settings. If scrapy-redis keeps its queue in another one, the note says so."""
     from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
 
     opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
 
-LEASE_SECS = 15.0  # so long after its holder has died, another process can take the lease
+LEASE_SECS = 15.0  # a lease ends so long after its holder has died
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a call
 CLOSE_SECS = 5.0  # for so long a failing storage may delay the end of a crawl
-MOST_TOGETHER = 32  # calls in a batch: with more, the first would wait too long for the last
+MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
 
 logger = logging.getLogger(__name__)
 

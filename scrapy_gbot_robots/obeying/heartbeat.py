@@ -1,7 +1,7 @@
 """What a process reports about itself in the Redis that the fleet shares, for `scrapy robots fleet`.
 
-The process writes a few figures every ten seconds. They end by themselves after it dies. Each report is one command, and
-no request waits for it.
+The process writes a few figures every ten seconds. If it dies, Redis drops them after a while. Each report is one command,
+and no request waits for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How far the clock was set forward while a crawl ran: this time does not count as time of an outage.
 
-After 30 days of an outage the ladder may allow everything. A clock that jumps by 30 days must not do that. The time of day
-alone cannot tell a jump from 30 days, and the monotonic clock cannot be compared between processes. Together they can: if
-the time of day has gained on the monotonic clock, it was set forward (or the machine slept, and asked no server meanwhile).
+After 30 days of an outage the ladder may allow everything. A clock that jumps by 30 days must not have that effect. The time
+of day alone cannot tell a jump from 30 days, and the monotonic clocks of two processes cannot be compared. The two clocks
+together can tell: if the time of day has gained on the monotonic clock, it was set forward (or the machine slept, and asked
+no server meanwhile).
 
 Example: between two looks the monotonic clock has gone on by 60 s, the time of day by 86,460 s. The clock was set forward by
 86,400 s.
@@ -18,7 +19,7 @@ _MOST_JUMPS = 100
 
 
 class Jumps:
-    """The jumps forward that this process has noticed since this object was made."""
+    """The jumps forward since this object was made."""
 
     def __init__(self) -> None:
         self._lead = time.time() - time.monotonic()

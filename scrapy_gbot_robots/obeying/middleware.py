@@ -1,8 +1,8 @@
-"""The downloader middleware: each request waits until its origin's robots.txt is known, and then goes on or is refused.
+"""The downloader middleware: each request waits for its origin's robots.txt, and then goes on or is refused.
 
-It replaces Scrapy's own and subclasses it, with the same settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`), request.meta
-key (`dont_obey_robotstxt`) and stats (`robotstxt/`). It adds `lookup` (one answer per origin) and `waiting` (requests that
-wait do not delay other hosts).
+This middleware replaces Scrapy's own and subclasses it. Settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`), the key
+`dont_obey_robotstxt` in request.meta and stats (`robotstxt/`) are the same. New are `lookup` (one answer per origin) and
+`waiting` (waiting requests do not delay other hosts).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Lets requests go on that Googlebot would send; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
+    """Lets requests go on if Googlebot would send them; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
 
     Attributes:
         fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
@@ -98,7 +98,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
         if not _is_judged(request):
-            for name in (PROVENANCE, PREFERENCES):  # those of the page whose meta the request has taken over
+            for name in (PROVENANCE, PREFERENCES):  # of another page, if the request was made from that page's meta
                 request.meta.pop(name, None)
             return None
         origin = self._origin(request)
@@ -160,7 +160,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return answer.preferences(request.url, agent)
 
     def _look_at(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
-        """Note that a site answers (Google's page of 2026), and what a page prefers: `process_response` where it counts.
+        """Note that a site answers (Google's page of 2026), and what a page prefers. This is `process_response`, if needed.
 
         Raises:
             ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
@@ -284,7 +284,7 @@ def _is_judged(request: Request) -> bool:
 
 
 def _is_own_trouble(response: Response) -> bool:
-    """Whether a response does not show that its site is up: it is a server error, or for a robots.txt."""
+    """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
     is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
     return is_error or Origin.of_robots_txt(response.url) is not None
 

@@ -1,4 +1,4 @@
-"""The answer for an origin that has an override. It has the methods of any answer, and says what the override says."""
+"""The answer for an origin that has an override: it has the methods of any answer, and the override decides."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""A look-up whose answers the user's overrides change: `GBOT_ROBOTS_OVERRIDES`, asked where the answer is asked.
+"""The look-up of a crawl with overrides (`GBOT_ROBOTS_OVERRIDES`): for some origins the override decides.
 
-The middleware and the waiting know nothing of overrides: they ask this look-up as they would ask the other. What an
-override means is `policy.overrides`' to say. Without overrides there is the plain look-up, and nothing is paid.
+This look-up has the methods of the plain one, so the middleware and `waiting` know nothing of overrides. A crawl without
+overrides uses the plain look-up. `policy.overrides` says what an override means.
 
-    disallow     the robots.txt is not asked for: nothing goes to a host that wants nothing
-    ignore       the robots.txt is asked for, so that its sitemaps and its crawl-delay are known, and what it refuses is
-    own rules    counted; but no request waits for one that does not answer
-    as, delay    the robots.txt decides and is waited for, as without an override
+    override     robots.txt
+    disallow     is not fetched: the crawl sends nothing to this host
+    ignore       is fetched, for its sitemaps and its crawl-delay, and to count what it would refuse. Requests wait for it
+    own rules    for `PATIENCE_SECS` at the most
+    as, delay    decides; requests wait for it as they do without an override
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .overridden import OwnQuestion
 
-PATIENCE_SECS = 5.0  # that requests wait for a robots.txt that does not decide, counted from the first of them
-_MOST_ORIGINS = 10_000  # of which it is known since when their robots.txt is waited for
-_MOST_NAMED = 20  # overrides that have run out, in the log
+PATIENCE_SECS = 5.0  # how long requests wait for a robots.txt that does not decide, counted from the first request
+_MOST_ORIGINS = 10_000  # in `_waited_since`
+_MOST_NAMED = 20  # overrides that the log names because they have run out
 
 _STATS = {Action.IGNORE: "ignored", Action.REPLACE: "rules", Action.DISALLOW: "disallowed", Action.KEEP: "kept"}
 

@@ -1,6 +1,6 @@
 """What sites say about the use of their pages, noted or obeyed: `GBOT_ROBOTS_PURPOSES`, `GBOT_ROBOTS_PREFERENCES`.
 
-The robots.txt speaks before a page is fetched. The headers of the page speak for that page only. The more restrictive
+The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page only. The more restrictive
 of both counts. A crawl without a purpose uses nothing of this module.
 Source: the drafts that `core.preferences` names. Experimental, as they are.
 """

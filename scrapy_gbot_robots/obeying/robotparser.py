@@ -34,7 +34,7 @@ class GbotRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Parse `robotstxt_body` by the settings of `crawler`. No body makes this raise."""
+        """Parse `robotstxt_body` by the settings of `crawler`. This never raises, whatever the body."""
         settings = GbotSettings.of(crawler.settings) if crawler else None
         if settings is None:
             return cls(RobotsTxt.parse(robotstxt_body))

@@ -20,8 +20,8 @@ If A is killed, its lease runs out, and one of the next calls of `find` in B get
 
 Warning: a lease is no lock. It can run out while its holder still fetches (a process that was stopped), and the storage can
 fail (each process then goes on from its own memory). So two processes may fetch the same robots.txt. That is harmless: the
-later entry replaces the earlier. But no request may wait for ever: this process respects a lease for `PATIENCE` time-outs of
-a fetch, then it fetches without the lease.
+later entry replaces the earlier. But no request may wait without end: this process respects a lease for `PATIENCE` time-outs
+of a fetch, then it fetches without the lease.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Obtained(NamedTuple):
 
 
 class SharedFetch:
-    """Gets the entry of an origin: from the storage if it is good, else by a fetch of this process or another one."""
+    """Gets the entry of an origin: a good one from the storage, else one that this process or another fetches."""
 
     def __init__(
         self, settings: GbotSettings, entries: Entries, fetcher: Fetcher, telling: Telling, watch: ChangeWatch
@@ -78,11 +78,11 @@ class SharedFetch:
         self._jumps = Jumps()
 
     async def entry(self, origin: Origin, request: Request | None) -> Obtained:
-        """An entry of `origin` that is good now, or the one that a fetch has led to, and where it comes from.
+        """A good entry of `origin`, or the one that a fetch has led to, and its source.
 
         Args:
-            origin: whose robots.txt.
-            request: what the robots.txt is needed for; a fetch is made as this request would be.
+            origin: the origin of the robots.txt.
+            request: the request that needs the robots.txt, or None; a fetch is made as this request would be.
         """
         serves = partial(self._serves, time.time())
         pauses, waited = _pauses(), False

@@ -1,8 +1,8 @@
 """`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: one crawl-delay for all processes that share a Redis.
 
 Each process applies the delay in its own download slots (`crawl_delay`). In addition, a request of such a slot waits for its
-turn just before it is sent, after all middlewares and queues, since any later step could bring the requests of two processes
-together again. While it waits, it occupies one transfer of its slot, like a request to a slow host.
+turn just before it is sent. A turn before a middleware or a queue would be of no use: these could bring the requests of two
+processes together again. While a request waits, it occupies one transfer of its slot, like a request to a slow host.
 
 If the Redis fails, each process applies the delay by itself. The log says so once, and the Redis is tried again later.
 """

@@ -1,7 +1,7 @@
 """What a crawl says about its robots.txt files: log lines, stats, and signals.
 
-Handlers of signals never delay an answer. An ordinary handler has run before the first request of the origin goes on. A
-coroutine runs beside the crawl, and the crawl does not close before it has ended.
+Handlers of signals never delay an answer for long. An ordinary handler runs before the first request of the origin goes on.
+A handler that is a coroutine runs in the background, and the crawl does not close before it has ended.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
-ADD_UP_SECS = 60.0  # how often one line sums up the further ones
-_MOST_COUNTED = 100_000  # origins whose state is remembered for the stats: some 100 bytes each
+ADD_UP_SECS = 60.0  # how often one line adds up the further ones
+_MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each
 _MOST_TRACEBACKS = 20
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
@@ -58,10 +58,8 @@ class Telling:
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._warned = 0
-        self._not_warned: dict[
-            int, str
-        ] = {}  # origins without a warning of their own, by hash; only the first has a text
-        self._adding_up: Any = None  # the timer of the line that sums these up
+        self._not_warned: dict[int, str] = {}  # origins without a warning of their own, by hash; the first has a text
+        self._adding_up: Any = None  # the timer of the line that adds these up
         self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
@@ -189,7 +187,7 @@ class Telling:
         logger.warning("%s unreachable, the first of them %s", more, example)
 
     def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
-        """Call all handlers of `signal` now, as Scrapy does; await in the background the awaitables that they return."""
+        """Call all handlers of `signal` now, as Scrapy does. What they return is awaited in the background."""
         sender = self._crawler.signals.sender
         receivers = list(liveReceivers(getAllReceivers(sender, signal)))
         if not receivers:
@@ -223,7 +221,7 @@ class Telling:
     def _handler_ended(self) -> None:
         self._handlers -= 1
         if not self._handlers:
-            pull_soon(self._crawler)  # the crawl may have been kept open for this
+            pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
 
     def _spider_idle(self) -> None:
         if self._handlers:

@@ -16,7 +16,7 @@ through the scheduler when its origin is settled.
                      v
                   judged: goes on, or is refused
 
-`patience` says what is too long.
+`patience` says how long is too long.
 
 A request is given up when it has waited for `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS` and one more fetch after that finds
 the robots.txt still unreachable. (If that fetch may not happen within the same time once more, the request is given
@@ -30,13 +30,13 @@ wait in the room. The first fetch after 1:00 fails, too: all 64 are given up, an
 four are given up at a time. At 5:00 the host is dead: requests that are left are refused as they come.
 
 A request that came past the scheduler, by `engine.download_async`, cannot leave: its caller waits for it. It keeps its
-place, and after a while its place no longer counts. The same is true of all requests if there is no scheduler to stand
-before: in `scrapy shell`, or with a user's own engine.
+place, and after a while its place no longer counts. The same is true of all requests if the room cannot stand before the
+scheduler: in `scrapy shell`, or with a user's own engine.
 
-Other ways that we tried or weighed. (1) Never count waiting requests: simple, but all of them go on at the same
-moment, more than the settings allow and in no order, and the engine pulls nothing else meanwhile. (2) An own queue
-for requests that may go on: it would have to be as fair as the scheduler's, which knows priorities and hosts. (3) The
-waiting room alone: each request of an ordinary crawl would go through the scheduler twice.
+We tried or weighed other ways. (1) Never count waiting requests: simple, but all of them go on at the same moment, more than
+the settings allow and in no order, and the engine pulls nothing else meanwhile. (2) A queue of our own for requests that may
+go on: it would have to be as fair as the scheduler's, which knows priorities and hosts. (3) The waiting room alone: each
+request of an ordinary crawl would go through the scheduler twice.
 
 Warning: a request that leaves the downloader passes the middlewares before this one, and the signal `request_scheduled`, a
 second time. `scheduler/enqueued` and `dequeued` count it again. After `kill -9` the room is lost, like the requests in the
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .overriding import OverridingLookup
     from .party import Party
 
-GIVEN_UP_LATER = 4  # requests of an origin, each time that it proves unreachable after twice the wait
+GIVEN_UP_LATER = 4  # requests of an origin that are given up after each failed fetch, when twice the wait is over
 DEAD_AFTER = 5  # waits
 
 
@@ -107,7 +107,7 @@ class Waiting:
     async def answer(
         self, origin: Origin, agent: RobotsAgent, request: Request, *, may_leave: bool = True
     ) -> Answer | None:
-        """Return the answer for `origin` that decides about `request`, sent by `agent`.
+        """Return the answer for `origin` that decides about `request`, which `agent` sends.
 
         Returns None if `request` must wait outside the downloader: then `process_request` returns the request. `may_leave`
         says whether the request can do that.
@@ -211,7 +211,7 @@ class Waiting:
         ]
 
     def _is_worth_waiting(self, answer: Answer, request: Request | None = None) -> bool:
-        """Whether a better answer may come: not for a dead host, nor for a request that only tries a host."""
+        """Whether to wait for a better answer: not if the host is dead, nor if the request asks for none (`meta.PROBE`)."""
         if not answer.bars_for_now or self._secs_until_dead(answer) <= 0:
             return False
         return request is None or answer.status is not None or not request.meta.get(PROBE)
