@@ -1,4 +1,4 @@
-"""What the plugin asks of Scrapy's engine: also of one that lacks some of its parts, or is mocked."""
+"""The parts of Scrapy's engine that the plugin uses: the engine may lack some, or be mocked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def mocked(body: bytes) -> Any:
-    """A crawler with an engine as Scrapy's own tests of its robots.txt middleware have it."""
+    """A crawler with an engine like that of Scrapy's own tests of its robots.txt middleware."""
     crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_STORAGE": "memory"})
 
     async def download(request: Request) -> Response:
@@ -47,7 +47,7 @@ def never(scheduler: BaseScheduler) -> BaseScheduler:
 
 
 @pytest.mark.parametrize("made", [MagicMock(), object()], ids=["mocked", "another"])
-def test_engine_without_the_parts_is_left_alone(made: Any) -> None:
+def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
     crawler: Any = get_crawler()
     crawler.engine = made
     with engine.uncounted(crawler, Request("http://site.local/")):
@@ -61,7 +61,7 @@ def test_engine_without_the_parts_is_left_alone(made: Any) -> None:
 
 
 class Lazy(Downloader):
-    """A downloader of the user's own, which decides by itself when it has enough."""
+    """A downloader of the user's own that decides by itself when it is full."""
 
     def needs_backout(self) -> bool:
         return len(self.active) >= 2

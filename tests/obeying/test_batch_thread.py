@@ -1,4 +1,4 @@
-"""Calls of one thread: those that wait go together, none is waited for for ever."""
+"""Calls of one thread: all that wait go together, and each ends in time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """Doubles numbers, in batches that it remembers; waits for `go` before each."""
+    """Doubles numbers, and remembers the batches; waits for `go` before each batch."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
@@ -37,7 +37,7 @@ class Work:
 
 
 @as_scrapy_runs_it
-async def test_calls_that_wait_go_together_in_order_and_no_more_than_allowed() -> None:
+async def test_waiting_calls_go_together_in_order_up_to_the_limit() -> None:
     work = Work()
     thread: BatchThread[int, int] = BatchThread(work, most=3, secs=30)
     first = under_way(thread.ask(0))
@@ -78,7 +78,7 @@ async def test_call_that_is_late_is_given_up_with_all_behind_it_and_the_next_is_
     assert interrupted == [True]
     work.go.set()
     assert await thread.ask(5) == 10
-    assert work.batches == [[0], [5]]  # nobody waits for the others any more
+    assert work.batches == [[0], [5]]  # the other calls have been given up
     thread.end()
 
 
@@ -97,7 +97,7 @@ async def test_call_that_is_cancelled_harms_no_other() -> None:
 
 
 @as_scrapy_runs_it
-async def test_thread_ends_when_it_is_told_to() -> None:
+async def test_thread_ends() -> None:
     work = Work()
     work.go.set()
     thread: BatchThread[int, int] = BatchThread(work, most=8, secs=30)

@@ -1,4 +1,4 @@
-"""A robots.txt that says something new is noticed when it is fetched anew, and kept if the history is on."""
+"""A robots.txt with new rules: the crawl notices it at the next fetch, and the history keeps it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Watches(Pages):
 
 
 def let_it_run_out(path: Path) -> None:
-    """Let everything that is stored be asked for anew."""
+    """Let everything that is stored be stale."""
     with closing(SqliteStorage(path)) as storage:
         for origin in list(storage.origins()):
             entry = storage.get(origin)
@@ -67,7 +67,7 @@ async def crawled(site: Site, path: Path, **settings: Any) -> Crawler:
     ],
 )
 @in_reactor
-async def test_new_rules_are_told_with_the_old_and_counted(new: bytes | Reply, tmp_path: Path) -> None:
+async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(new: bytes | Reply, tmp_path: Path) -> None:
     path = tmp_path / "robots.sqlite"
     with Site({"/robots.txt": OLD, "*": b"ok"}) as site:
         first = await crawled(site, path)
@@ -83,7 +83,7 @@ async def test_new_rules_are_told_with_the_old_and_counted(new: bytes | Reply, t
 
 
 @in_reactor
-async def test_comment_of_today_is_no_change(tmp_path: Path) -> None:
+async def test_new_comment_is_no_change(tmp_path: Path) -> None:
     path = tmp_path / "robots.sqlite"
     with Site({"/robots.txt": OLD, "*": b"ok"}) as site:
         await crawled(site, path)
@@ -96,7 +96,7 @@ async def test_comment_of_today_is_no_change(tmp_path: Path) -> None:
 
 
 @in_reactor
-async def test_versions_are_kept_as_the_setting_says(tmp_path: Path) -> None:
+async def test_history_keeps_as_many_versions_as_the_setting_says(tmp_path: Path) -> None:
     path = tmp_path / "robots.sqlite"
     with Site({"/robots.txt": OLD, "*": b"ok"}) as site:
         for number in range(4):

@@ -1,4 +1,4 @@
-"""Crawls whose clock jumps, back and forth by days: nobody waits for the calendar, and no server is asked in a storm."""
+"""Crawls whose clock jumps back and forth by days: no request waits for the calendar, and no server gets a storm of fetches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of everything that looks at the time of day."""
+    """The clock of all modules that look at the time of day."""
     clock = Clock.of(monkeypatch)
     monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
     return clock
@@ -30,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """For how many seconds each pause was to be."""
+    """The length of each pause, in seconds."""
     secs: list[float] = []
 
     async def noted(for_secs: float) -> None:
@@ -99,7 +99,7 @@ async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(cloc
 @pytest.mark.parametrize("ahead", [12 * HOUR, 5 * DAY], ids=["half-a-day", "days"])
 @pytest.mark.parametrize("first", [Reply(200, b""), Reply(503)], ids=["answer", "outage"])
 @in_reactor
-async def test_what_a_run_with_a_clock_ahead_has_stored_is_asked_anew_once(
+async def test_entry_from_a_run_whose_clock_was_ahead_is_fetched_again_once(
     first: Reply, ahead: float, clock: Clock, tmp_path: Path
 ) -> None:
     settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}

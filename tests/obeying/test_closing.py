@@ -1,4 +1,4 @@
-"""Crawls that are closed while something is under way: nothing is left behind, nothing is said, nobody hangs."""
+"""Crawls that are closed while work is under way: no task, thread or error is left, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def leased_by_another(visitor: Visitor, site: Site, clock: Clock) -> None:
 
 
 def ask(visitor: Visitor, site: Site) -> None:
-    """Let the crawl ask for more pages than may be set aside."""
+    """Let the crawl ask for more pages than the waiting room takes."""
     assert visitor.crawler.engine
     for number in range(5):
         visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
@@ -84,7 +84,7 @@ async def check_that_closing_leaves_nothing(
     then: Callable[[], None],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Close a crawl after `script`; `then` lets those answer who did not: Scrapy cannot call a download off."""
+    """Close a crawl after `script`. `then` lets the servers answer that have not: Scrapy cannot cancel a download."""
 
     async def and_close(visitor: Visitor) -> None:
         await script(visitor)
@@ -95,12 +95,12 @@ async def check_that_closing_leaves_nothing(
         own = {task for task in (asyncio.current_task(),) if task is not None}
         await until(lambda: asyncio.all_tasks() <= tasks | own)
         await until(lambda: threads() <= threads_before)
-        gc.collect()  # which is when errors that nobody took are told
+        gc.collect()  # then errors that no code has handled are logged
         await pause(0)
 
     tasks, threads_before, began = asyncio.all_tasks(), threads(), time.monotonic()
     crawler = await visit(and_close, **settings)
-    assert time.monotonic() - began < 15  # nobody answers so late
+    assert time.monotonic() - began < 15  # the servers answer later than that
     assert stats(crawler)["finish_reason"] == "enough"
     then()
     await deferred_from_coro(settle())
@@ -133,7 +133,7 @@ async def test_closing_leaves_no_task_thread_or_error(
 
 
 @in_reactor
-async def test_closing_does_not_hang_on_a_storage_that_does(caplog: pytest.LogCaptureFixture) -> None:
+async def test_storage_that_hangs_does_not_make_closing_hang(caplog: pytest.LogCaptureFixture) -> None:
     with redis_server() as server, Site({"*": b"ok"}) as first, Site({"*": b"ok"}) as second:
 
         async def script(visitor: Visitor) -> None:

@@ -1,4 +1,4 @@
-"""GBOT_ROBOTS_CRAWL_DELAY in real crawls: when the server is asked, whatever else has a say in Scrapy's download slots."""
+"""GBOT_ROBOTS_CRAWL_DELAY in real crawls: the times of requests, whatever else changes Scrapy's download slots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-de
 
 
 class Paced(Pages):
-    """Remembers how long the download slot of each page may wait at the least, as drawn a hundred times."""
+    """Remembers the shortest of a hundred random delays of each page's download slot."""
 
     name = "paced"
 
@@ -79,7 +79,7 @@ async def test_requests_keep_the_crawl_delay_from_robots_txt_on(settings: dict[s
 
 
 @in_reactor
-async def test_crawl_delay_is_ignored_unless_asked_for() -> None:
+async def test_crawl_delay_is_ignored_by_default() -> None:
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
         crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY": False})
         assert crawler.spider.waits == [0, 0]
@@ -102,7 +102,7 @@ async def test_larger_delay_of_the_user_stays(settings: dict[str, Any]) -> None:
 
 
 @in_reactor
-async def test_delay_larger_than_the_cap_is_capped_and_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_delay_larger_than_the_cap_is_capped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 86400", "*": b"ok"}) as site, caplog.at_level("INFO"):
         settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
         crawler = await paced([site.url("/1"), site.url("/2")], settings)
@@ -114,7 +114,7 @@ async def test_delay_larger_than_the_cap_is_capped_and_said(caplog: pytest.LogCa
 
 
 @in_reactor
-async def test_of_origins_in_one_slot_the_largest_delay_counts() -> None:
+async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
     robots = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
     with Site({"/robots.txt": DELAYED, "*": b"a"}) as a, Site({"/robots.txt": robots, "*": b"b"}) as b:
         await paced([site.url(f"/{number}") for number in range(3) for site in (a, b)], {})
@@ -190,7 +190,7 @@ async def test_host_does_not_change_its_slot_when_its_address_becomes_known() ->
 
 
 @in_reactor
-async def test_delay_that_robots_txt_no_longer_asks_for_is_lifted() -> None:
+async def test_delay_ends_when_robots_txt_no_longer_asks_for_it() -> None:
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
 
         class Changing(Paced):
@@ -206,7 +206,7 @@ async def test_delay_that_robots_txt_no_longer_asks_for_is_lifted() -> None:
 
 
 @in_reactor
-async def test_origin_that_asks_for_too_long_a_delay_is_left_alone_on_demand() -> None:
+async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so() -> None:
     settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
     patient, slow = "user-agent: *\ncrawl-delay: 0.1", "user-agent: *\ncrawl-delay: 11"
     with Site({"/robots.txt": patient, "*": b"ok"}) as fast, Site({"/robots.txt": slow, "*": b"ok"}) as other:
@@ -218,7 +218,7 @@ async def test_origin_that_asks_for_too_long_a_delay_is_left_alone_on_demand() -
 
 
 @in_reactor
-async def test_shared_delay_without_its_redis_is_each_process_own_and_said_once(
+async def test_process_applies_a_shared_delay_by_itself_and_warns_once_while_redis_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -246,7 +246,7 @@ async def test_request_rate_counts_as_a_delay_and_the_longer_one_is_kept(robots_
 
 
 @in_reactor
-async def test_request_rate_is_not_heeded_where_delays_are_not() -> None:
+async def test_request_rate_is_ignored_by_default() -> None:
     with Site({"/robots.txt": "user-agent: *\nrequest-rate: 1/20\n", "*": b"ok"}) as site:
         crawler = await crawl(Pages, {}, urls=[site.url(f"/{number}") for number in range(4)])
     assert len(pages(crawler).crawled) == 4

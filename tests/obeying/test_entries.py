@@ -1,4 +1,4 @@
-"""The storage as a crawl uses it: never in its way, whatever becomes of the disk or the server."""
+"""The storage as a crawl uses it: it never delays the crawl, whatever happens to the disk or the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scrapy.utils.test import get_crawler
 from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import entries as store_module
+from scrapy_gbot_robots.obeying import entries as entries_module
 from scrapy_gbot_robots.obeying.drivers import driver_for
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.entry import Entry
@@ -53,18 +53,18 @@ class Opened(Entries):
 
     @property
     def said(self) -> list[str]:
-        """What was logged: the first words of each warning, and that it works again."""
+        """The log: the first words of each warning, and of the line that the storage works again."""
         return [record.getMessage()[:35] for record in self.caplog.records if record.levelno >= logging.INFO]
 
 
 @asynccontextmanager
 async def opened(opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> AsyncIterator[Opened]:
-    caplog.set_level(logging.INFO, logger=store_module.__name__)
-    store = Opened(opens, caplog)
+    caplog.set_level(logging.INFO, logger=entries_module.__name__)
+    entries = Opened(opens, caplog)
     try:
-        yield store
+        yield entries
     finally:
-        await store.close()
+        await entries.close()
 
 
 def is_there(entry: Entry | None) -> bool:
@@ -85,7 +85,7 @@ async def until(is_so: Callable[[], bool], secs: float = 5) -> None:
 
 
 @as_scrapy_runs_it
-async def test_who_finds_nothing_good_may_fetch_and_one_at_a_time(
+async def test_lease_comes_with_no_good_entry_and_to_one_caller_at_a_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     sqlite = partial(SqliteStorage, tmp_path / "robots.sqlite")
@@ -100,7 +100,7 @@ async def test_who_finds_nothing_good_may_fetch_and_one_at_a_time(
 
 
 @as_scrapy_runs_it
-async def test_what_the_last_holder_put_is_found_even_if_it_came_between_look_and_lease(
+async def test_entry_of_the_last_holder_is_found_even_if_it_came_between_look_and_lease(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class LateStorage(MemoryStorage):
@@ -109,8 +109,8 @@ async def test_what_the_last_holder_put_is_found_even_if_it_came_between_look_an
             return super().lease(origin, secs)
 
     storage = LateStorage()
-    async with opened(lambda: storage, caplog) as store:
-        assert await look(store, ORIGIN, is_there) == (Entry(RULES), False)
+    async with opened(lambda: storage, caplog) as entries:
+        assert await look(entries, ORIGIN, is_there) == (Entry(RULES), False)
         assert storage.lease(ORIGIN, 60)  # it is free
 
 
@@ -123,8 +123,8 @@ async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCa
         time.sleep(0.1)
         return MemoryStorage()
 
-    async with opened(slowly, caplog) as store:
-        asked = [deferred_from_coro(store.get(ORIGIN)) for _ in range(10)]
+    async with opened(slowly, caplog) as entries:
+        asked = [deferred_from_coro(entries.get(ORIGIN)) for _ in range(10)]
         for each in asked:
             assert await maybe_deferred_to_future(each) is None
     assert len(openings) == 1
@@ -138,19 +138,19 @@ async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCa
 async def test_lease_is_prolonged_as_long_as_it_is_held(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "LEASE_SECS", 0.3)
+    monkeypatch.setattr(entries_module, "LEASE_SECS", 0.3)
     storage = SqliteStorage(tmp_path / "robots.sqlite")
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
-        await store.find(ORIGIN, is_there)
-        await store.find(OTHER, is_there)
-        await store.settle(OTHER, Entry(RULES))
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
+        await entries.find(ORIGIN, is_there)
+        await entries.find(OTHER, is_there)
+        await entries.settle(OTHER, Entry(RULES))
         await pause(0.7)
         assert storage.lease(ORIGIN, 60) is None
         assert storage.lease(OTHER, 60)
-        await store.give_up(ORIGIN)
+        await entries.give_up(ORIGIN)
         assert storage.lease(ORIGIN, 60)
         await pause(0.2)
-        await store.find("https://third.example", is_there)  # prolonging goes on after a rest
+        await entries.find("https://third.example", is_there)  # prolonging goes on after a rest
         await pause(0.5)
         assert storage.lease("https://third.example", 60) is None
     storage.close()
@@ -159,22 +159,22 @@ async def test_lease_is_prolonged_as_long_as_it_is_held(
 @as_scrapy_runs_it
 async def test_closing_gives_leases_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     storage = SqliteStorage(tmp_path / "robots.sqlite")
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
-        await store.find(ORIGIN, is_there)
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
+        await entries.find(ORIGIN, is_there)
         assert storage.lease(ORIGIN, 60) is None
     assert storage.lease(ORIGIN, 60)
     storage.close()
 
 
 @as_scrapy_runs_it
-async def test_lease_that_comes_after_its_seeker_was_cancelled_is_given_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(caplog: pytest.LogCaptureFixture) -> None:
     class SlowStorage(MemoryStorage):
         def get(self, origin: str) -> Entry | None:
             time.sleep(0.1)
             return super().get(origin)
 
         def close(self) -> None:
-            """Stay, to be looked at."""
+            """Stay open, so that the test can look into it."""
 
     class Slow:  # not known to be memory, so called in threads
         def __init__(self) -> None:
@@ -185,14 +185,14 @@ async def test_lease_that_comes_after_its_seeker_was_cancelled_is_given_back(cap
 
     slow = Slow()
     for pauses in (0.05, 0.25):  # closing while the lease is sought, and when it has just been given
-        async with opened(lambda: slow, caplog) as store:  # type: ignore[arg-type, return-value]
-            seeking = deferred_from_coro(store.find(ORIGIN, is_there))
+        async with opened(lambda: slow, caplog) as entries:  # type: ignore[arg-type, return-value]
+            seeking = deferred_from_coro(entries.find(ORIGIN, is_there))
             seeking.addErrback(lambda _: None)
             await pause(0.05)
             seeking.cancel()
             await pause(pauses)
         await pause(0.3)
-        assert store.said == []
+        assert entries.said == []
         token = slow.memory.lease(ORIGIN, 60)
         assert token
         slow.memory.release(ORIGIN, token)
@@ -206,13 +206,13 @@ async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
     async def cancel(*_: object) -> None:
         raise cancelled
 
-    async with opened(MemoryStorage, caplog) as store:
+    async with opened(MemoryStorage, caplog) as entries:
         with monkeypatch.context() as patch:
-            patch.setattr(store._thread, "ask", cancel)
+            patch.setattr(entries._thread, "ask", cancel)
             with pytest.raises(cancelled):
-                await store.get(ORIGIN)
-        assert await store.get(ORIGIN) is None
-        assert store.said == []
+                await entries.get(ORIGIN)
+        assert await entries.get(ORIGIN) is None
+        assert entries.said == []
 
 
 # Storages in trouble
@@ -223,15 +223,15 @@ async def test_storage_that_cannot_be_opened_leads_to_memory_and_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
-    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as store:
+    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as entries:
         for _ in range(3):
-            assert await look(store, ORIGIN, is_there) == (None, True)
-            await store.give_up(ORIGIN)
-        await store.put(ORIGIN, Entry(RULES))
-        assert await store.get(ORIGIN) == Entry(RULES)
-        assert store.said == [FAILED]
+            assert await look(entries, ORIGIN, is_there) == (None, True)
+            await entries.give_up(ORIGIN)
+        await entries.put(ORIGIN, Entry(RULES))
+        assert await entries.get(ORIGIN) == Entry(RULES)
+        assert entries.said == [FAILED]
         assert str(tmp_path / "file" / "robots.sqlite") in caplog.text
-        assert store.stats.get_value("gbot_robots/storage/errors") == 1
+        assert entries.stats.get_value("gbot_robots/storage/errors") == 1
 
 
 @as_scrapy_runs_it
@@ -240,22 +240,22 @@ async def test_redis_that_is_away_at_the_start_is_used_when_it_comes(
 ) -> None:
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.2)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.2)
     port = free_port()
     redis = partial(RedisStorage, f"redis://127.0.0.1:{port}/0")
-    async with opened(redis, caplog) as store:
-        await store.put(ORIGIN, Entry(RULES))
-        assert store.said == [FAILED]
+    async with opened(redis, caplog) as entries:
+        await entries.put(ORIGIN, Entry(RULES))
+        assert entries.said == [FAILED]
         await pause(0.25)
-        assert await store.get(ORIGIN) == Entry(RULES)  # and in the background it is tried in vain
+        assert await entries.get(ORIGIN) == Entry(RULES)  # and a trial in the background fails
         with redis_server(port=port):
-            while WORKS not in store.said:
-                assert await store.get(ORIGIN) == Entry(RULES)
+            while WORKS not in entries.said:
+                assert await entries.get(ORIGIN) == Entry(RULES)
                 await pause(0.05)
-            assert redis().get(ORIGIN) == Entry(RULES)  # what was learnt meanwhile was handed over
-            await store.put(OTHER, Entry(MISSING))
+            assert redis().get(ORIGIN) == Entry(RULES)  # it got what the crawl had learnt meanwhile
+            await entries.put(OTHER, Entry(MISSING))
             assert redis().get(OTHER) == Entry(MISSING)
-        assert store.said == [FAILED, WORKS]
+        assert entries.said == [FAILED, WORKS]
 
 
 @as_scrapy_runs_it
@@ -264,65 +264,67 @@ async def test_redis_that_is_lost_in_mid_crawl_is_used_again_when_it_is_back(
 ) -> None:
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.2)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.2)
     with redis_server() as server:
-        async with opened(partial(RedisStorage, server.url), caplog) as store:
-            assert await look(store, ORIGIN, is_there) == (None, True)
+        async with opened(partial(RedisStorage, server.url), caplog) as entries:
+            assert await look(entries, ORIGIN, is_there) == (None, True)
             server.kill()
-            await store.settle(ORIGIN, Entry(RULES))
-            assert await look(store, ORIGIN, is_there) == (Entry(RULES), False)
-            assert await look(store, OTHER, is_there) == (None, True)
+            await entries.settle(ORIGIN, Entry(RULES))
+            assert await look(entries, ORIGIN, is_there) == (Entry(RULES), False)
+            assert await look(entries, OTHER, is_there) == (None, True)
             server.start()
-            while WORKS not in store.said:
-                await store.get(ORIGIN)
+            while WORKS not in entries.said:
+                await entries.get(ORIGIN)
                 await pause(0.05)
-            await store.settle(OTHER, Entry(MISSING))
+            await entries.settle(OTHER, Entry(MISSING))
             assert RedisStorage(server.url).get(ORIGIN) == Entry(RULES)
             assert RedisStorage(server.url).get(OTHER) == Entry(MISSING)
-            assert store.said == [FAILED, WORKS]
+            assert entries.said == [FAILED, WORKS]
 
 
 @as_scrapy_runs_it
-async def test_redis_that_hangs_delays_those_who_asked_once_and_nobody_after(caplog: pytest.LogCaptureFixture) -> None:
+async def test_redis_that_hangs_delays_the_calls_under_way_once_and_no_later_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
     with redis_server() as server:
-        async with opened(partial(RedisStorage, server.url, timeout=0.3), caplog) as store:
-            await store.put(ORIGIN, Entry(RULES))
+        async with opened(partial(RedisStorage, server.url, timeout=0.3), caplog) as entries:
+            await entries.put(ORIGIN, Entry(RULES))
             server.pause()
             began = time.monotonic()
-            asked = [deferred_from_coro(store.get(f"https://host{number}.example")) for number in range(100)]
+            asked = [deferred_from_coro(entries.get(f"https://host{number}.example")) for number in range(100)]
             for each in asked:
                 await maybe_deferred_to_future(each)
             assert time.monotonic() - began < 30  # one time-out, tried twice, and not a hundred in turn
             began = time.monotonic()
-            await store.get(ORIGIN)
+            await entries.get(ORIGIN)
             assert time.monotonic() - began < 5
-            assert store.said == [FAILED]
+            assert entries.said == [FAILED]
             server.resume()
 
 
 @as_scrapy_runs_it
-async def test_storage_that_can_be_read_but_not_written_is_not_taken_for_one_that_works(
+async def test_storage_that_can_be_read_but_not_written_counts_as_failing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
     with redis_server("--maxmemory", "1", "--maxmemory-policy", "noeviction") as server:
-        async with opened(partial(RedisStorage, server.url), caplog) as store:
+        async with opened(partial(RedisStorage, server.url), caplog) as entries:
             for _ in range(10):
-                await store.put(ORIGIN, Entry(RULES))
-                assert await store.get(ORIGIN) == Entry(RULES)
+                await entries.put(ORIGIN, Entry(RULES))
+                assert await entries.get(ORIGIN) == Entry(RULES)
                 await pause(0.05)
-            assert store.said == [FAILED]
+            assert entries.said == [FAILED]
 
 
 @as_scrapy_runs_it
-async def test_storage_is_tried_by_writing_also_where_there_is_nothing_to_hand_over(
+async def test_trial_of_a_storage_writes_even_if_there_is_nothing_to_hand_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
     connect, opened_files = sqlite_file.connect, []
 
     def noted(path: Path) -> sqlite3.Connection:
@@ -330,25 +332,25 @@ async def test_storage_is_tried_by_writing_also_where_there_is_nothing_to_hand_o
         return opened_files[-1]
 
     monkeypatch.setattr(sqlite_file, "connect", noted)
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as store:
-        await store.get(ORIGIN)
+    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
+        await entries.get(ORIGIN)
         opened_files[-1].execute("PRAGMA query_only = 1")
-        assert await look(store, ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
+        assert await look(entries, ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
         for _ in range(5):
-            assert await store.get(OTHER) is None
+            assert await entries.get(OTHER) is None
             await pause(0.06)
-        assert store.said == [FAILED]
+        assert entries.said == [FAILED]
         opened_files[-1].execute("PRAGMA query_only = 0")
-        while WORKS not in store.said:
-            await store.get(OTHER)
+        while WORKS not in entries.said:
+            await entries.get(OTHER)
             await pause(0.02)
 
 
 @as_scrapy_runs_it
-async def test_what_is_handed_over_does_not_take_the_place_of_something_later(
+async def test_handing_over_replaces_no_newer_entry(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.1)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.1)
     late = Entry(replace(RULES, fetched_at=RULES.fetched_at + 60))
     works = False
     memory = MemoryStorage()
@@ -358,15 +360,15 @@ async def test_what_is_handed_over_does_not_take_the_place_of_something_later(
             raise OSError("not yet")  # what a driver of the user's may raise
         return memory
 
-    async with opened(opens, caplog) as store:
-        await store.put(ORIGIN, Entry(RULES))
-        await store.put(OTHER, late)
-        await store.put("https://down.example", Entry(None, DOWN))
+    async with opened(opens, caplog) as entries:
+        await entries.put(ORIGIN, Entry(RULES))
+        await entries.put(OTHER, late)
+        await entries.put("https://down.example", Entry(None, DOWN))
         for origin in (ORIGIN, OTHER):
             memory.put(origin, late if origin is ORIGIN else Entry(RULES))
         works = True
-        while WORKS not in store.said:
-            await store.get(ORIGIN)
+        while WORKS not in entries.said:
+            await entries.get(ORIGIN)
             await pause(0.02)
         assert memory.get(ORIGIN) == late
         assert memory.get(OTHER) == late
@@ -377,11 +379,11 @@ async def test_what_is_handed_over_does_not_take_the_place_of_something_later(
 @as_scrapy_runs_it
 async def test_memory_in_place_of_a_storage_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_bytes(b"")
-    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as store:
+    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as entries:
         body = bytes(100_000)
         for number in range(1000):
-            await store.put(f"https://host{number}.example", rules(body))
-        kept = [number for number in range(1000) if await store.get(f"https://host{number}.example")]
+            await entries.put(f"https://host{number}.example", rules(body))
+        kept = [number for number in range(1000) if await entries.get(f"https://host{number}.example")]
         assert 500 < len(kept) < 700  # 64 MiB
         assert kept[-1] == 999
 
@@ -391,38 +393,38 @@ async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    async with opened(partial(SqliteStorage, path, tell=store_module.logger.warning), caplog) as store:
+    async with opened(partial(SqliteStorage, path, tell=entries_module.logger.warning), caplog) as entries:
         for number in range(200):
-            await store.put(f"https://host{number}.example", rules(os.urandom(2000)))
+            await entries.put(f"https://host{number}.example", rules(os.urandom(2000)))
         with closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with path.open("r+b") as file:  # in place: it stays the same file
             file.seek(8192)
             file.write(os.urandom(path.stat().st_size - 8192))
         for number in range(200):
-            await store.get(f"https://host{number}.example")
-        await store.put(ORIGIN, Entry(MISSING))
-        assert await store.get(ORIGIN) == Entry(MISSING)
+            await entries.get(f"https://host{number}.example")
+        await entries.put(ORIGIN, Entry(MISSING))
+        assert await entries.get(ORIGIN) == Entry(MISSING)
         (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
         assert "renamed to robots.sqlite.corrupt-" in warning
         assert len(list(tmp_path.glob("robots.sqlite.corrupt-*"))) == 1
 
 
 @as_scrapy_runs_it
-async def test_trouble_with_closing_is_said_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogCaptureFixture) -> None:
     class Sticky(MemoryStorage):
         def close(self) -> None:
             raise OSError("it sticks")
 
-    async with opened(Sticky, caplog) as store:
-        await store.get(ORIGIN)
+    async with opened(Sticky, caplog) as entries:
+        await entries.get(ORIGIN)
     assert [record.getMessage() for record in caplog.records] == [
         "The robots.txt storage could not be closed properly: it sticks"
     ]
 
 
 @pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.drivers.Nothing"])
-def test_storage_class_that_is_not_there_is_named_with_its_setting(name: str) -> None:
+def test_error_about_a_missing_storage_class_names_the_setting(name: str) -> None:
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
     with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
         driver_for(settings)

@@ -20,7 +20,7 @@ RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff
 
 
 class Forgetful:
-    """Keeps nothing, as a storage in trouble."""
+    """Keeps nothing, like a storage in trouble."""
 
     def get(self, origin: str) -> None: ...
 
@@ -133,7 +133,7 @@ async def test_what_is_known_is_not_put_into_the_http_cache(tmp_path_factory: py
         settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(cache)}
         await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
         kept = {path.read_bytes() for path in cache.rglob("response_body")}
-        assert kept == {zipped, b"ok"}  # as it was served, and not as it is known
+        assert kept == {zipped, b"ok"}  # as the server sent it, not decoded
 
 
 @in_reactor

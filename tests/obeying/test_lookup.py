@@ -187,7 +187,7 @@ async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_goo
 
 
 class Buggy(Fetcher):
-    """Fails when it is told to."""
+    """Raises an exception on demand."""
 
     fails = True
 
@@ -256,7 +256,7 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 
 
 @in_reactor
-async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other() -> None:
+async def test_cancelling_the_first_waiting_request_strands_no_other() -> None:
     gate = Gate("user-agent: *\ndisallow: /no")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
@@ -275,7 +275,7 @@ async def test_first_request_that_is_cancelled_while_it_waits_strands_no_other()
 
 
 @in_reactor
-async def test_when_all_who_wait_are_cancelled_the_answer_still_comes() -> None:
+async def test_answer_still_comes_when_all_waiting_requests_are_cancelled() -> None:
     gate = Gate(CLOSED)
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
@@ -312,7 +312,7 @@ async def test_agents_in_any_number_share_one_body() -> None:
 async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloader_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Else a storage that falls behind would be given ever more to do."""
+    """Otherwise a slow storage would get more and more to do."""
     finding, most = 0, 0
     find = Entries.find
 
@@ -335,7 +335,7 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
 
 
 @in_reactor
-async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
+async def test_closing_crawl_cancels_its_fetches_and_gives_their_leases_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "robots.sqlite"
@@ -360,7 +360,7 @@ async def test_crawl_that_closes_gives_up_what_is_under_way_and_its_lease(
 
 
 @in_reactor
-async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for_ever(
+async def test_wait_for_a_lease_that_another_process_never_gives_back_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "robots.sqlite"
@@ -387,7 +387,7 @@ async def test_lease_that_another_process_never_gives_back_is_not_waited_for_for
 
 
 @in_reactor
-async def test_answer_of_another_process_serves_those_that_waited_for_it_even_if_it_expires_at_once(
+async def test_answer_of_another_process_serves_the_requests_that_waited_for_it_even_if_it_expires_at_once(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "robots.sqlite"
@@ -466,7 +466,7 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 
 
 @in_reactor
-async def test_crawl_is_told_once_of_what_it_learns_be_it_fetched_or_stored(tmp_path: Path, clock: Clock) -> None:
+async def test_signal_comes_once_for_each_robots_txt_fetched_or_stored(tmp_path: Path, clock: Clock) -> None:
     settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
     with Site({"/robots.txt": b"sitemap: https://example.com/s.xml", "*": b"ok"}) as site:
         told: list[tuple[Origin, tuple[str, ...]]] = []
@@ -519,7 +519,7 @@ async def test_large_robots_txt_is_read_off_the_reactor() -> None:
 
 
 class Asking:
-    """A signal handler that asks for a page of the origin it is told of, and takes its time."""
+    """A signal handler that requests a page of the signal's origin, and takes its time."""
 
     def __init__(self, crawler: Crawler, url: str) -> None:
         self._crawler = crawler
@@ -534,7 +534,7 @@ class Asking:
 
 
 class Told(Pages):
-    """Asks for its URLs, and for one more page whenever it is told of an origin or a sitemap."""
+    """Requests its URLs, and one more page at each signal about an origin or a sitemap."""
 
     name = "told"
 
@@ -550,7 +550,7 @@ class Told(Pages):
 
 @pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
 @in_reactor
-async def test_handler_may_ask_for_a_page_of_the_origin_it_is_told_of_and_is_not_cut_off(signal: str) -> None:
+async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str) -> None:
     robotstxt = b"user-agent: *\ndisallow: /no\nsitemap: https://example.com/s.xml"
     with Site({"/robots.txt": robotstxt, "*": b"ok"}) as site:
         crawler = await crawl(Told, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")], signal=signal)
@@ -576,7 +576,7 @@ async def test_handler_that_does_not_wait_is_done_before_the_first_request_goes_
 
 @pytest.mark.parametrize("waits", [False, True])
 @in_reactor
-async def test_handler_that_fails_is_logged_and_harms_nobody(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
     async def fail_later() -> None:
         await pause(0.01)
         raise ZeroDivisionError

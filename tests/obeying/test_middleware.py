@@ -23,7 +23,7 @@ RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /
 
 
 @in_reactor
-async def test_rules_decide_and_the_refusal_says_by_which() -> None:
+async def test_rules_decide_and_the_refusal_names_the_rule() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
         assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
@@ -69,7 +69,7 @@ async def test_status_code_decides_and_not_the_body_of_an_error(status: int, cra
 
 
 @in_reactor
-async def test_refused_connection_is_full_disallow_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refused_connection_is_full_disallow_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with Site({}) as site:
         gone = site.url()
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""Outages of weeks, over many runs: what holds in the end, and that no clock and no forgetting decides it."""
+"""Outages of weeks, over many runs: what counts in the end, whatever the clock does and the storage drops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> dict[str, Any]:
 
 
 async def visits(site: Site, clock: Clock, days: list[float], **settings: Any) -> list[tuple[bool, bool]]:
-    """Crawl a page that the rules allow and one that they do not, each of so many days in a run of its own."""
+    """Crawl a page that the rules allow and one that they forbid, on each of `days`, with a run for each day."""
     seen: list[tuple[bool, bool]] = []
     now = 0.0
 
@@ -107,7 +107,7 @@ async def test_site_whose_pages_answered_in_an_earlier_run_needs_no_probe(  # S2
 
 
 @in_reactor
-async def test_page_is_asked_for_as_a_probe_where_the_policy_hangs_on_it(  # S2.23
+async def test_one_page_is_requested_as_a_probe_if_only_that_is_missing(  # S2.23
     clock: Clock, settings: dict[str, Any]
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}

@@ -1,4 +1,4 @@
-"""Overrides in real crawls: one word each, what is asked for, what is counted, and wrong ones at the start."""
+"""Overrides in real crawls: what each does, what is fetched and counted, and how wrong ones stop a crawl."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
 
 
 @in_reactor
-async def test_what_a_robots_txt_of_many_rules_would_refuse_is_counted_too() -> None:
+async def test_count_of_what_robots_txt_would_refuse_includes_files_of_many_rules() -> None:
     many = RULES + b"".join(b"disallow: /%d*x\n" % number for number in range(3_000))
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
     with Site({"/robots.txt": many, "*": b"ok"}) as site:
@@ -176,7 +176,7 @@ async def test_override_without_rules_waits_for_the_robots_txt_as_ever() -> None
         pytest.param({"as": "otherbot"}, True, id="robots.txt-decides"),
     ],
 )
-def test_probe_of_a_site_is_the_robots_txt_s_to_let_through(fields: dict[str, str], taken: bool) -> None:
+def test_robots_txt_decides_about_a_probe(fields: dict[str, str], taken: bool) -> None:
     (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}}))
     origin = Origin.of("https://a.example")
     own = Answer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0), None, 0)
@@ -225,7 +225,7 @@ async def test_crawl_delay_of_an_override_has_no_cap_and_leaves_other_hosts_alon
 
 
 @in_reactor
-async def test_what_has_run_out_is_not_applied_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_override_that_has_run_out_is_not_applied_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2020-02-29"}}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no"), site.url("/no/2")])
@@ -235,7 +235,7 @@ async def test_what_has_run_out_is_not_applied_and_said_once(caplog: pytest.LogC
     ]
 
 
-def test_many_that_have_run_out_are_added_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_adds_up_many_overrides_that_have_run_out(caplog: pytest.LogCaptureFixture) -> None:
     from scrapy_gbot_robots.obeying.overriding import _tell_of_ends
 
     past = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
@@ -302,7 +302,7 @@ def test_toml_without_a_reader_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("value", ["o.yaml", 7, "[1]", '{"a": 1} x'])
-def test_what_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -> None:
+def test_value_that_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, or the path of a .toml or .json file"):
         settings_of(OVERRIDES=value)
 
@@ -341,7 +341,7 @@ TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /
     [pytest.param("first", {"/yes", "/other"}, id="first"), pytest.param("all", {"/yes"}, id="all")],
 )
 @in_reactor
-async def test_two_crawlers_are_asked_for(mode: str, crawled: set[str], caplog: pytest.LogCaptureFixture) -> None:
+async def test_rules_of_two_crawlers_count(mode: str, crawled: set[str], caplog: pytest.LogCaptureFixture) -> None:
     settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"][mode == "all" :], "GBOT_ROBOTS_AGENTS_MODE": mode}
     with Site({"/robots.txt": TWO, "*": b"ok"}) as site:
         urls = [site.url(path) for path in ("/yes", "/mine", "/other")]

@@ -1,4 +1,4 @@
-"""What sites say about the use of their pages, noted and kept to, by robots.txt and by header."""
+"""What sites say about the use of their pages, in robots.txt and in headers: crawls note it and heed it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "refuse"}
 
 
 async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[str, Any]]:
-    """The crawl, and what the meta of each response says of preferences, by path."""
+    """The crawl, and the preferences in the meta of each response, by path."""
     crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
     found = pages(crawler).crawled
     return crawler, {
@@ -93,7 +93,7 @@ async def test_what_sites_say_is_noted_and_counted_by_default() -> None:
 
 
 @in_reactor
-async def test_refused_purpose_is_kept_to_before_the_fetch_and_after_it_by_header() -> None:
+async def test_refused_purpose_stops_the_fetch_and_a_header_the_page() -> None:
     with Site(PAGES) as site:
         crawler, noted = await crawled(site, REFUSE)
         asked = set(site.paths())

@@ -1,4 +1,4 @@
-"""Provenance: by which robots.txt a page was fetched, in its response and in its items."""
+"""Provenance: which robots.txt allowed a page, in its response and in its items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ON = {"GBOT_ROBOTS_PROVENANCE": True}
 
 
 @in_reactor
-async def test_response_says_by_which_robots_txt_it_was_fetched() -> None:
+async def test_response_says_which_robots_txt_allowed_it() -> None:
     before = datetime.now(timezone.utc).replace(microsecond=0)
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
         crawler = await crawl(Pages, ON, urls=[site.url("/yes"), site.url("/free"), site.url("/no"), free.url("/a")])
@@ -51,7 +51,7 @@ async def test_without_the_setting_meta_stays_as_it_is() -> None:
 
 
 @in_reactor
-async def test_provenance_is_of_the_url_that_answered_and_of_no_other() -> None:
+async def test_provenance_is_about_the_url_that_answered() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"*": b"ok"}) as other:
         other.pages["/moved"] = redirect(site.url("/yes"))
         stale = {"gbot_robots": {"line": 99}}
@@ -141,7 +141,9 @@ PIPELINE = {"ITEM_PIPELINES": {"scrapy_gbot_robots.ProvenancePipeline": 100}, "G
 
 
 @in_reactor
-async def test_pipeline_puts_it_into_items_of_any_kind_that_has_the_field(caplog: pytest.LogCaptureFixture) -> None:
+async def test_pipeline_puts_the_provenance_into_items_of_any_kind_with_the_field(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Collecting, {**ON, **PIPELINE}, urls=[site.url("/yes")])
     plain, typed, bare, declared = crawler.spider.items  # type: ignore[union-attr]
@@ -186,7 +188,7 @@ async def test_notes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @in_reactor
-async def test_pipeline_alone_says_what_it_lacks(caplog: pytest.LogCaptureFixture) -> None:
+async def test_pipeline_without_its_middleware_warns(caplog: pytest.LogCaptureFixture) -> None:
     without = {"SPIDER_MIDDLEWARES": {"scrapy_gbot_robots.ProvenanceSpiderMiddleware": None}}
     with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
         crawler = await crawl(Collecting, {**ON, **PIPELINE, **without}, urls=[site.url("/yes")])

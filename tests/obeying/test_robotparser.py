@@ -1,4 +1,4 @@
-"""GbotRobotParser: what Scrapy asks of any RobotParser, and that it works in Scrapy's own middleware."""
+"""GbotRobotParser: all that Scrapy wants of a RobotParser, also in Scrapy's own middleware."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_works_in_scrapys_own_middleware() -> None:
 
 
 class Parsers(GbotRobotsTxtMiddleware):
-    """Does as Scrapy's own does, with the parts that it inherits."""
+    """Does what Scrapy's own middleware does, with the parts that it inherits."""
 
     given: ClassVar[list[Any]] = []
 
@@ -155,7 +155,7 @@ async def test_inherited_robot_parser_answers_from_the_look_up() -> None:
         parsers = await parsers_given(site, ["/yes", "/no", "/yes?2"])
         assert sorted(site.paths()) == ["/robots.txt", "/yes", "/yes?2"]
         for parser in parsers:
-            assert not parser.allowed(site.url("/yes"), "other")  # an agent that this crawl never had
+            assert not parser.allowed(site.url("/yes"), "other")  # this crawl has looked nothing up for that agent
             assert parser.crawl_delay("testbot") == 3.0
 
 
@@ -204,7 +204,7 @@ def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
 
 
 class OnlyTheHook(GbotRobotsTxtMiddleware):
-    """Lets a path pass whatever the robots.txt says, refuses another, and leaves the rest to the class above."""
+    """Allows one path and refuses another, whatever the robots.txt says; leaves the rest to its parent."""
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
         assert rp is not None

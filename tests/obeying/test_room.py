@@ -120,7 +120,7 @@ def test_requests_of_an_origin_without_an_answer_wait_and_others_go_on() -> None
     assert not tried.room.has_pending_requests()
 
 
-def test_those_that_find_no_place_let_others_pass_and_come_after_those_that_found_one(
+def test_requests_without_a_place_let_others_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MOST_EACH", 2)
@@ -135,7 +135,7 @@ def test_those_that_find_no_place_let_others_pass_and_come_after_those_that_foun
     assert sorted(filter(None, tried.rest())) == ["a1", "a2", "a3", "a4"]
 
 
-def test_those_that_find_no_place_later_come_after_those_that_may_go_by_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_without_a_place_come_after_lowered_ones_of_a_settled_origin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_EACH", 1)
     tried = Tried("a2", "a3", "a4", "b1")
     tried.left("a1")
@@ -188,7 +188,7 @@ def test_full_room_lets_the_largest_party_make_place_for_a_smaller_one(monkeypat
     assert len(tried.room) == 8
 
 
-def test_party_is_told_of_once_however_many_join_it() -> None:
+def test_party_is_announced_once_however_many_join_it() -> None:
     tried = Tried("a2")
     tried.left("a1")  # `Tried` sees to it that no party comes twice
     tried.left("a3")
@@ -213,7 +213,7 @@ def test_request_that_has_waited_in_vain_comes_at_once_though_its_origin_has_no_
     assert not tried.room.has_pending_requests()
 
 
-def test_request_of_its_own_way_is_no_request_that_left_the_downloader() -> None:
+def test_request_that_did_not_leave_the_downloader_does_not_wait() -> None:
     tried = Tried()
     assert tried.room.enqueue_request(request("a1"))
     assert tried.next() == "a1"
@@ -225,7 +225,7 @@ def test_request_of_its_own_way_is_no_request_that_left_the_downloader() -> None
 
 
 @pytest.mark.parametrize("most_each", [1, 64])
-def test_closed_room_gives_all_back(most_each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_room_gives_all_requests_back(most_each: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_EACH", most_each)
     tried = Tried("a2", "a3")
     in_vain = tried.left("a1")

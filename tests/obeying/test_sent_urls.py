@@ -1,4 +1,4 @@
-"""What is judged is what is sent: download handlers write URLs anew, and none of them gets a disallowed path by that."""
+"""What is judged is what is sent: download handlers rewrite URLs, and get no disallowed path by that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that serve those that waited for them although they have expired: for whom, how long, and how many."""
+"""Answers that serve the requests that waited for them: of which crawler, for how long, and how many are kept."""
 
 from __future__ import annotations
 

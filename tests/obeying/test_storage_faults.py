@@ -1,4 +1,4 @@
-"""Storages that fail under a real crawl, at its start or in its midst: it goes on, says so once, and comes back."""
+"""Storages that fail at the start of a real crawl or later: the crawl goes on, warns once, and uses them again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import entries as store_module
+from scrapy_gbot_robots.obeying import entries as entries_module
 from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -43,10 +43,10 @@ RULES = "user-agent: *\ndisallow: /no"
 
 
 class Relay:
-    """A TCP port in front of a Redis. It passes everything on, or answers in its stead."""
+    """A TCP port in front of a Redis: it passes everything on, or answers by itself."""
 
     def __init__(self, behind: RedisServer) -> None:
-        self.says: bytes | None = None  # to whatever is asked; None: what Redis says
+        self.says: bytes | None = None  # the reply to everything; None: Redis replies
         relay = self
 
         class Handler(socketserver.BaseRequestHandler):
@@ -136,7 +136,7 @@ def disk_full() -> Iterator[None]:
 
 @contextmanager
 def directory_gone(path: Path) -> Iterator[None]:
-    """Something else is where the directory was."""
+    """A file stands where the directory was."""
     aside = path.parent.rename(path.parent.with_name("aside"))
     path.parent.write_bytes(b"")
     yield
@@ -146,7 +146,7 @@ def directory_gone(path: Path) -> Iterator[None]:
 
 @contextmanager
 def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
-    """As SQLite finds a disk that was mounted anew for reading only."""
+    """As if the disk had been mounted anew, for reading only."""
     connections[-1].execute("PRAGMA query_only = 1")
     yield
     connections[-1].execute("PRAGMA query_only = 0")
@@ -154,7 +154,7 @@ def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.2)
 
 
@@ -167,8 +167,8 @@ def server() -> Iterator[RedisServer]:
 async def check(
     fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Crawl three sites with a storage that fails at the start, or after the first, and works again before the last."""
-    caplog.set_level(logging.INFO, logger=store_module.__name__)
+    """Crawl three sites with a storage that fails at the start or after the first, and works again before the last."""
+    caplog.set_level(logging.INFO, logger=entries_module.__name__)
 
     def said() -> list[str]:
         return [record.getMessage()[:35] for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
@@ -184,7 +184,7 @@ async def check(
         with fault():
             await is_crawled(first)
             await is_crawled(second)
-            for _ in range(2):  # it is tried again, in vain
+            for _ in range(2):  # the second trial fails, too
                 await pause(0.06)
                 await visitor.may(second.url("/robots.txt"))  # for which the storage is asked
             assert said() == [FAILED]
@@ -250,7 +250,7 @@ async def test_sqlite_that_fails(
 
 
 @in_reactor
-async def test_path_of_another_file_is_said_and_the_crawl_goes_on_from_memory(
+async def test_path_of_a_foreign_file_is_one_warning_and_the_crawl_goes_on_from_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "items.jsonl"
@@ -272,7 +272,7 @@ async def test_path_of_another_file_is_said_and_the_crawl_goes_on_from_memory(
 
 
 async def crawled_by(url: str, origins: int) -> Crawler:
-    """Crawl a page each of so many origins that nobody knows, with the Redis at `url`."""
+    """Crawl one page of each of so many new origins, with the Redis at `url`."""
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in range(origins)]
         settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": url, "CONCURRENT_REQUESTS": 100}
@@ -306,8 +306,8 @@ async def test_many_new_origins_cost_few_round_trips(server: RedisServer, monkey
 async def test_redis_that_trickles_does_not_hold_the_crawl(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(store_module, "CALL_SECS", 0.5)
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 60)
+    monkeypatch.setattr(entries_module, "CALL_SECS", 0.5)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 60)
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
     with slow_relay(server) as relay:
         relay.trickles = 1.5
@@ -320,10 +320,10 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
 
 
 @in_reactor
-async def test_redis_that_comes_back_is_noticed_and_given_all_though_no_new_origin_turns_up(
+async def test_redis_that_comes_back_gets_all_entries_even_if_no_new_origin_comes(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger=store_module.__name__)
+    caplog.set_level(logging.INFO, logger=entries_module.__name__)
     relay = Relay(server)
     with closing(relay), Site({"/robots.txt": RULES, "*": b"ok"}) as site:
 
@@ -338,10 +338,10 @@ async def test_redis_that_comes_back_is_noticed_and_given_all_though_no_new_orig
 
 
 @in_reactor
-async def test_what_was_learnt_while_redis_was_away_is_handed_over_when_the_crawl_ends(
+async def test_redis_gets_what_it_missed_when_the_crawl_ends(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "TRY_AGAIN_SECS", 3600)
+    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 3600)
     relay = Relay(server)
     with closing(relay), Site({"/robots.txt": RULES, "*": b"ok"}) as site:
 

@@ -1,4 +1,4 @@
-"""What a crawl is told of its robots.txt files: enough for an operator at night, and not a line for each of thousands."""
+"""What a crawl says about its robots.txt files: enough for an operator at night, and not a line for each of thousands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]
 
 
 @in_reactor
-async def test_each_origin_is_said_once_with_where_its_answer_comes_from_and_how_old_it_is(
+async def test_one_log_line_per_origin_says_where_its_answer_comes_from_and_how_old_it_is(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
@@ -88,7 +88,7 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 
 
 @in_reactor
-async def test_unreachable_files_are_warned_of_one_by_one_and_then_added_up(
+async def test_log_warns_of_the_first_unreachable_files_one_by_one_and_adds_up_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telling, "WARNED_ONE_BY_ONE", 2)
@@ -171,7 +171,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
     ],
 )
 @in_reactor
-async def test_storage_in_use_is_said_at_the_start(
+async def test_first_log_line_names_the_storage(
     settings: dict[str, Any], line: str, stat: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
@@ -183,7 +183,7 @@ async def test_storage_in_use_is_said_at_the_start(
     assert stats(crawler)[f"gbot_robots/storage/{stat}"] == 1
 
 
-def test_queue_in_another_redis_is_said() -> None:
+def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:
     settings = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler", "REDIS_HOST": "queue", "GBOT_ROBOTS_STORAGE": "redis"}
     same = get_crawler(settings_dict=settings)
     assert str(driver_for(GbotSettings.of(same.settings), same)) == "redis at queue:6379, database 0"

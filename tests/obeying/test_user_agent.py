@@ -1,4 +1,4 @@
-"""Whose rules count by default, and what is said once at start-up of a User-Agent that names no crawler."""
+"""Whose rules count by default, and the warning at start-up about a User-Agent that names no crawler."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Named(Pages):
         pytest.param({"USER_AGENT": None}, None, "", "USER_AGENT", id="nothing"),
     ],
 )
-def test_the_user_agent_that_counts_is_found_where_it_is_set(
+def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     settings: dict[str, Any], spider: Pages | None, text: str, source: str
 ) -> None:
     assert of_project(Settings(settings), spider) == (text, source)
@@ -68,7 +68,7 @@ def test_the_user_agent_that_counts_is_found_where_it_is_set(
         ),
     ],
 )
-def test_a_user_agent_that_names_no_crawler_is_hinted_at(user_agent: str, said: str | None) -> None:
+def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:
     hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint
     if said is None:
         assert hint is None
@@ -79,7 +79,7 @@ def test_a_user_agent_that_names_no_crawler_is_hinted_at(user_agent: str, said: 
 
 
 @in_reactor
-async def test_the_hint_is_said_once_in_a_crawl(caplog: pytest.LogCaptureFixture) -> None:
+async def test_warning_about_the_user_agent_comes_once_in_a_crawl(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
         await crawl(Named, urls=[site.url("/a"), site.url("/b")])
     (hint,) = [record.getMessage() for record in caplog.records if "ROBOTSTXT_USER_AGENT" in record.getMessage()]

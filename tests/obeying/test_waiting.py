@@ -1,4 +1,4 @@
-"""Requests that wait for a robots.txt: they cost the others nothing, and none is lost."""
+"""Requests that wait for a robots.txt: they delay no other request, and none is lost."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_more_requests_than_the_room_takes_wait_in_the_scheduler(monkeypat
 
 
 @in_reactor
-async def test_time_up_drops_the_held_requests_and_says_why() -> None:
+async def test_requests_whose_wait_is_over_are_refused_with_the_reason() -> None:
     with Site({"/robots.txt": Reply(503)}) as site:
         crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}, urls=[site.url("/a"), site.url("/b")])
         refused = pages(crawler).refused
@@ -84,7 +84,7 @@ async def test_time_up_drops_the_held_requests_and_says_why() -> None:
 
 
 @in_reactor
-async def test_crawl_that_closes_ends_the_waiting_at_once() -> None:
+async def test_closing_crawl_ends_the_wait_at_once() -> None:
     with Site({"/robots.txt": raw(30.0)}) as site:
         began = time.monotonic()
         crawler = await crawl(Pages, {"CLOSESPIDER_TIMEOUT": 1}, urls=[site.url("/a")])

@@ -1,4 +1,4 @@
-"""Crowds that wait for a robots.txt: in bounds, in order, beside other hosts, and back to the scheduler in the end."""
+"""Many requests that wait for a robots.txt: bounded, in order, fair to other hosts, and back to the scheduler in the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
 
 
 class Failing:
-    """A robots.txt that is unreachable so many times, and then allows everything; it is asked after 0, 1, 3, 7 seconds."""
+    """A robots.txt that is unreachable so many times, then allows everything. Fetches come after 0, 1, 3, 7 seconds."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -42,7 +42,7 @@ class Failing:
 
 
 class Flapping:
-    """A robots.txt that allows everything and is unreachable, by turns; it begins with the first."""
+    """A robots.txt that allows everything at the first fetch, is unreachable at the second, and so on by turns."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -57,7 +57,7 @@ def with_queue(name: str) -> dict[str, Any]:
 
 
 class Watched(Pages):
-    """Notes how many pages are under way in the downloader, in all and for each host, at the most."""
+    """Notes the most pages that were under way in the downloader, in all and of one host."""
 
     name = "watched"
 
@@ -91,7 +91,7 @@ def hosts(number: int, site: Site) -> list[str]:
 
 @pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_crowd_that_waited_is_under_way_by_no_more_than_the_settings_say(queue: str) -> None:
+async def test_no_more_requests_that_waited_are_under_way_than_the_settings_allow(queue: str) -> None:
     with Site({"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as site:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(30, site)]
         crawler = await crawl(Watched, {**with_queue(queue), "CONCURRENT_REQUESTS": 8}, urls=urls)
@@ -101,7 +101,7 @@ async def test_crowd_that_waited_is_under_way_by_no_more_than_the_settings_say(q
 
 
 @in_reactor
-async def test_crowd_of_one_host_is_under_way_by_no_more_than_scrapy_alone_lets_be() -> None:
+async def test_no_more_requests_of_one_host_are_under_way_than_with_scrapy_alone() -> None:
     with Site({"/robots.txt": Failing(1), "*": Reply(200, b"ok", after_secs=0.01)}) as site:
         urls = [site.url(f"/{number}") for number in range(100)]
         settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
@@ -118,7 +118,7 @@ def inversions(order: list[int]) -> int:
 
 @pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_priorities_are_kept_by_those_that_waited(queue: str) -> None:
+async def test_requests_that_waited_keep_the_order_of_their_priorities(queue: str) -> None:
     async def priorities_as_asked(settings: dict[str, Any], *, addon: bool) -> list[int]:
         with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
             numbers = [37 * number % 100 for number in range(100)]
@@ -133,7 +133,7 @@ async def test_priorities_are_kept_by_those_that_waited(queue: str) -> None:
 
 
 class Trickle(Watched):
-    """Crawls what it is given, and one page after another of a host that answers."""
+    """Crawls its URLs, and one page after another of a host that answers."""
 
     name = "trickle"
 
@@ -150,7 +150,7 @@ class Trickle(Watched):
 
 @pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_other_hosts_go_on_while_those_that_waited_go_on_slowly(queue: str) -> None:
+async def test_other_hosts_go_on_beside_requests_that_waited_and_go_on_slowly(queue: str) -> None:
     with (
         Site({"/robots.txt": SLOW, "*": b"ok"}) as slow,
         Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as fast,
@@ -194,7 +194,7 @@ async def test_outage_longer_than_the_wait_costs_no_more_than_the_room_holds(
 
 @pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_good_answer_serves_all_that_waited_for_it_even_if_it_expires_at_once(queue: str) -> None:
+async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(queue: str) -> None:
     flapping = Flapping()
     with Site({"/robots.txt": flapping, "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(60)]
@@ -253,7 +253,7 @@ class Opening(Pages):
 
 
 @in_reactor
-async def test_crowd_is_not_waited_for_when_the_crawl_closes() -> None:
+async def test_closing_crawl_does_not_wait_for_requests_that_waited() -> None:
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(200)]
         settings = {"CLOSESPIDER_PAGECOUNT": 3, "DOWNLOAD_DELAY": 0.05, "CONCURRENT_REQUESTS": 8}
@@ -263,7 +263,7 @@ async def test_crowd_is_not_waited_for_when_the_crawl_closes() -> None:
 
 
 class Plain(BaseScheduler):
-    """A scheduler of the user's own, with nothing but what Scrapy asks for; it filters what it has seen."""
+    """A scheduler of the user's own, with the methods that Scrapy needs; it drops URLs that it has seen."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -284,7 +284,7 @@ class Plain(BaseScheduler):
 
 
 @in_reactor
-async def test_any_scheduler_will_do_and_requests_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_any_scheduler_gives_requests_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MOST_EACH", 5)
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
         urls = [Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0) for number in range(30)]
@@ -299,7 +299,7 @@ async def test_any_scheduler_will_do_and_requests_come_back_as_they_were(monkeyp
 
 
 @in_reactor
-async def test_scheduler_is_still_what_others_take_it_for() -> None:
+async def test_other_code_sees_its_scheduler_unchanged() -> None:
     class Asking(Pages):
         name = "asking"
 
@@ -331,7 +331,7 @@ class Kept(Spider):
 
 
 @pytest.mark.slow
-def test_killed_crawl_has_lost_no_more_of_its_jobdir_than_was_in_work(tmp_path: Path) -> None:
+def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(SPIDER)
     command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-s", "JOBDIR=job"]
     command += ["-s", "GBOT_ROBOTS_STORAGE=memory", "-s", "DOWNLOAD_DELAY=0"]
