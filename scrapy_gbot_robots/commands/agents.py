@@ -1,4 +1,4 @@
-"""`scrapy robots agents URL`: which of the well-known crawlers may fetch a URL, and by which line."""
+"""`scrapy robots agents URL`: which of the well-known crawlers may fetch a URL, and which line says so."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the table; return FINE."""
+    """Write the tables; return FINE."""
     gbot = checked(settings)
     url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)

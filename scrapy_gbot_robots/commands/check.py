@@ -1,6 +1,6 @@
-"""`scrapy robots check URL...`: may it be fetched, by which line of which robots.txt, and how good that answer is.
+"""`scrapy robots check URL...`: whether URLs may be fetched, which line says so, and how old the robots.txt is.
 
-Answers as a crawl of the project would, from the same storage; or from a file, without any network.
+It answers as a crawl of the project would, from the same storage; or from a file, without a network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from . import crawlers as agents
 from . import purposes
 from .crawlers import Who
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
-from .explain import Check, as_json, show
+from .explain import Check, show
+from .explain_json import as_json
 from .inputs import checked, origin_of, overrides_checked, read, typed
 
 if TYPE_CHECKING:
@@ -38,17 +39,15 @@ HELP = "Say whether URLs may be fetched, and why"
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
-        "urls", nargs="+", type=typed, metavar="URL", help="absolute URL; with --file also a path that begins with /"
+        "urls", nargs="+", type=typed, metavar="URL", help="an absolute URL; with --file also a path that begins with /"
     )
     agents.add_argument(parser)
     agents.add_mode_argument(parser)
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--file", metavar="FILE", help='ask this robots.txt, "-" for standard input; nothing is fetched'
-    )
-    source.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the storage holds")
+    source.add_argument("--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing')
+    source.add_argument("--fresh", action="store_true", help="fetch the robots.txt even if the storage has it")
     purposes.add_argument(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a URL and crawler, one a line")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per URL and crawler, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -76,7 +75,7 @@ def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Termi
             _absolute(url)
     body = read(options.file)
     if is_binary(body):
-        err.say((f"note: {options.file} is binary data: as a robots.txt it restricts nothing", "warning"))
+        err.say((f"note: {options.file} is binary; a robots.txt like this disallows nothing", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     asked = [(who, robotstxt.rules_for(who.crawler)) for who in whos]
     return [
@@ -87,7 +86,7 @@ def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Termi
 
 
 def _by_origin(options: Namespace, whos: list[Who], settings: Settings) -> list[Check]:
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     origins = [_absolute(url) for url in options.urls]
     overrides = overrides_checked(settings)
@@ -129,5 +128,5 @@ def _of(url: str, who: Who, known: Known, gbot: GbotSettings, override: Override
 
 def _absolute(url: str) -> Origin:
     if "://" not in url:
-        raise CommandError(f"not an absolute URL: {url} (https://{url.lstrip('/')} is meant?)")
+        raise CommandError(f"not an absolute URL: {url}; did you mean https://{url.lstrip('/')}?")
     return origin_of(url)

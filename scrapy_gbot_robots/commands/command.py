@@ -1,8 +1,7 @@
-"""`scrapy robots`: why a URL is allowed or not, what is wrong with a robots.txt, what a crawl has learnt of them.
+"""`scrapy robots`: the entry from Scrapy's command line, from `gbot-robots` and from `python -m scrapy_gbot_robots`.
 
-This is the entry from Scrapy's command line and from `python -m scrapy_gbot_robots`: options, and how each run ends. Each
-sub-command is a module of its own with `HELP`, `add_arguments` and `run`. Every `scrapy` command imports this module, so it
-imports little.
+It has the options, and decides how each run ends. Each sub-command is a module of its own with `HELP`, `add_arguments` and
+`run`. Every `scrapy` command imports this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ SUBCOMMANDS = (
 class RobotsCommand(ScrapyCommand):
     """The command, for the entry point `scrapy.commands`."""
 
-    name = "scrapy robots"  # as errors have it
-    requires_crawler_process = False  # only sub-commands that fetch something need one, and make it
+    name = "scrapy robots"  # in errors
+    requires_crawler_process = False  # a sub-command that fetches something makes its own
 
     def syntax(self) -> str:
-        """What follows the command's name."""
+        """What follows the command's name in its usage."""
         return "[options] <sub-command> ..."
 
     def short_desc(self) -> str:
         """One line for Scrapy's list of commands."""
-        return "Explain robots.txt: why a URL is blocked, what is wrong in a file, what the storage holds"
+        return "Explain robots.txt files: why a URL is blocked, what is wrong in a file, what the storage holds"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add the sub-commands, each with its options; the settings can be given before and after them."""
+        """Add the sub-commands with their options. Scrapy's own options may stand before or after the sub-command."""
         super().add_options(parser)
         parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
         subparsers = parser.add_subparsers(
@@ -64,9 +63,23 @@ class RobotsCommand(ScrapyCommand):
             subparser = subparsers.add_parser(name, help=module.HELP, description=f"{module.HELP}.")
             module.add_arguments(subparser)
             shared = subparser.add_argument_group("Scrapy's options")
-            shared.add_argument("-s", "--set", dest="late_set", action="append", default=[], metavar="NAME=VALUE")
-            shared.add_argument("-L", "--loglevel", dest="late_loglevel", metavar="LEVEL")
-            shared.add_argument("--nolog", dest="late_nolog", action="store_true")
+            shared.add_argument(
+                "-s",
+                "--set",
+                dest="late_set",
+                action="append",
+                default=[],
+                metavar="NAME=VALUE",
+                help="use this value of a setting; may be repeated",
+            )
+            shared.add_argument(
+                "-L",
+                "--loglevel",
+                dest="late_loglevel",
+                metavar="LEVEL",
+                help="log from this level on (default: WARNING)",
+            )
+            shared.add_argument("--nolog", dest="late_nolog", action="store_true", help="log nothing")
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """Turn Scrapy's options into settings.
@@ -82,10 +95,10 @@ class RobotsCommand(ScrapyCommand):
         super().process_options(args, opts)
         if not opts.loglevel:
             assert self.settings is not None  # noqa: S101  for the type checker
-            self.settings.set("LOG_LEVEL", "WARNING", "cmdline")  # the project's own is one for crawls
+            self.settings.set("LOG_LEVEL", "WARNING", "cmdline")  # the project's level is for crawls
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the sub-command; `exitcode` tells how it ended. Raises nothing that a user can cause."""
+        """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
         from .output import standard  # noqa: PLC0415  see the module's law
 
         out, err = standard()
@@ -98,7 +111,7 @@ class RobotsCommand(ScrapyCommand):
                 self.exitcode = FAILED
             except KeyboardInterrupt:
                 self.exitcode = INTERRUPTED
-        except OSError as error:  # of a write; what is read is looked after where it is read
+        except OSError as error:  # of a write; sub-commands handle errors of reads
             self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
             out.abandon()
             if self.exitcode == FAILED:
@@ -113,8 +126,8 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
     """Run the command without Scrapy's command line; return the exit status.
 
     Args:
-        argv: the arguments; those of the process if None.
-        prog: how the command was called, for its usage.
+        argv: the arguments; None for those of the process.
+        prog: the command's name, for its usage.
     """
     from argparse import ArgumentParser  # noqa: PLC0415  see the module's law
 
@@ -137,7 +150,7 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
 
 
 class _PrintCompletion(Action):
-    """Writes the script that completes the command's words in a shell; shtab makes it from the parser."""
+    """Writes a script that lets a shell complete the command's words. shtab makes it from the parser."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "choices": ("bash", "zsh", "tcsh")})
@@ -148,6 +161,6 @@ class _PrintCompletion(Action):
         try:
             import shtab  # noqa: PLC0415  an extra
         except ImportError:
-            parser.error("completion needs the extra: pip install 'scrapy-gbot-robots[completion]'")
+            parser.error("--print-completion needs shtab: pip install 'scrapy-gbot-robots[completion]'")
         sys.stdout.write(shtab.complete(parser, shell=values) + "\n")
         parser.exit()

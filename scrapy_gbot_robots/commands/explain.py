@@ -1,6 +1,6 @@
-"""A verdict explained: the URL, the deciding line in place, the group, and the robots.txt that it rests on.
+"""A verdict explained to people: the URL, the deciding line in place, the group, and the robots.txt behind it.
 
-`check` and `test` show a verdict by this module, so that both say the same.
+`check` and `test` both show verdicts by this module. `explain_json` has the same for programs.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core import grammar
-from ..core.agents import AllOf
 from ..core.groups import read_groups
 from ..core.lines import split_lines
 from ..core.rules import IGNORES_ROBOTS, Verdict
@@ -40,10 +39,15 @@ class Check:
     """A URL, the verdict on it, and what that rests on.
 
     Attributes:
-        where: the robots.txt's URL, or the path of the file.
-        body: the robots.txt, None where there is none or it plays no part.
-        known: what is known of the robots.txt; None where a file was asked.
-        override: the override that decides in a crawl; then `decided` is the verdict of that, `verdict` the robots.txt's.
+        url: absolute, or a path.
+        who: the crawler.
+        verdict: what the robots.txt says.
+        where: the URL of the robots.txt, or the path of the file.
+        body: the bytes of the robots.txt; None if there is none, or if it plays no part.
+        robotstxt: `body`, parsed.
+        known: what is known of the site's robots.txt; None if `body` is from a file.
+        override: the override that counts for the URL in a crawl, if any.
+        overriding: the verdict under that override.
         purposes: what the crawl would be for.
     """
 
@@ -56,6 +60,7 @@ class Check:
     known: Known | None = None
     override: Override | None = None
     overriding: Verdict | None = None
+    purposes: tuple[str, ...] = ()
 
     @property
     def decided(self) -> Verdict:
@@ -67,11 +72,9 @@ class Check:
         """The crawler that the verdict is about."""
         return self.who.judged(self.verdict)
 
-    purposes: tuple[str, ...] = ()
-
     @property
     def unreachable(self) -> bool:
-        """Whether robots.txt is unreachable, so that the policy decided and not the rules."""
+        """Whether the policy decided in place of rules, since robots.txt is unreachable."""
         if self.override is not None and self.override.action is not Action.KEEP:
             return False
         return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
@@ -83,12 +86,12 @@ class Check:
 
     @property
     def refused_purpose(self) -> bool:
-        """Whether the site refuses one of the purposes; an override of the user's speaks in place of the site."""
+        """Whether the site refuses one of the purposes. It does not count under an override."""
         return self.overriding is None and refusal(self.purposes, self.said) is not None
 
     @cached_property
     def group_line(self) -> int | None:
-        """The user-agent line that puts the deciding rule, else any, into the group that was used."""
+        """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
         rule = self.verdict.rule
         if self.verdict.group is None:
             return None
@@ -100,27 +103,27 @@ class Check:
 
     @property
     def group(self) -> str:
-        """The group that was used, and why that one, in words."""
+        """The group that was used, and why, in words."""
         tokens = [token for token in self.crawler.tokens if token.lower() != self.verdict.group]
         none = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
         if self.who.text == "*":
-            none = "it stands for crawlers that no group names"
+            none = "the crawler stands for all that no group names"
         if self.verdict.group is None:
             if self.crawler.ignores_robots:
                 return f"none: {IGNORES_ROBOTS}"
             return f"none: {none}" + (
-                ", and there is none for *" if self.crawler.heeds_global else ", and it ignores *"
+                ", and there is no group for *" if self.crawler.heeds_global else ", and it ignores *"
             )
         where = f'"{self.verdict.group}" (line {self.group_line})'
         if self.verdict.group.encode("ascii") == grammar.GLOBAL:
             return f"{where}: {none}"
         if self.verdict.group == self.crawler.tokens[0].lower():
             return f"{where}: it names the crawler"
-        return f"{where}: the fall-back, as no group names {self.crawler.tokens[0]}"
+        return f"{where}: the fall-back, since no group names {self.crawler.tokens[0]}"
 
 
 def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
-    """Write the verdict with its line in place, and below it what it rests on."""
+    """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
     verdict, style = check.decided, "good" if check.decided.allowed else "bad"
     word = "allowed" if verdict.allowed else "disallowed"
     out.say((f"{word} for now" if check.unreachable else word, style), ": ", (check.url, "strong"))
@@ -134,7 +137,7 @@ def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
 
 
 def show_line(check: Check, out: Terminal) -> None:
-    """Write where the verdict comes from: the robots.txt, the deciding line and the group's line, marked."""
+    """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
     verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
     rule = verdict.rule
     out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
@@ -148,7 +151,7 @@ def show_line(check: Check, out: Terminal) -> None:
 
 
 def _of_override(check: Check, override: Override) -> list[tuple[str, str]]:
-    """Say what the override does, and what the robots.txt itself says."""
+    """What the override does, and what the robots.txt itself says."""
     until = "" if override.until is None else f", until {override.until}"
     return [
         ("override", f"{override.what}{until}"),
@@ -182,14 +185,14 @@ def _word_on(purpose: str, check: Check) -> str:
 
 
 def _state(decision: Decision) -> str:
-    """Say what applies without rules, and why."""
+    """What applies without rules, and why."""
     if decision.temporary:
         return f"{decision.state.value} for now: {decision.why}"
-    return f"{decision.state.value}, as there is no robots.txt: {decision.why}"
+    return f"{decision.state.value}, since there is no robots.txt: {decision.why}"
 
 
 def _served(known: Known) -> str:
-    """Say what the origin answered, and which URL the answer came from."""
+    """What the server answered, and at which URL."""
     copy, outage = known.entry.copy, known.entry.outage
     text = known.decision.why
     if known.decision.temporary and outage is not None:
@@ -202,61 +205,11 @@ def _served(known: Known) -> str:
 
 
 def _source(known: Known, gbot: GbotSettings, now: float) -> str:
-    """Say where the answer comes from, and how old it is."""
+    """Where the answer comes from, and how old it is."""
     copy, outage = known.decision.copy, known.entry.outage
     ago = f"{span(max(0.0, now - copy.fetched_at))} ago" if copy else ""
     if known.fetched:
-        return f"tried just now; the answer that holds came {ago}" if outage and copy else "just now"
+        return f"tried just now; the last answer came {ago}" if outage and copy else "just now"
     if copy is None and outage is not None:
-        ago = f"tried without success since {span(max(0.0, now - outage.since))} ago"
+        ago = f"unreachable for {span(max(0.0, now - outage.since))}"
     return f"{ago}, from the storage ({gbot.storage})"
-
-
-def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
-    """The same as is shown, for programs; times are seconds."""
-    verdict, crawler, rule = check.verdict, check.crawler, check.verdict.rule
-    facts: dict[str, Any] = {
-        "url": check.url,
-        "allowed": check.decided.allowed,
-        "reason": verdict.reason,
-        "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
-        "group": verdict.group,
-        "group_line": check.group_line,
-        "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
-        "robots_txt": {"url" if check.known else "file": check.where},
-    }
-    if check.override is not None:
-        override, until = check.override, check.override.until
-        facts |= {
-            "reason": check.decided.reason,
-            "override": {
-                "key": override.key,
-                "what": override.what,
-                "reason": override.reason,
-                "until": None if until is None else until.isoformat(),
-            },
-        }
-        facts["robots_txt"] |= {"allowed": verdict.allowed, "reason": verdict.reason}
-    if isinstance(check.who.crawler, AllOf):
-        facts["crawlers"] = [each.name for each in check.who.crawler]
-    if check.purposes:
-        said = {purpose: word_on(purpose, check.said) for purpose in check.purposes}
-        facts["preferences"] = {**said, "use": check.said.use, "lines": list(check.said.lines)}
-    known, now = check.known, time.time()
-    if known is not None:
-        decision, copy, outage = known.decision, known.entry.copy, known.entry.outage
-        facts["robots_txt"] |= {
-            "state": decision.state.value,
-            "temporary": decision.temporary,
-            "why": decision.why,
-            "status": known.answer.status,
-            "served_by": copy.url if copy else None,
-            "hops": [{"status": status, "url": url} for status, url in known.hops],
-            "from_cache": not known.fetched,
-            "storage": None if known.fetched else gbot.storage,
-            "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
-            "fetched_at": copy.fetched_at if copy else None,
-            "unreachable_since": outage.since if outage else None,
-            "fresh_secs": max(0.0, decision.ask_at - now),
-        }
-    return facts

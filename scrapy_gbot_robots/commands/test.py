@@ -14,7 +14,8 @@ from ..core.rules import Verdict
 from ..report.words import count
 from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .expectations import Expectation, read_expectations
-from .explain import Check, as_json, show_line
+from .explain import Check, show_line
+from .explain_json import as_json
 from .inputs import STDIN, checked, is_url, read, typed
 from .versions import versions
 

@@ -60,7 +60,7 @@ def test_verdict_is_shown_with_its_line_in_place(tmp_path: Path) -> None:
         pytest.param("/cart/help", "testbot", 0, "6 | Allow: /cart/help", id="allowed"),
         pytest.param("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü", id="not-ascii"),
         pytest.param(
-            "/images/a.png", "Googlebot-Image", 1, '"googlebot" (line 1): the fall-back, as no', id="fall-back"
+            "/images/a.png", "Googlebot-Image", 1, '"googlebot" (line 1): the fall-back, since no', id="fall-back"
         ),
         pytest.param("/x", "stranger", 1, '"*" (line 9): no group names stranger', id="star"),
         pytest.param("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *", id="ignores-star"),
@@ -128,7 +128,7 @@ def test_what_was_tried_in_vain_is_not_said_to_come_from_the_storage(project: Pa
         run("check", ill.url("/x"), cwd=project)
         again = run("check", ill.url("/x"), cwd=project)
         assert ill.paths() == ["/robots.txt"]
-        assert re.search(r"fetched: tried without success since \d+ s ago, from the storage \(sqlite\)", again.out)
+        assert re.search(r"fetched: unreachable for \d+ s, from the storage \(sqlite\)", again.out)
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}], ids=["C", "UTF-8"])
@@ -154,7 +154,7 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         assert f"redirected: 301 {start.url('/robots.txt')}, then 200 {end.url('/robots.txt')}" in ended.out
         assert f"disallowed: {urls[0]}\n --> {start.url('/robots.txt')}:10\n" in ended.out
         assert f"allowed: {urls[1]}\n" in ended.out
-        assert "full allow, as there is no robots.txt: HTTP 404" in ended.out
+        assert "full allow, since there is no robots.txt: HTTP 404" in ended.out
         assert f"disallowed for now: {urls[2]}\n" in ended.out
         assert "full disallow for now: robots.txt unreachable: HTTP 503" in ended.out
         assert f"disallowed for now: {urls[3]}\n" in ended.out
@@ -175,7 +175,7 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
     ("arguments", "said"),
     [
         pytest.param(
-            ["example.com/x"], "not an absolute URL: example.com/x (https://example.com/x is meant?)", id="scheme"
+            ["example.com/x"], "not an absolute URL: example.com/x; did you mean https://example.com/x?", id="scheme"
         ),
         pytest.param(["mailto://example.com"], "not an http, https or ftp URL", id="other-scheme"),
         pytest.param(["http://"], "no valid host: http:// (it is empty)", id="no-host"),
@@ -235,7 +235,7 @@ def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path)
     garbage = bytes(range(256)) * 20
     ended = run("check", "https://example.com/x", "--file", "-", cwd=tmp_path, stdin=garbage)
     assert ended.status == 0
-    assert ended.err == "note: - is binary data: as a robots.txt it restricts nothing\n"
+    assert ended.err == "note: - is binary; a robots.txt like this disallows nothing\n"
     assert "no group for this user agent" in ended.out
 
 

@@ -66,7 +66,7 @@ def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> Non
         "5 | user-agent: *\n"
         "  |             ^ no rule matches\n"
         '  = verdict: allowed: no rule matches (group "*")\n'
-        '  = group: "*" (line 5): it stands for crawlers that no group names\n'
+        '  = group: "*" (line 5): the crawler stands for all that no group names\n'
         "more.txt:4: not met: sitemap https://a.example/t.xml\n"
         "  = the robots.txt does not list it; it lists 1 other sitemap\n"
         "robots.txt: 4 expectations, 3 not met\n"
