@@ -1,6 +1,6 @@
-"""`scrapy robots audit --urls FILE`: the verdict on each of millions of URLs, streamed, in constant memory.
+"""`scrapy robots audit --urls FILE`: the verdicts on millions of URLs, streamed, in constant memory.
 
-One robots.txt judges all URLs, or each URL's own does. With two versions, only the URLs with different verdicts are written.
+They are by one robots.txt, or by that of each URL's host. With two versions, only URLs with different verdicts are written.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..report.tally import Tally
 from ..report.words import count
 from . import archive_audit, purposes
 from . import crawlers as agents
+from .audit_formats import FORMATS, Row
 from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
-from .formats import FORMATS, Row
 from .inputs import MAX_URL, checked, read, size_of, url_batches
 from .purposes import held_against
 
@@ -33,36 +33,41 @@ if TYPE_CHECKING:
     from .output import Terminal
     from .session import Visit
 
-    Judged: TypeAlias = tuple[str, Row]  # a URL, and what is said of it
+    Judged: TypeAlias = tuple[str, Row]  # a URL, and the rest of its row
 
 HELP = "Give the verdict on each URL of a list, however long it is"
 
-_ABSOLUTE = ("http://", "https://")  # begins what needs no closer look
+_ABSOLUTE = ("http://", "https://")  # lines that begin so need no closer look
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("--urls", metavar="FILE", required=True, help='one URL a line, "-" for standard input')
+    parser.add_argument("--urls", metavar="FILE", required=True, help='one URL per line, "-" for standard input')
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--robots",
         metavar="FILE",
-        help="ask this robots.txt, or this archive of many; without it, that of each URL's host",
+        help="a robots.txt, or an archive of many (default: the robots.txt of each URL's host, fetched once)",
     )
     source.add_argument(
-        "--diff", metavar=("OLD", "NEW"), nargs=2, help="write the URLs that two robots.txt judge differently"
+        "--diff",
+        metavar=("OLD", "NEW"),
+        nargs=2,
+        help="write only the URLs that two robots.txt files judge differently",
     )
     agents.add_argument(parser)
     purposes.add_argument(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how the rows are written (default: table)")
+    parser.add_argument("--format", choices=FORMATS, default="table", help="the format of the rows (default: table)")
     archive_audit.add_arguments(parser)
-    parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"rules in the summary (default: {_TOP})")
+    parser.add_argument(
+        "--top", metavar="N", type=int, default=_TOP, help=f"show N rules in the summary (default: {_TOP})"
+    )
 
 
 class Audit:
-    """Writes verdicts as they come, and counts them."""
+    """Writes verdicts at once, and counts them for the summary."""
 
     def __init__(self, options: Namespace, out: Terminal) -> None:
         self._path = options.urls
@@ -77,7 +82,7 @@ class Audit:
         self.compares = options.diff is not None
 
     def batches(self, err: Terminal) -> Iterator[list[str]]:
-        """Yield the URLs to judge, some at a time. Lines that are no URL are counted and left out."""
+        """Yield the URLs to judge, some at a time. Other lines are counted and left out."""
         with err.progress("Auditing", size_of(self._path)) as progress:
             for lines, size in url_batches(self._path):
                 good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
@@ -105,7 +110,7 @@ class Audit:
         self.first_invalid = self.first_invalid or shown(why, _EXAMPLE)
 
     def origin_of(self, url: str) -> Origin | None:
-        """Return the origin of a URL of the batch; None, and the URL will not be counted, if it has none."""
+        """Return the origin of a URL. If it has none, return None, and count the line as none that is a URL."""
         try:
             return Origin.of(url)
         except ValueError as error:
@@ -114,7 +119,7 @@ class Audit:
             return None
 
     def take(self, rows: Collection[Judged]) -> None:
-        """Write and count the verdicts on some URLs."""
+        """Write and count some verdicts."""
         if rows:
             self._write_titles()
         self._out.write(self._format.rows(rows))
@@ -122,7 +127,7 @@ class Audit:
         self.disallowed += sum([not row.verdict.allowed for _, row in rows])
 
     def finish(self) -> None:
-        """Write what the output needs even without a row."""
+        """Write the titles, if no row has needed them."""
         if self.urls:
             self._write_titles()
 
@@ -162,17 +167,15 @@ class Audit:
         if len(self.tally) > len(top):
             err.say(f"... and {count(len(self.tally) - len(top), 'other rule')}")
         if not self.tally.exact:
-            err.say("There were more rules than are counted at a time: the counts are at least as high.")
+            err.say("There were too many rules to count all: these counts may be too low.")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Judge the URLs; return the exit status: FOUND if any is disallowed, or changes."""
+    """Judge the URLs; return the exit status: FOUND if a URL is disallowed, or with --diff if a verdict differs."""
     if archive_audit.is_archive(options.robots):
         return archive_audit.run(options, settings, err)
     if options.output:
-        raise CommandError(
-            "--output goes with an archive as --robots; what is judged otherwise goes to standard output"
-        )
+        raise CommandError("--output needs an archive as --robots; without one, the rows go to standard output")
     whos = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, whos)
@@ -192,7 +195,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[[list[str]], list[Judged]] | None:
-    """Return what judges a batch of URLs by the robots.txt files that the options name; None if they name none."""
+    """Return a function that judges URLs by the robots.txt files in the options; None if there is none."""
 
     def rules_of(path: str) -> list[Rules]:
         gbot = checked(settings)
@@ -223,9 +226,9 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
 
 
 def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
-    """Judge each URL by the robots.txt of its own origin, as a crawl would; each is fetched once."""
+    """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files need not
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(visit: Visit) -> None:
         for urls in audit.batches(err):
@@ -237,7 +240,7 @@ def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: S
             )
             missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
             audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
-            await pause(0)  # for Ctrl-C, which is the reactor's to hear
+            await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     during_a_visit(settings, work)
 

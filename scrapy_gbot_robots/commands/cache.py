@@ -1,7 +1,6 @@
 """`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs. It fetches nothing.
 
-The three act on one storage, opened and closed here. `list` and `show` create no file. Today's policy decides what an entry
-means.
+`list` and `show` create and change no file. An entry means what the settings of today make of it.
 """
 
 from __future__ import annotations
@@ -39,28 +38,32 @@ if TYPE_CHECKING:
 
 _SCHEMES = DEFAULT_PORTS.items()
 
-HELP = "Show the robots.txt files that are stored between runs, or forget them"
+HELP = "List, show or forget the robots.txt files that are stored between runs"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("act", choices=("list", "show", "forget"), help="one line an origin; all of some; forget some")
+    parser.add_argument(
+        "act",
+        choices=("list", "show", "forget"),
+        help="list: one line per origin; show: all about each ORIGIN; forget: delete each ORIGIN",
+    )
     parser.add_argument(
         "origins",
         nargs="*",
         type=typed,
         metavar="ORIGIN",
-        help="a URL of it, or a host: that stands for each scheme and port of it; none lists all",
+        help="a URL, or a host for all its schemes and ports; without ORIGIN, list shows all",
     )
-    parser.add_argument("--all", action="store_true", help="forget: every origin")
-    parser.add_argument("--json", action="store_true", help="list: one JSON object an origin, one a line")
+    parser.add_argument("--all", action="store_true", help="with forget: delete all origins")
+    parser.add_argument("--json", action="store_true", help="with list: write one JSON object per origin, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Do what is asked for; return the exit status: FOUND if an origin is not kept."""
+    """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
     gbot = checked(settings)
     if options.all and (options.act != "forget" or options.origins):
-        raise CommandError("--all goes with forget, and with no ORIGIN")
+        raise CommandError("--all is for forget without an ORIGIN")
     if options.act != "list" and not options.origins and not options.all:
         raise CommandError(f"{options.act} needs an ORIGIN{', or --all' if options.act == 'forget' else ''}")
     wanted = [(text, origin_of(text)) for text in options.origins]
@@ -78,7 +81,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                 _show(origin, storage, gbot, out)
         elif options.all:
             forgotten = sum(storage.delete(origin) for origin in list(storage.origins()))
-            out.say(f"{count(forgotten, 'origin')} forgotten, of {_where(gbot)}")
+            out.say(f"{count(forgotten, 'origin')} forgotten in {_where(gbot)}")
         else:
             for origin in origins:
                 storage.delete(origin)
@@ -87,7 +90,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
-    """Return the origins in the storage that `text` stands for: a URL for one, a host for each scheme and port of it."""
+    """Return the origins in the storage that `text` stands for: a URL for one, a host for all its schemes and ports."""
     if is_url(text):
         return [str(origin)] if storage.get(str(origin)) is not None else []
     one_port = origin.port != DEFAULT_PORTS[origin.scheme]
@@ -101,7 +104,7 @@ def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
 
 
 def _where(gbot: GbotSettings) -> str:
-    """Say where the storage is; a password in a Redis URL is left out."""
+    """The name and the place of the storage, without the password in a Redis URL."""
     if gbot.storage == "sqlite":
         return f"sqlite, {gbot.sqlite_path}"
     if gbot.storage == "redis":
@@ -112,10 +115,10 @@ def _where(gbot: GbotSettings) -> str:
 
 @contextmanager
 def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[Storage]:
-    """Open the storage of the settings; if nothing `writes`, no file is created or changed.
+    """Open the storage that the settings name. Unless `writes`, no file is created or changed.
 
     Raises:
-        CommandError: nothing is kept between runs, or the storage is in trouble.
+        CommandError: nothing is stored between runs, or the storage is in trouble.
     """
     try:
         storage = driver_for(gbot, Crawler(Spider, settings), read_only=not writes).opens()
@@ -123,7 +126,8 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):
         raise CommandError(
-            "nothing is stored between runs: GBOT_ROBOTS_STORAGE is memory, or this is no Scrapy project"
+            'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or this directory is in no Scrapy project; '
+            "-s GBOT_ROBOTS_SQLITE_PATH=FILE names a storage"
         )
     try:
         with closing(storage):
@@ -152,7 +156,7 @@ def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSet
 
 
 def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
-    """Say what an entry means now; times are in seconds."""
+    """What an entry means now. Times are in seconds."""
     now = time.time()
     decision = decide(entry, now, gbot.policy)
     copy, outage = entry.copy, entry.outage

@@ -1,7 +1,7 @@
-"""A crawl without pages: runs the work of a sub-command inside the project's engine, and returns its result.
+"""A crawl without pages: it runs the work of a sub-command in an engine of Scrapy's, and returns the result.
 
-The crawl uses the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds,
-extensions and scheduler. Ctrl-C ends the work at once.
+It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
+scheduler. Ctrl-C ends the work at once.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# What a project's crawls do and this one must not.
+# What this crawl must not do, though the project's crawls may.
 _NOTHING_ELSE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
     "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
-    "HTTPCACHE_ENABLED": False,  # what servers say now is asked
+    "HTTPCACHE_ENABLED": False,  # the question is what servers say now
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
@@ -63,7 +63,7 @@ class _Errand(Generic[_T]):
 
 
 class _ErrandSpider(Spider):
-    """Does the work and yields no request."""
+    """Does the work, and yields no request."""
 
     name = "robots"
 
@@ -79,16 +79,16 @@ class _ErrandSpider(Spider):
             return
         try:
             self._errand.results.append(await self._errand.work(visit))
-        except (Exception, KeyboardInterrupt) as error:  # handed to the caller below
+        except (Exception, KeyboardInterrupt) as error:  # `during_a_visit` raises it
             self._errand.error = error
-        finally:  # also when Ctrl-C cancels this
+        finally:  # also if Ctrl-C cancels this
             await visit.close()
         return
-        yield  # what makes this an iterator
+        yield  # makes this an iterator
 
 
 def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -> _T:
-    """Run `work` inside a crawl with a project's settings, and return what it returns.
+    """Run `work` in a crawl with the project's settings, and return its result.
 
     Raises:
         CommandError: the crawl cannot run.
@@ -116,13 +116,13 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
 
 
 def _process(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy; CrawlerProcess runs any reactor
+    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy
         return CrawlerProcess(settings)
     return AsyncCrawlerProcess(settings)
 
 
 def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return a project's settings without what a visit must not do, and the class it fetches robots.txt files with."""
+    """Return the project's settings without what a visit must not do, and the class that fetches robots.txt files."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}

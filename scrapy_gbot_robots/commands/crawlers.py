@@ -1,4 +1,4 @@
-"""Whose rules count: the crawlers named by `--as`, else the project's own; and what each heeds, in words."""
+"""The crawlers whose rules count: those of `--as`, else the project's own; and what each heeds, in words."""
 
 from __future__ import annotations
 
@@ -22,36 +22,42 @@ if TYPE_CHECKING:
 
 MODES = ("first", "all")
 
-_MAX_NAME = 60  # characters of a name that may be misspelt
+_MAX_NAME = 60  # characters of a name that is compared with Google's
 
 
 class Who(NamedTuple):
-    """A crawler, or several at once, and where it was named, such as `--as` or a setting, with the text it was found in."""
+    """A crawler, or several taken as one.
+
+    Attributes:
+        crawler: the crawler.
+        source: where it was named, such as "--as" or the name of a setting.
+        text: the text there.
+    """
 
     crawler: RobotsAgent
     source: str
     text: str
 
     def __str__(self) -> str:
-        """Return the name, and where it was found unless that was the name alone."""
+        """Return the name, with its source and text unless these say nothing more."""
         if self.text == self.name:
             return self.name if self.source == "--as" else f"{self.name}, from {self.source}"
         return f'{self.name}, from {self.source} "{self.text}"'
 
     @property
     def name(self) -> str:
-        """The crawler's name; "*" for one without."""
+        """The crawler's name; "*" if it has none."""
         return self.crawler.name or "*"
 
     @property
     def heeds(self) -> str:
-        """What this crawler heeds, in order, in words."""
+        """The groups that this crawler heeds, in order, in words."""
         if isinstance(self.crawler, AllOf):
             return "; and ".join(f"{crawler.name}: {_heeds(crawler)}" for crawler in self.crawler)
         return _heeds(self.crawler)
 
     def judged(self, verdict: Verdict) -> Crawler:
-        """Return the crawler that `verdict` is about: of several, the one that is refused, else the first."""
+        """Return the crawler that `verdict` is about: of several, the one that is disallowed, else the first."""
         if isinstance(self.crawler, AllOf):
             return next((each for each in self.crawler if each.name == verdict.crawler), self.crawler[0])
         return self.crawler
@@ -72,8 +78,8 @@ def add_argument(parser: ArgumentParser) -> None:
         dest="agents",
         action="append",
         metavar="TOKEN[,TOKEN...]",
-        help="product token or User-Agent header of a crawler, Google's crawlers included; may be repeated. "
-        "Without it, what the project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT says",
+        help="product token or User-Agent header of a crawler; may be repeated (default: the project's "
+        "GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
     )
 
 
@@ -82,27 +88,27 @@ def add_mode_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
         choices=MODES,
-        help="take all crawlers of --as for one: the first that a group names, or all, so that a URL is disallowed if it "
-        "is disallowed for any; without it, each is asked for itself",
+        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
+        "all; without --mode, each crawler gets its own verdict",
     )
 
 
 def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Who]:
-    """Return the crawlers that `--as` names, each once, else the project's own.
+    """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
-        texts: the values of `--as`; commas separate names, but a text with a parenthesis is one User-Agent header.
+        texts: the values of `--as`. Commas separate names. A text with a parenthesis is one User-Agent header.
         settings: the project's.
-        err: gets a hint where a name looks like one of Google's and is none.
+        err: gets a hint if a name is nearly that of a crawler of Google's.
         mode: one of `MODES`, or None.
 
     Raises:
-        CommandError: there is no product token in a name, or a mode and nothing that it is for.
+        CommandError: a name has no product token, or there is a mode without `--as`.
     """
     if texts is None:
         gbot = checked(settings)
         if mode is not None:
-            raise CommandError("--mode says what --as means; name the crawlers")
+            raise CommandError("--mode needs --as")
         if gbot.asked_as is not None:
             return [Who(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
         sent = of_project(settings)
@@ -111,7 +117,9 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
     for name in (name for text in texts for name in ([text] if "(" in text else text.split(","))):
         crawler = Crawler.of(name.strip())
         if not crawler.name:
-            raise CommandError(f'--as "{printable(name)}" names no crawler: a product token is letters, "-" and "_"')
+            raise CommandError(
+                f'--as "{printable(name)}" names no crawler: a product token has letters, "-" and "_" only'
+            )
         _hint(crawler.name, err)
         found.append(Who(crawler, "--as", name.strip()))
     if mode is not None:
@@ -125,4 +133,4 @@ def _hint(name: str, err: Terminal) -> None:
     if name.lower() in known:
         return
     for close in get_close_matches(name.lower()[:_MAX_NAME], known, n=1, cutoff=0.85):
-        err.say((f'note: "{name}" is none of Google\'s crawlers; {known[close]} is', "warning"))
+        err.say((f'note: "{name}" is no crawler of Google\'s; did you mean {known[close]}?', "warning"))

@@ -1,6 +1,6 @@
-"""A line of a robots.txt, shown in place with the spot that matters underlined, as a compiler shows an error.
+"""Lines of a robots.txt with a spot underlined, as a compiler shows an error.
 
-Pure; what is shown is printable and of bounded length, whatever the line holds.
+Pure. The text is printable and of bounded length, whatever the robots.txt has.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from .output import Part
 
 _SPACE = b" \t\v\f\r"
-_LEAD, _MARKED, _TAIL = 40, 80, 60  # characters shown of each part of a line
+_LEAD, _MARKED, _TAIL = 40, 80, 60  # characters before, at and after the spot
 _CUT = "..."
 
 
 class Mark(NamedTuple):
-    """What to point at: line `number` (from 1), its "key", its "value" or the "whole" of it, and what to say there."""
+    """A spot to underline: the "key", the "value" or the "whole" of line `number` (from 1), and the text beside it."""
 
     number: int
     part: str
@@ -29,9 +29,11 @@ class Mark(NamedTuple):
 
 
 def excerpt(lines: Sequence[bytes], marks: Iterable[Mark]) -> list[tuple[Part, ...]]:
-    """Return the lines to show, in the order of the robots.txt; of two marks on one line the first is shown.
+    """Return the lines to show, in their order. Of two marks on one line, the first is shown.
 
-    `lines` are those of the robots.txt, as `core.lines.split_lines` gives them.
+    Args:
+        lines: those of the robots.txt, as `core.lines.split_lines` gives them.
+        marks: what to underline.
     """
     wanted = {mark.number: mark for mark in reversed(list(marks))}
     width = len(str(max(wanted, default=0)))
@@ -51,7 +53,7 @@ def excerpt(lines: Sequence[bytes], marks: Iterable[Mark]) -> list[tuple[Part, .
 
 
 def _parts(raw: bytes, part: str) -> tuple[str, str, str]:
-    """Split a line into what stands before the spot, the spot, and what stands after it."""
+    """Split a line into the text before the spot, the spot, and the text after it."""
     start, end = _span(raw, part)
     before, marked, after = (_text(piece) for piece in (raw[:start], raw[start:end], raw[end:]))
     if len(before) > _LEAD:
@@ -68,11 +70,11 @@ def _text(raw: bytes) -> str:
 
 
 def _span(raw: bytes, part: str) -> tuple[int, int]:
-    """Return where in `raw` its key, its value, or all of it that is no comment, begins and ends."""
+    """Return where in `raw` a part begins and ends; "whole" is all but the comment."""
     directive = raw.partition(b"\0")[0].partition(b"#")[0]
     start, end = len(directive) - len(directive.lstrip(_SPACE)), len(directive.rstrip(_SPACE))
     colon = directive.find(b":")
-    if colon < 0:  # the white space between two words may stand for it
+    if colon < 0:  # white space may stand in for it
         words = directive.split(None, 1)
         colon = start + len(words[0]) if words else -1
     if part == "whole" or colon < 0:

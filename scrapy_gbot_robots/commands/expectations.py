@@ -1,7 +1,7 @@
-"""A file of expectations: what a site owner wants a robots.txt to say, one line each. Pure.
+"""A file of expectations: what a site owner wants a robots.txt to say. Pure.
 
-allow Googlebot /shop/        the crawler may fetch it; * is a crawler that no group names
-deny * /cart/                 it may not; "disallow" means the same
+allow Googlebot /shop/        this crawler may fetch it
+deny * /cart/                 a crawler that no group names may not; "disallow" means the same
 sitemap https://example.com/sitemap.xml
 # a comment
 """
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
 _WORDS = 3  # verb, crawler, URL
-_LONGEST = 100  # characters of a line that is no expectation
+_LONGEST = 100  # characters of a wrong line that an error shows
 
 
 class Expectation(NamedTuple):
-    """One line of the file. `who` is None where a sitemap is expected: then `url` is that.
+    """One line of the file.
 
     Attributes:
         line: its number, from 1.
         text: the line, without a comment.
-        url: absolute, or a path that begins with "/".
-        allowed: whether the crawler should be allowed to fetch it.
+        url: absolute, or a path that begins with "/"; or the sitemap.
+        who: the crawler; None if the line expects a sitemap.
+        allowed: whether the crawler should be allowed to fetch `url`.
     """
 
     line: int
@@ -43,7 +44,7 @@ class Expectation(NamedTuple):
 
 
 def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:
-    """Yield the expectations of a file; `name` is for the errors.
+    """Yield the expectations in a file. `name` is for errors.
 
     Raises:
         CommandError: a line is no expectation.
@@ -58,7 +59,7 @@ def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:
 
 
 def _without_comment(line: str) -> str:
-    """Cut a comment: from a "#" that stands first or after white space. Another "#" is part of a URL."""
+    """Remove a comment: it begins with a "#" at the start or after white space. Another "#" is part of a URL."""
     start = line.find("#")
     while start > 0 and not line[start - 1].isspace():
         start = line.find("#", start + 1)
@@ -71,12 +72,12 @@ def _expectation(number: int, words: list[str]) -> Expectation:
         Origin.of(words[1])
         return Expectation(number, text, words[1])
     if verb not in _VERBS or len(words) != _WORDS:
-        raise ValueError('not "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
+        raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
     _, name, url = words
     if is_url(url):
         Origin.of(url)
     elif not url.startswith("/"):
-        raise ValueError('the URL is neither absolute nor a path that begins with "/"')
+        raise ValueError('the URL must be absolute, or a path that begins with "/"')
     crawler = Crawler.of("" if name == "*" else name)
     if not crawler.name and name != "*":
         raise ValueError(f'"{printable(name)}" names no crawler')

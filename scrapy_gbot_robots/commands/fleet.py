@@ -1,4 +1,4 @@
-"""`scrapy robots fleet`: the processes that share a Redis, and what they know, as a table or JSON."""
+"""`scrapy robots fleet`: the processes that share a Redis, and how many origins they know, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 HELP = "Show the processes that share a Redis, with their fetches, leases and waiting requests"
 
-_MOST_ORIGINS = 20_000  # that are looked at each time
+_MOST_ORIGINS = 20_000  # counted each time
 _EVERY_SECS = 2.0
 _TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITING", "HELD", "FORBIDDEN", "PAGES")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("--redis", metavar="URL", help="the Redis; by default that of the settings")
-    parser.add_argument("--watch", action="store_true", help="show it again every two seconds, until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--redis", metavar="URL", help="the Redis (default: that of the settings)")
+    parser.add_argument("--watch", action="store_true", help="show the table again every two seconds, until Ctrl-C")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write what there is; return FOUND if no process lives."""
+    """Write the table; return the exit status: FOUND if no process runs."""
     url = options.redis or checked(settings).redis_url
     try:
         from ..storage.redis_fleet import RedisFleet  # noqa: PLC0415  redis-py is an extra
@@ -84,11 +84,10 @@ def _row(facts: dict[str, Any], leases: int) -> tuple[str, ...]:
 
 
 def _number(facts: dict[str, Any], name: str) -> float:
-    """A figure that a process told; others may write to the Redis too."""
+    """A figure that a process has written; 0 if it is no number, since other programs may write to the Redis."""
     value = facts.get(name)
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 def _in_words(origins: Origins) -> str:
-    more = "more than " if origins.more else ""
-    return f"{more}{count(origins.known, 'origin')} known, {origins.unreachable:,} of them unreachable"
+    return f"{count(origins.known, 'origin', exact=not origins.more)} known, {origins.unreachable:,} unreachable"

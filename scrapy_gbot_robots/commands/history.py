@@ -1,4 +1,4 @@
-"""`scrapy robots history ORIGIN`: the versions that a robots.txt had, and what changed from one to the next."""
+"""`scrapy robots history ORIGIN`: the versions of a robots.txt, and what changed from one to the next."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from ..storage.history import Version
     from .output import Terminal
 
-HELP = "List the versions that a robots.txt had"
+HELP = "List the versions of a robots.txt that the storage has kept"
 
-_HASH_DIGITS = 12  # that are shown
+_HASH_DIGITS = 12  # shown
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("origin", metavar="ORIGIN", type=typed, help="a URL of it, or a host: that is asked by https")
-    parser.add_argument("--json", action="store_true", help="one JSON object a version, one a line")
+    parser.add_argument("origin", metavar="ORIGIN", type=typed, help="a URL, or a host (https)")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per version, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the versions, the oldest first; return FOUND if none is kept."""
+    """Write the versions, the oldest first; return the exit status: FOUND if there is none."""
     origin = origin_of(options.origin)
     found = history_of(origin, settings)
     rows = list(_with_changes(found, checked(settings)))
@@ -47,12 +47,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         titles = ("FETCHED (UTC)", "STATUS", "BYTES", "SHA-256", "CHANGED")
         out.table(titles, [_row(version, changed) for version, changed in rows])
     if not found:
-        err.say((f"{origin}: no version is kept; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
+        err.say((f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
     return FINE if found else FOUND
 
 
 def _with_changes(found: list[Version], gbot: GbotSettings) -> Iterator[tuple[Version, list[AgentChange] | None]]:
-    """Each version with what changed since the one before; None for the first."""
+    """Yield each version with the changes since the one before; None for the first."""
     before: RobotsTxt | None = None
     for version in found:
         robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
@@ -75,7 +75,7 @@ def _in_words(changed: list[AgentChange] | None) -> str:
     shut = f"; everything is disallowed to {', '.join(closed[:3])} now" if closed else ""
     turned = [change.agent for change in changed if change.preferences]
     said = f"; preferences turned for {', '.join(turned[:3])}" if turned else ""
-    return f"{count(added, 'rule')} added, {removed} removed for {count(len(changed), 'user agent')}{shut}{said}"
+    return f"{count(added, 'rule')} added, {removed:,} removed for {count(len(changed), 'user agent')}{shut}{said}"
 
 
 def _time(version: Version) -> str:

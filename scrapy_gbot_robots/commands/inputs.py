@@ -1,4 +1,4 @@
-"""What sub-commands are given: settings, files, standard input, and URLs that stand for an origin."""
+"""The inputs of sub-commands: settings, files, standard input, and URLs or hosts that stand for an origin."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from ..policy.overrides import Overrides
 
 STDIN = "-"
-MAX_BYTES = 64 * 2**20  # of a file that is read whole; a robots.txt ends at 500 KiB
+MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
 MAX_URL = 16_384  # bytes
 
 _BLOCK = 262_144  # bytes read at a time
 
 
 def typed(text: str) -> str:
-    """Return a URL or a host as it was typed, whatever the locale: its bytes are read as UTF-8, else percent-encoded.
+    """Return a URL or a host as it was typed, in any locale: its bytes are decoded as UTF-8, else percent-encoded.
 
-    In the C locale Python hands over every byte past ASCII as a lone surrogate, which no rule would match.
+    In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
     """
     try:
         raw = os.fsencode(text)
@@ -41,19 +41,19 @@ def typed(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Whether `text` is an absolute URL rather than a path."""
+    """Whether `text` is an absolute URL, and no path or host."""
     return "://" in text
 
 
 def is_site(name: str) -> bool:
-    """Whether `name`, of a file or a site, is of a site: a URL, or a host and no file that is there."""
+    """Whether `name` means a site and not a file: it is a URL, or a host and there is no such file."""
     return is_url(name) or (name != STDIN and not Path(name).exists() and _is_host(name))
 
 
 def _is_host(text: str) -> bool:
-    """Whether `text` is a host, with or without a port, rather than the name of a file that is not there.
+    """Whether `text` is a host, with or without a port, and not the name of a missing file.
 
-    That is: an IP address, localhost, a name with a port, or one below a public suffix, which ".txt" is not.
+    A host is an IP address, localhost, a name with a port, or a name below a public suffix, which ".txt" is not.
     """
     import tldextract  # noqa: PLC0415  Scrapy brings it; few runs need it
 
@@ -72,10 +72,10 @@ def _is_host(text: str) -> bool:
 
 
 def origin_of(text: str) -> Origin:
-    """Return the origin of a URL, or of a host: that is asked by https.
+    """Return the origin of a URL, or the https origin of a host.
 
     Raises:
-        CommandError: there is none in `text`.
+        CommandError: `text` has no origin.
     """
     try:
         return Origin.of(text if is_url(text) else f"https://{text}")
@@ -84,7 +84,7 @@ def origin_of(text: str) -> Origin:
 
 
 def read(path: str) -> bytes:
-    """Return the content of a file, "-" being standard input.
+    """Return the content of a file; "-" is standard input.
 
     Raises:
         CommandError: it cannot be read, or is larger than `MAX_BYTES`.
@@ -98,7 +98,7 @@ def read(path: str) -> bytes:
     except (OSError, ValueError) as error:
         raise CommandError(unreadable(path, error)) from None
     if len(body) > MAX_BYTES:
-        raise CommandError(f"{path}: larger than {MAX_BYTES} bytes, this is no robots.txt")
+        raise CommandError(f"{path}: longer than {MAX_BYTES:,} bytes, so this is no robots.txt")
     return body
 
 
@@ -106,7 +106,7 @@ def checked(settings: BaseSettings) -> GbotSettings:
     """Return the plugin's settings.
 
     Raises:
-        CommandError: one of them has a value it may not have.
+        CommandError: a setting has a wrong value.
     """
     try:
         return GbotSettings.of(settings)
@@ -115,10 +115,10 @@ def checked(settings: BaseSettings) -> GbotSettings:
 
 
 def overrides_checked(settings: BaseSettings) -> Overrides:
-    """Return the overrides that the settings name.
+    """Return the overrides in the settings.
 
     Raises:
-        CommandError: one of them is wrong, or a file cannot be read.
+        CommandError: an override is wrong, or a file cannot be read.
     """
     from ..obeying.override_files import overrides_of  # noqa: PLC0415  few runs need it
 
@@ -129,11 +129,11 @@ def overrides_checked(settings: BaseSettings) -> Overrides:
 
 
 def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the lines of a file of any size, "-" being standard input, with how many bytes they were read from.
+    """Yield the lines of a file of any size, some at a time, with the number of bytes read for them. "-" is standard input.
 
-    White space around a line is no part of it; empty lines are left out. What is not UTF-8 is percent-encoded, as it
-    is where URLs are compared with rules. Of a line longer than `MAX_URL` bytes, only the beginning may come, but more
-    than `MAX_URL` bytes of it.
+    White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are percent-encoded, as they are for
+    rules. A line longer than `MAX_URL` bytes may be cut, but not to `MAX_URL` bytes or less, so that callers see that it is
+    too long.
 
     Raises:
         CommandError: the file cannot be read.
@@ -151,7 +151,7 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
 
 
 def _block(file: Any) -> bytes:
-    """Read what is there: at least one byte, at most `_BLOCK`, none at the end. Ctrl-C ends it, in a crawl too."""
+    """Read at least one byte and at most `_BLOCK`; none at the end of the file. Ctrl-C ends it, in a crawl too."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         block: bytes = file.read1(_BLOCK) if hasattr(file, "read1") else file.read(_BLOCK)
@@ -176,7 +176,7 @@ def _decoded(line: bytes) -> str:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a file in bytes; None where it has none that is known."""
+    """Return the size of a file in bytes; None if it is not known."""
     try:
         return Path(path).stat().st_size or None if path != STDIN else None
     except OSError:
@@ -184,5 +184,5 @@ def size_of(path: str) -> int | None:
 
 
 def unreadable(path: str, error: OSError | ValueError) -> str:
-    """Say in one line why a file cannot be read or written."""
+    """Return a line that says why a file cannot be read or written."""
     return f"{path}: {getattr(error, 'strerror', None) or error}"

@@ -1,7 +1,7 @@
-"""The well-known crawlers: data for `scrapy robots agents`, as their operators describe them.
+"""The well-known crawlers: data for `scrapy robots agents`, as their operators described them in November 2026.
 
-To add a crawler, add a row. As of November 2026. A crawler that falls back, as Applebot does to Googlebot, has several
-tokens: the first that has a group counts, then "*".
+To add a crawler, add a row, and set `AS_OF`. A crawler that falls back, such as Applebot to Googlebot, has several tokens:
+the first that has a group counts, else "*".
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from ..core.agents import Crawler, product_token
 
 AS_OF: Final = "2026-11"
 
-SEARCH: Final = "search"  # an index in which people search
-ANSWERS: Final = "AI answers"  # an index from which answers are made
-TRAINING: Final = (
-    "AI training"  # data for models; a "-Extended" token fetches nothing itself, it only asks for a permission
-)
-USER: Final = "user-triggered"  # one page, because a person asked for it
+# What a crawler fetches pages for.
+SEARCH: Final = "search"  # an index for a search engine
+ANSWERS: Final = "AI answers"  # an index for answers that a model writes
+TRAINING: Final = "AI training"  # data for models; a "-Extended" token fetches nothing, it only asks for permission
+USER: Final = "user-triggered"  # one page that a person asked for
 DATA: Final = "data"  # link indexes, archives, research
-PREVIEW: Final = "preview"  # the card that is shown for a link
+PREVIEW: Final = "preview"  # the card for a link
 
 PURPOSES: Final = (SEARCH, ANSWERS, TRAINING, USER, DATA, PREVIEW)
 
 
 class Known(NamedTuple):
-    """A well-known crawler: its tokens in fall-back order, who runs it, what for, and whether it says it obeys."""
+    """A well-known crawler.
+
+    Attributes:
+        tokens: its product tokens, in fall-back order.
+        operator: the company that runs it.
+        purpose: one of `PURPOSES`.
+        obeys: whether it always obeys robots.txt, by its operator's own words.
+    """
 
     tokens: tuple[str, ...]
     operator: str
@@ -34,7 +40,7 @@ class Known(NamedTuple):
 
     @property
     def crawler(self) -> Crawler:
-        """What it heeds in a robots.txt; Google's crawlers are as Google lists them."""
+        """What it heeds in a robots.txt. Google's crawlers are in a table of their own."""
         if self.operator == "Google":
             return Crawler.of(self.tokens[0])
         return Crawler(self.tokens[0], tuple(map(product_token, self.tokens)))

@@ -1,6 +1,6 @@
-"""`scrapy robots lint FILE|URL|HOST...`: what is odd about robots.txt files, the greatest harm first.
+"""`scrapy robots lint FILE|URL|HOST...`: what is wrong or odd in robots.txt files, the greatest harm first.
 
-`core.lint` finds it, `lint_formats` writes it; this module gets the files and decides the exit status.
+`core.lint` has the findings, `lint_formats` writes them. This module gets the files and decides the exit status.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         type=typed,
         metavar="FILE|URL|HOST",
-        help='a file, "-" for standard input, or a host or any URL of the site whose robots.txt to fetch',
+        help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="text",
-        help="text; one JSON object a finding, one a line; SARIF 2.1.0; or annotations of a GitHub workflow",
+        help="text (the default), one JSON object per finding and line, SARIF 2.1.0, or annotations for a GitHub workflow",
     )
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="same as --format json")
     parser.add_argument(
         "--fail-on",
         choices=core.LEVELS,
         default=core.NOTE,
-        help="exit status 1 only if a finding is as bad as this (default: note, which is any)",
+        help="end with status 1 only if a finding is at least this bad (default: note)",
     )
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the findings; return the exit status: FOUND if one is bad enough, FAILED if a source cannot be read."""
+    """Write the findings; return the exit status: FOUND if a finding is bad enough, FAILED if a source cannot be read."""
     gbot = checked(settings)
     fails_on = core.LEVELS[: core.LEVELS.index(options.fail_on) + 1]
     sites = {name: origin_of(name) for name in options.sources if is_site(name)}
@@ -82,8 +82,8 @@ def _of_site(fetched: Source | str) -> Source:
 
 
 def _fetched(origins: list[Origin], settings: Settings) -> dict[Origin, Source | str]:
-    """Return the robots.txt of each site, or why there is none to read."""
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file needs not
+    """Return the robots.txt of each site, or why it cannot be read."""
+    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     agent = Crawler.of(of_project(settings).text)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _STYLES = {core.ERROR: "bad", core.WARNING: "warning", core.NOTE: "faint"}
 
-# What of a line a finding is about; the rest are about its value.
+# The part of a line that a finding is about; if not listed, its value.
 _PART = {
     core.MISSPELT: "key",
     kinds.TYPO: "key",
@@ -40,7 +40,7 @@ _PART = {
     core.DUPLICATE: "whole",
     core.SHADOWED: "whole",
 }
-_OF_THE_FILE = {core.NOT_TEXT, core.WEB_PAGE}  # findings about no line
+_OF_THE_FILE = {core.NOT_TEXT, core.WEB_PAGE}  # findings about the whole file
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
@@ -48,7 +48,14 @@ _GITHUB_LEVELS = {core.ERROR: "error", core.WARNING: "warning", core.NOTE: "noti
 
 
 class Source(NamedTuple):
-    """A robots.txt to lint: its file name or URL, its bytes, and whether more was served than these."""
+    """A robots.txt to lint.
+
+    Attributes:
+        name: its file name or URL.
+        body: its bytes.
+        is_file: whether `name` is a file name.
+        truncated: whether the server sent more than `body`.
+    """
 
     name: str
     body: bytes
@@ -57,17 +64,17 @@ class Source(NamedTuple):
 
 
 class Report(Protocol):
-    """Writes the findings of one source after the other."""
+    """Writes the findings in one source after the other."""
 
     def take(self, source: Source, found: Sequence[core.Finding]) -> None:
-        """Write what was found in a source, or keep it for the end."""
+        """Write the findings in a source, or keep them for the end."""
 
     def finish(self) -> None:
-        """Write what comes after the last source."""
+        """Write the end, after the last source."""
 
 
 class Text:
-    """For people: each finding with its line in place, and the counts of each source."""
+    """For people: each finding with its line, and the counts for each source."""
 
     def __init__(self, out: Terminal) -> None:
         self._out = out
@@ -91,7 +98,7 @@ class Text:
 
 
 class JsonLines:
-    """For programs: one object a finding, one a line."""
+    """For programs: one object per finding, one per line."""
 
     def __init__(self, out: Terminal) -> None:
         self._out = out
@@ -112,7 +119,7 @@ class Github:
         self._out = out
 
     def take(self, source: Source, found: Sequence[core.Finding]) -> None:
-        """Write one workflow command a finding."""
+        """Write one workflow command per finding."""
         for finding in found:
             level, text = _GITHUB_LEVELS[finding.level], _escaped(printable(finding.text))
             if source.is_file:
@@ -128,7 +135,7 @@ class Github:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Escape what would end a workflow command, or in a property (`more`) the property."""
+    """Escape characters that would end a workflow command; `more` are those that would end a property in it."""
     return "".join(f"%{ord(char):02X}" if char in f"%\r\n{more}" else char for char in text)
 
 
@@ -176,7 +183,7 @@ def _rule_id(kind: str) -> str:
 
 
 def _uri(source: Source) -> str:
-    """Return a URI reference: relative for a relative path, as code scanning wants it."""
+    """Return a URI reference; a relative one for a relative path, as code scanning needs it."""
     if not source.is_file:
         return "stdin" if "://" not in source.name else source.name
     path = Path(source.name)

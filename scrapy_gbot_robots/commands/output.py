@@ -1,7 +1,7 @@
-"""What sub-commands write, and to what: plain text anywhere, colour, tables and a progress bar on a terminal with rich.
+"""The output of sub-commands: plain text anywhere; colour and a progress bar on a terminal if rich is installed.
 
-The one place where text goes out: whatever comes from a robots.txt, a URL or a server is made printable here, so that
-no control character of theirs reaches a terminal.
+All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that no control character of
+theirs reaches a terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
 
-# What is said in colour is said in words or signs as well.
+# Colour never says more than the words.
 _STYLES = {
     "good": "green",
     "bad": "bold red",
@@ -30,14 +30,14 @@ _GAP = "  "
 
 
 def printable(text: str) -> str:
-    """Return `text` with every character that is not printable escaped: controls, line ends, changes of direction."""
+    """Return `text` with all characters escaped that are not printable: controls, line ends, changes of direction."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def cells(text: str) -> int:
-    """Return how many columns of a terminal a printable `text` takes: East Asian wide characters take two."""
+    """Return how many columns a printable `text` takes on a terminal. East Asian wide characters take two."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
@@ -50,7 +50,7 @@ class Terminal:
         self._stream = stream
         self._rich: Any = _rich_console(stream)
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 gets escapes, not an exception
+            stream.reconfigure(errors="backslashreplace")  # escapes and no exception on a terminal that is not UTF-8
 
     def say(self, *parts: Part) -> None:
         """Write a line."""
@@ -64,11 +64,11 @@ class Terminal:
         self._rich.print(styled, soft_wrap=True)
 
     def write(self, text: str) -> None:
-        """Write `text`, made of whole lines, as it stands: for formats that programs read, made printable already."""
+        """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
         self._stream.write(text)
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a table: each column is as wide as what is in it, and the last has no padding."""
+        """Write a table. Each column is as wide as its widest cell; the last has no padding."""
         shown = [[printable(cell) for cell in row] for row in rows]
         widths = [max(map(cells, column)) for column in zip(titles, *shown, strict=True)]
         for row, style in [(titles, "strong"), *((row, "") for row in shown)]:
@@ -77,9 +77,9 @@ class Terminal:
 
     @contextmanager
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
-        """Show how far a long work is; hands out what is to be called with the units done since, and a word on it.
+        """Show the progress of long work, on a terminal with rich.
 
-        Nothing is shown where this is no terminal, or rich is not installed.
+        Yields a function to call with the number of units done since its last call, and a word on them.
         """
         if self._rich is None:
             yield lambda _done, _word: None
@@ -92,16 +92,16 @@ class Terminal:
             yield lambda done, word: bar.update(task, advance=done, word=word)
 
     def flush(self) -> None:
-        """Write out what waits in the buffer. Raises BrokenPipeError when nobody reads it."""
+        """Write out the buffer. Raises BrokenPipeError if the reader has gone."""
         self._stream.flush()
 
     def abandon(self) -> None:
-        """Let the stream lead nowhere: its reader is gone, and Python would complain of that at its end."""
+        """Send the rest to nowhere: the reader has gone, and Python would complain at its end."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 def _rich_console(stream: TextIO) -> Any:
-    """Return rich's console for a terminal; None where the stream is none, or rich is not installed."""
+    """Return rich's console for a terminal; None if the stream is no terminal, or rich is not installed."""
     if not stream.isatty():
         return None
     try:

@@ -1,4 +1,4 @@
-"""`scrapy robots overrides`: the agreed exceptions of the project, what each does, why, and whether it still counts."""
+"""`scrapy robots overrides`: the project's overrides, what each does, why, and whether it is still in force."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from ..policy.overrides import Override
     from .output import Terminal
 
-HELP = "List the agreed exceptions of GBOT_ROBOTS_OVERRIDES, and which have run out"
+HELP = "List the overrides in GBOT_ROBOTS_OVERRIDES, and which of them have run out"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("--json", action="store_true", help="one JSON object an override, one a line")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per override, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """List the overrides; return FOUND if one has run out, else FINE."""
+    """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
     found = [(override, override.standing(now)) for override in overrides_checked(settings)]
     run_out = sum(standing is Standing.RUN_OUT for _, standing in found)

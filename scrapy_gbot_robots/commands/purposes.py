@@ -1,4 +1,4 @@
-"""`--purpose`: what a crawl would be for, in the sub-commands that give verdicts."""
+"""`--purpose`, an option of the sub-commands that give verdicts: what a crawl would be for."""
 
 from __future__ import annotations
 
@@ -22,14 +22,20 @@ def add_argument(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         choices=PURPOSES,
-        help="what the crawl is for: a URL whose site refuses that is disallowed (experimental); may be repeated",
+        help="what the crawl is for; a URL is disallowed if its site refuses that; may be repeated (experimental)",
     )
 
 
 def held_against(
     purposes: Sequence[str], verdict: Callable[[str], Verdict], said: Callable[[str], Preferences]
 ) -> Callable[[str], Verdict]:
-    """Return what gives the verdict on a URL, with what is `said` about its use held against `purposes`."""
+    """Return a function that gives the verdict on a URL. A URL is disallowed if its site refuses one of `purposes`.
+
+    Args:
+        purposes: what the crawl would be for.
+        verdict: gives the verdict without purposes.
+        said: gives what the robots.txt says about the use of a URL's content.
+    """
     if not purposes:
         return verdict
 

@@ -1,7 +1,7 @@
-"""What sub-commands do in a crawl without pages: learn what robots.txt files say, and what sitemaps answer.
+"""What sub-commands do in a crawl without pages: they ask for robots.txt files and for the statuses of sitemaps.
 
-By the `Lookup`, the `Fetcher`, the storage and the policy that a crawl of the project uses: status codes, redirects and
-outages mean here what they mean there. How such a crawl runs is for crawl.py.
+A visit uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls. So status codes, redirects and
+outages mean the same to both. `crawl` runs it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Of a request for a status: its answer comes as it is, and without its body.
+# The meta of a request for a status: the response comes as it is, and without its body.
 _STATUS_ONLY = {
     "dont_cache": True,
-    "dont_obey_robotstxt": True,  # the caller has asked robots.txt
+    "dont_obey_robotstxt": True,  # the caller obeys it
     "dont_redirect": True,
     "dont_retry": True,
     "gbot_robots_status_only": True,
@@ -49,12 +49,15 @@ _STATUS_ONLY = {
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one origin's robots.txt.
+    """What is known of the robots.txt of one origin.
 
     Attributes:
-        answer: what requests get that are made now by the crawler it was looked up for.
-        fetched: whether this run of the command tried to fetch it; otherwise the answer comes from the storage.
-        hops: status and URL of each response on the way, if it was fetched.
+        origin: the origin.
+        entry: the entry in the storage.
+        decision: what the entry means now.
+        answer: what requests of the crawler would get now.
+        fetched: whether this run tried to fetch the robots.txt; if not, the answer comes from the storage.
+        hops: the status and the URL of each response, if it was fetched.
     """
 
     origin: Origin
@@ -66,17 +69,17 @@ class Known:
 
     @property
     def body(self) -> bytes | None:
-        """The robots.txt whose rules decide; None where none does."""
+        """The robots.txt whose rules decide; None if no rules decide."""
         return self.decision.copy.body if self.decision.state is State.RULES and self.decision.copy else None
 
     @property
     def missing(self) -> bool:
-        """Whether there is no definite answer, not even an old one."""
+        """Whether robots.txt is unreachable, and there is no copy of it."""
         return self.decision.temporary and self.decision.copy is None
 
 
 class Visit:
-    """What the work of a sub-command has at hand while the crawl runs."""
+    """The tools for the work of a sub-command while the crawl runs."""
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
@@ -85,12 +88,21 @@ class Visit:
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._hops: list[tuple[int, str]] = []
-        self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops of each origin that was fetched
+        self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops for each robots.txt that was fetched
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def known(self, origin: Origin, agent: RobotsAgent, *, fresh: bool = False) -> Known:
-        """What is known of `origin`: stored and good for now, or else fetched; with `fresh` fetched in any case."""
+        """Look up the robots.txt of `origin`: in the storage, if that is still good, else on its server.
+
+        Args:
+            origin: the origin.
+            agent: the crawler that asks.
+            fresh: fetch it even if the storage has it.
+
+        Raises:
+            CommandError: the result could not be stored.
+        """
         self._hops.clear()
         key, fetches = str(origin), self._fetches()
         if fresh:
@@ -102,21 +114,21 @@ class Visit:
             self._tried[origin] = tuple(self._hops)
         entry = await self._entries.get(key)
         if entry is None:
-            raise CommandError(f"{origin.robots_url}: what was learnt could not be kept")
+            raise CommandError(f"{origin.robots_url}: the storage lost its entry")
         decision = decide(entry, time.time(), self.settings.policy)
         return Known(origin, entry, decision, answer, origin in self._tried, self._tried.get(origin, ()))
 
     def _fetches(self) -> int:
-        """How many robots.txt files the look-up has tried to fetch, with an answer or without."""
+        """How many robots.txt files the look-up has tried to fetch."""
         fetches: int = self.crawler.stats.get_value("gbot_robots/lookup/fetched", 0)
         return fetches
 
     async def answer(self, origin: Origin, agent: RobotsAgent) -> Answer:
-        """The answer that requests of `origin` would get in a crawl."""
+        """Return the answer that requests of `origin` would get in a crawl."""
         return await self._lookup.ask(origin, agent)
 
     async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
-        """The answers for many origins and crawlers, asked at the same time as far as the settings allow."""
+        """Return the answers for many origins and crawlers. They are fetched together, as far as the settings allow."""
         keys = list(wanted)
         known = [self._lookup.known(*key) for key in keys]
         unknown = [key for key, answer in zip(keys, known, strict=True) if answer is None]
@@ -126,7 +138,7 @@ class Visit:
         return found | {key: answer for key, answer in zip(keys, known, strict=True) if answer is not None}
 
     async def together(self, works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-        """Do works at the same time, and return their results in order. If some fail, raise the first one's error."""
+        """Run coroutines at the same time, and return their results in order. If some fail, raise the first error."""
         errors: list[Exception] = []
 
         async def finished(work: Coroutine[Any, Any, _T]) -> list[_T]:
@@ -145,10 +157,10 @@ class Visit:
         return results
 
     async def status(self, url: str) -> tuple[int, bytes | None]:
-        """Ask for `url`, following no redirect: its status, and its Location.
+        """Request `url`, and return its status and Location. No redirect is followed.
 
         Raises:
-            Exception: whatever the download handler raises.
+            Exception: the download handler raised it.
         """
         engine = self.crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: the crawl is running
@@ -162,7 +174,7 @@ class Visit:
             raise StopDownload(fail=False)
 
     async def close(self) -> None:
-        """Give up what is under way, and close the storage."""
+        """Cancel all look-ups, and close the storage."""
         await self._lookup.close()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""`scrapy robots sitemaps HOST...`: which sitemaps each robots.txt lists, and what their servers answer."""
+"""`scrapy robots sitemaps HOST...`: the sitemaps that each robots.txt lists, and what their servers answer."""
 
 from __future__ import annotations
 
@@ -26,22 +26,29 @@ if TYPE_CHECKING:
     from .output import Terminal
     from .session import Known, Visit
 
-_TOO_MANY = "not asked: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list would have us ask a third party
-_PRIVATE = "not asked: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
+_TOO_MANY = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list could attack a third party
+_PRIVATE = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
 
-HELP = "Say which sitemaps sites list in their robots.txt, and whether they can be fetched"
+HELP = "List the sitemaps in robots.txt files, and say whether they can be fetched"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host, asked by https, or a URL of it")
+    parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host (https), or a URL")
     agents.add_argument(parser)
-    parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt, whatever the storage holds")
-    parser.add_argument("--json", action="store_true", help="one JSON object a sitemap, one a line")
+    parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt even if the storage has it")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per sitemap, one per line")
 
 
 class Listed(NamedTuple):
-    """A sitemap line, and what became of it: `status` is the last answer's, `found` says all in words."""
+    """A sitemap line, and what its server answered.
+
+    Attributes:
+        line: the number of the line, from 1.
+        url: the sitemap.
+        found: the statuses, or why there is none, in words.
+        status: the last status; None if there is none.
+    """
 
     line: int
     url: str
@@ -50,17 +57,17 @@ class Listed(NamedTuple):
 
     @property
     def fine(self) -> bool:
-        """Whether nothing speaks against the sitemap."""
+        """Whether the sitemap can be fetched, as far as is known."""
         return self.found == _TOO_MANY or (self.status is not None and self.status < 300)  # noqa: PLR2004  HTTP's
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write what is listed; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
+    """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
     who, *others = agents.named(options.agents, settings, err)
     if others:
-        raise CommandError("--as: name one crawler; sitemaps are asked for by one at a time")
+        raise CommandError("--as must name one crawler here")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))
 
     async def work(visit: Visit) -> int:
@@ -81,7 +88,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: RobotsAgent) -> Listed:
-    """Ask for a sitemap as a crawl would, redirects included: where robots.txt allows it (Google's page, "sitemap")."""
+    """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")
     asked, statuses = [line.url], ""
@@ -93,7 +100,7 @@ async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: Robots
             return Listed(line.line, line.url, f"{statuses}{answer.verdict(asked[-1], agent)}")
         try:
             status, location = await visit.status(asked[-1])
-        except Exception as error:  # whatever a download handler raises is what became of the sitemap
+        except Exception as error:  # of any download handler
             return Listed(line.line, line.url, f"{statuses}no answer: {shown(str(error) or type(error).__name__)}")
         if status not in REDIRECTS:
             return Listed(line.line, line.url, f"{statuses}{status}", status)

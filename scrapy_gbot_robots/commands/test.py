@@ -1,6 +1,6 @@
 """`scrapy robots test EXPECTATIONS --robots FILE|URL|HOST`: whether a robots.txt says what its owner wants.
 
-For a site's own tests: exit status 1, and the deciding line of each expectation that is not met.
+It is for a site's own tests. It shows the deciding line for each expectation that is not met.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "expectations",
         metavar="EXPECTATIONS",
-        help='a file, "-" for standard input: "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL" in a line',
+        help='a file, "-" for standard input; a line is "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"',
     )
     parser.add_argument(
         "--robots",
         required=True,
         type=typed,
         metavar="FILE|URL|HOST",
-        help="the robots.txt: a file, or a host or any URL of the site to fetch it from",
+        help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object an expectation, one a line")
+    parser.add_argument("--json", action="store_true", help="write one JSON object per expectation, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Test the expectations; return the exit status: FOUND if one is not met, FAILED if there is nothing to test."""
+    """Test the expectations; return the exit status: FOUND if one is not met."""
     gbot = checked(settings)
     if options.expectations == options.robots == STDIN:
-        raise CommandError("standard input cannot be both the expectations and the robots.txt")
+        raise CommandError('"-" cannot be both the expectations and the robots.txt')
     expected = list(read_expectations(options.expectations, read(options.expectations)))
     if not expected:
-        raise CommandError(f"{options.expectations}: no expectation in it")
+        raise CommandError(f"{options.expectations}: there is no expectation in it")
     (robots,) = versions([options.robots], settings)
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
@@ -76,7 +76,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt) -> Check:
     assert each.who is not None  # noqa: S101  for the type checker
     if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
-        raise CommandError(f"line {each.line}: {robots.name} says nothing about another origin: {each.url}")
+        raise CommandError(f"line {each.line}: {robots.name} is not for the origin of {each.url}")
     verdict = robotstxt.verdict(each.url, each.who.crawler)
     if each.url == "/robots.txt" or Origin.of_robots_txt(each.url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
@@ -87,7 +87,7 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
     out.say((f"{where}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
     if check is None:
         listed = count(len(robotstxt.sitemaps), "other sitemap")
-        out.say(("  = ", "faint"), f"the robots.txt does not list it; it lists {listed}")
+        out.say(("  = ", "faint"), f"the robots.txt does not list this sitemap; it lists {listed}")
         return
     show_line(check, out)
     out.say(("  = ", "faint"), ("verdict", "strong"), f": {check.verdict}")

@@ -1,4 +1,4 @@
-"""The versions of robots.txt files that sub-commands are given: of a file, of a site as it is now, or as it was."""
+"""Versions of robots.txt files, the inputs of several sub-commands: a file, a site's now, or a site's at some date."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """A robots.txt: what to call it, its bytes, and its origin if it is that of a site."""
+    """A robots.txt: its name for people, its bytes, and its origin; None for a file."""
 
     name: str
     body: bytes
@@ -30,13 +30,13 @@ class Version(NamedTuple):
 
 
 def versions(names: Iterable[str], settings: Settings) -> list[Version]:
-    """Return what each name stands for.
+    """Return the version that each name stands for.
 
-    A file; "-" for standard input; a site, whose robots.txt is fetched; or ORIGIN@DATE, the version that counted at that
-    time by the history in the storage.
+    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched. ORIGIN@DATE is the version
+    in the storage's history that counted at that time.
 
     Raises:
-        CommandError: a file cannot be read, a site gives no definite answer, the history has no such version.
+        CommandError: a file cannot be read, a robots.txt is unreachable, or the history has no such version.
     """
     wanted = list(names)
     past = {name: _past(name, settings) for name in wanted if _moment(name) is not None}
@@ -46,15 +46,15 @@ def versions(names: Iterable[str], settings: Settings) -> list[Version]:
 
 
 def history_of(origin: Origin, settings: Settings) -> list[KeptVersion]:
-    """Return the versions of `origin` that the storage has kept, the oldest first.
+    """Return the versions of `origin` in the storage, the oldest first.
 
     Raises:
-        CommandError: the storage is no SQLite file, or in trouble.
+        CommandError: the storage is not SQLite, or is in trouble.
     """
     gbot = checked(settings)
     if gbot.storage != "sqlite" or gbot.sqlite_path is None:
         raise CommandError(
-            "a history is kept in a SQLite file only: set GBOT_ROBOTS_SQLITE_PATH, or call this in the project"
+            "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the Scrapy project"
         )
     from ..storage.history import SqliteHistory  # noqa: PLC0415  only what is used is loaded
 
@@ -66,7 +66,7 @@ def history_of(origin: Origin, settings: Settings) -> list[KeptVersion]:
 
 
 def _moment(name: str) -> float | None:
-    """The time in ORIGIN@DATE, in seconds since the epoch; a date alone means its end; None if `name` is none."""
+    """The time in ORIGIN@DATE, in seconds since the epoch; None for other names. A date alone means the end of its day."""
     _, _, date = name.rpartition("@")
     try:
         when = datetime.fromisoformat(date)
@@ -82,12 +82,12 @@ def _past(name: str, settings: Settings) -> Version:
     origin, moment = origin_of(site), _moment(name)
     known = [each for each in history_of(origin, settings) if moment is not None and each.fetched_at <= moment]
     if not known:
-        raise CommandError(f"{origin}: the history has no version of {date} or before")
+        raise CommandError(f"{origin}: the history has no version from {date} or before")
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
 
 
 def _fetched(sites: dict[str, Origin], settings: Settings) -> dict[str, Version]:
-    """Fetch the robots.txt files, whatever the storage holds; a site that has none allows everything."""
+    """Fetch the robots.txt files of sites. A site without one has an empty one."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     async def work(visit: Visit) -> dict[str, Version]:

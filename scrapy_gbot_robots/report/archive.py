@@ -1,8 +1,8 @@
-"""`GBOT_ROBOTS_ARCHIVE`: each robots.txt that this crawl fetches, as it was served, in a file of its process.
+"""`GBOT_ROBOTS_ARCHIVE`: each robots.txt that this crawl fetches, as it was served, in a file of this process.
 
-A thread writes each record as soon as its robots.txt is there. In a compressed file each record is compressed by itself, so
-that the file can be read however the process ends. A record that can be written only in part is removed, so that later ones
-can be read. The log says so once, and the crawl goes on.
+A thread writes each record as soon as its robots.txt is there. In a compressed file, each record is compressed by itself, so
+that the file can be read however the process ends. If a record can be written only in part, that part is removed, so that
+later records can be read; the log says it once, and the crawl goes on.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from ..policy.outcome import Outcome
 
-_MOST_HASHES = 100_000  # remembered, at some 200 bytes each; beyond that, the same robots.txt may be written again
-_MOST_FILES = 1_000  # with one name and different numbers
+_MOST_HASHES = 100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
+_MOST_FILES = 1_000  # with the same name and different numbers
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class RobotsArchive:
         """Make the extension.
 
         Raises:
-            NotConfigured: there is no archive to write.
+            NotConfigured: `GBOT_ROBOTS_ARCHIVE` is not set.
             ValueError: the archive is a WARC file, but warcio is not installed.
         """
         path = GbotSettings.of(crawler.settings).archive
@@ -81,7 +81,7 @@ class RobotsArchive:
         try:
             await self._thread.run(lambda: self._write(served))
         except OSError as error:
-            self._kept.pop(key, None)  # the same robots.txt is tried again when it is served next
+            self._kept.pop(key, None)  # it will be tried again when a server sends the same robots.txt
             self._say(error)
         else:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
@@ -95,7 +95,7 @@ class RobotsArchive:
             )
 
     def _write(self, served: Served) -> None:
-        """In the thread: write a whole record, or nothing of it."""
+        """Write a whole record, or nothing of it. The thread does this."""
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()

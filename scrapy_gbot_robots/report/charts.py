@@ -1,4 +1,4 @@
-"""The charts of the page, as SVG in HTML. Words or a table beside each chart say the same."""
+"""The charts of the page, as SVG in HTML. Beside each chart, words or a table say the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SVG = '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hid
 
 
 def text(raw: str) -> str:
-    """Return `raw` fit for HTML: escaped, printable, of bounded length."""
+    """Return `raw` for HTML: escaped, printable, of bounded length."""
     return escape(shown(raw, limit=500))
 
 
@@ -37,7 +37,7 @@ def shares(parts: Sequence[tuple[str, str, int]]) -> str:
 
 
 def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
-    """Rows of title, smaller text and count, each as a bar; the text `none` if there are no rows."""
+    """A bar for each row of title, smaller text and number; the text `none` if there is no row."""
     counted = list(rows)
     longest = max((count for _, _, count in counted), default=1)
     items = [
@@ -49,7 +49,7 @@ def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
 
 
 def over_time(counts: Sequence[int], span_secs: float, began: float) -> str:
-    """A bar for each span of the crawl, and the same as a table that unfolds."""
+    """A bar for each span of the crawl, and a table that unfolds."""
     if not any(counts):
         return "<p>None.</p>"
     most, width = max(counts), 100 / len(counts)

@@ -1,7 +1,7 @@
 """Counts over the time of a crawl, in bounded memory: if there are too many spans, each becomes twice as long.
 
-Example with at most 4 spans: counts [3, 0, 1, 2] of 1 second each, and something happens in the fifth second. The spans
-become [3, 3] of 2 seconds each, and then [3, 3, 1].
+Example with at most 4 spans: the counts are [3, 0, 1, 2], each of 1 second, and something happens in the fifth second. The
+counts become [3, 3], each of 2 seconds, and then [3, 3, 1].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OverTime:
         self.counts: list[int] = []
 
     def add(self, now: float) -> None:
-        """Count once at `now`, in seconds on the clock of `began`. If that clock was set back, the first span counts."""
+        """Add one at `now`, in seconds on the clock of `began`. If that clock was set back, add it to the first span."""
         at = int(max(0.0, now - self._began) / self.span_secs)
         while at >= MOST_SPANS:
             self.counts = [sum(self.counts[i : i + 2]) for i in range(0, len(self.counts), 2)]

@@ -1,7 +1,7 @@
-"""What an archive keeps of a robots.txt, written as WARC records or as a line of JSON.
+"""The records of an archive: one robots.txt as WARC records, or as a line of JSON.
 
-Pure but for warcio, which comes with an extra. The SHA-256 is that of the decoded body, as far as it is read, like in
-`GBOT_ROBOTS_PROVENANCE`. A WARC record has the body as it came over the wire; a line of JSON has it decoded.
+Pure, except for warcio, which an extra brings. A WARC record has the body as it came over the wire; a line of JSON has it
+decoded. The SHA-256 is that of the decoded body, as far as it is read, as in `GBOT_ROBOTS_PROVENANCE`.
 Sources: WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
 """
 
@@ -29,7 +29,21 @@ _OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer
 
 
 class Served(NamedTuple):
-    """A robots.txt as it was served. `body` is as it came over the wire, `robots` decoded, as far as it is read."""
+    """A robots.txt as it was served.
+
+    Attributes:
+        url: where it was served.
+        at: when.
+        method: the method of the request.
+        request: the headers of the request, without secrets.
+        status: the status code.
+        protocol: such as "HTTP/1.1".
+        headers: those of the response.
+        body: the body as it came over the wire.
+        robots: the body decoded, as far as it is read.
+        cut: whether `robots` is only the beginning.
+        ip: the address of the server, if known.
+    """
 
     url: str
     at: datetime
@@ -45,7 +59,7 @@ class Served(NamedTuple):
 
     @classmethod
     def of(cls, outcome: Fetched, request: Request, response: Response, headers: Headers) -> Self:
-        """Take the facts that an archive keeps."""
+        """Take the facts from a fetch."""
         ip = response.ip_address
         return cls(
             url=outcome.url,
@@ -63,16 +77,16 @@ class Served(NamedTuple):
 
 
 class RecordMaker(Protocol):
-    """Returns the bytes to append to a file for one robots.txt. A WARC file first names the program that wrote it."""
+    """Returns the bytes that one robots.txt adds to a file. The first bytes of a WARC file also name this program."""
 
     def __call__(self, served: Served, *, is_first: bool) -> bytes: ...  # noqa: D102
 
 
 def record_maker(name: str) -> RecordMaker:
-    """Return what makes the records of a file with this name.
+    """Return the function that makes the records of a file with this name.
 
     Raises:
-        ValueError: the name is that of a WARC file, but warcio is not installed.
+        ValueError: it is a WARC file, and warcio is not installed.
     """
     if name.endswith((".jsonl", ".jsonl.gz")):
         return lambda served, *, is_first: _json(served, is_gzip=name.endswith(".gz"))
@@ -80,7 +94,7 @@ def record_maker(name: str) -> RecordMaker:
         import warcio  # noqa: F401, PLC0415  an extra
     except ImportError:
         raise ValueError(
-            "GBOT_ROBOTS_ARCHIVE must end in .jsonl.gz, unless warcio is installed (pip install "
+            "GBOT_ROBOTS_ARCHIVE must end in .jsonl.gz or .jsonl, unless warcio is installed (pip install "
             f"'scrapy-gbot-robots[archive]'), got {name!r}"
         ) from None
     return lambda served, *, is_first: _warc(served, name, is_first=is_first)

@@ -12,7 +12,7 @@ _K = TypeVar("_K", bound="Hashable")
 
 
 class Tally(Generic[_K]):
-    """Counts by key. When there are more than `room` keys, the least frequent ones are forgotten, until half are left.
+    """Counts by key. Above `room` keys, the least frequent are forgotten, until `room / 2` are left.
 
     Attributes:
         total: the sum of all counts, forgotten keys included.
@@ -30,7 +30,7 @@ class Tally(Generic[_K]):
         self.update((key,))
 
     def update(self, keys: Collection[_K]) -> None:
-        """Count each of `keys` once, a key as often as it is in them."""
+        """Count each of `keys`, a key as often as it occurs."""
         self._counts.update(keys)
         self.total += len(keys)
         if len(self._counts) > self._room:

@@ -168,7 +168,7 @@ def test_output_goes_with_an_archive(home: Path) -> None:
     (home / "robots.txt").write_bytes(ROBOTS)
     ended = audit(home, robots="robots.txt")
     assert ended.status == 2
-    assert "--output goes with an archive" in ended.err
+    assert "--output needs an archive" in ended.err
 
 
 def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:

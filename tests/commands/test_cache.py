@@ -91,7 +91,7 @@ def test_a_host_stands_for_every_scheme_and_port(kept: Path) -> None:
 
 def test_all_can_be_forgotten(kept: Path) -> None:
     where = f"sqlite, {kept}/.scrapy/gbot_robots/robots.sqlite"
-    assert run_here("cache", "forget", "--all", cwd=kept) == (0, f"3 origins forgotten, of {where}\n", "")
+    assert run_here("cache", "forget", "--all", cwd=kept) == (0, f"3 origins forgotten in {where}\n", "")
     assert run_here("cache", "list", cwd=kept).out.endswith(f"0 origins in {where}\n")
 
 
@@ -121,8 +121,8 @@ def test_a_cache_that_holds_nothing_is_an_empty_list(project: Path) -> None:
         pytest.param(["list", "-s", "GBOT_ROBOTS_SQLITE_PATH=scrapy.cfg"], "is no SQLite database", id="not-ours"),
         pytest.param(["show", "mailto://x"], "not an http, https or ftp URL", id="other-scheme"),
         pytest.param(["forget"], "forget needs an ORIGIN, or --all", id="no-origin"),
-        pytest.param(["forget", "a.example", "--all"], "--all goes with forget", id="all-and-some"),
-        pytest.param(["list", "--all"], "--all goes with forget", id="all-of-a-list"),
+        pytest.param(["forget", "a.example", "--all"], "--all is for forget without an ORIGIN", id="all-and-some"),
+        pytest.param(["list", "--all"], "--all is for forget without an ORIGIN", id="all-of-a-list"),
     ],
 )
 def test_trouble_is_one_line_and_status_2(project: Path, arguments: list[str], said: str) -> None:

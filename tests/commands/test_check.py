@@ -242,7 +242,7 @@ def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path)
 def test_misspelt_google_crawler_is_hinted_at_and_answered(tmp_path: Path) -> None:
     ended = run_here("check", "/x", "--as", "Googlebott", "--file", "-", cwd=tmp_path, stdin=ROBOTS_TXT.encode())
     assert ended.status == 1
-    assert ended.err == 'note: "Googlebott" is none of Google\'s crawlers; Googlebot is\n'
+    assert ended.err == 'note: "Googlebott" is no crawler of Google\'s; did you mean Googlebot?\n'
 
 
 HOSTILE = b"user-agent: *\x1b]0;title\x07 \xff\ndisallow: /\x1b[31m\xc2\x9b31m\xe2\x80\xae*\r\nsitemap: \x1b[2J\n"

@@ -68,7 +68,7 @@ def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> Non
         '  = verdict: allowed: no rule matches (group "*")\n'
         '  = group: "*" (line 5): the crawler stands for all that no group names\n'
         "more.txt:4: not met: sitemap https://a.example/t.xml\n"
-        "  = the robots.txt does not list it; it lists 1 other sitemap\n"
+        "  = the robots.txt does not list this sitemap; it lists 1 other sitemap\n"
         "robots.txt: 4 expectations, 3 not met\n"
     )
 
@@ -89,7 +89,7 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
         assert site.paths() == ["/robots.txt"]
         other = run("test", "met.txt", "--robots", site.url(), cwd=files)
         assert other.status == 2
-        assert "says nothing about another origin: https://a.example/menü" in other.err
+        assert "is not for the origin of https://a.example/menü" in other.err
     with Site({"*": Reply(404)}) as none:
         (files / "open.txt").write_text("allow * /\n")
         assert run("test", "open.txt", "--robots", none.url(), cwd=files).status == 0, "no robots.txt allows all"
@@ -102,13 +102,13 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("permit * /a", 'not "allow CRAWLER URL"'),
-        ("allow /a", 'not "allow CRAWLER URL"'),
-        ("allow * a", "neither absolute nor a path"),
+        ("permit * /a", 'must be "allow CRAWLER URL"'),
+        ("allow /a", 'must be "allow CRAWLER URL"'),
+        ("allow * a", "must be absolute, or a path"),
         ("allow 7 /a", '"7" names no crawler'),
         ("deny * mailto://x", "not an http, https or ftp URL"),
         ("sitemap /s.xml", "no absolute URL with a host"),
-        ("sitemap https://a.example/1 https://a.example/2", 'not "allow CRAWLER URL"'),
+        ("sitemap https://a.example/1 https://a.example/2", 'must be "allow CRAWLER URL"'),
         ("allow * /a \x1b[31m", r"\x1b[31m"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_line_that_is_no_expectation_is_named(text: str, said: str) -> None:
     [
         ("missing", "robots.txt", "missing: No such file or directory"),
         ("met.txt", "missing", "missing: No such file or directory"),
-        ("-", "-", "standard input cannot be both"),
+        ("-", "-", '"-" cannot be both'),
         ("-", "robots.txt", "no expectation in it"),
     ],
 )

@@ -58,7 +58,7 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
     assert facts["origins"] == {"known": 2, "unreachable": 1, "more": False, "leased": 3}
     assert sorted((row["host"], row["leases"]) for row in facts["processes"]) == [("a", 2), ("b", 1)]
     assert "a:1 " in shown
-    assert "2 processes; 2 origins known, 1 of them unreachable; 3 leases" in shown
+    assert "2 processes; 2 origins known, 1 unreachable; 3 leases" in shown
 
 
 def test_looking_at_an_entry_does_not_keep_it_for_longer(url: str) -> None:

@@ -80,9 +80,9 @@ def test_origin_without_versions_is_status_1(at: list[str], tmp_path: Path) -> N
     [
         (
             ["diff", "a.example@1969-12-31", "a.example@2031-01-01"],
-            "the history has no version of 1969-12-31 or before",
+            "the history has no version from 1969-12-31 or before",
         ),
-        (["history", "a.example", "-s", "GBOT_ROBOTS_STORAGE=memory"], "a history is kept in a SQLite file only"),
+        (["history", "a.example", "-s", "GBOT_ROBOTS_STORAGE=memory"], "only a SQLite file has a history"),
     ],
 )
 def test_what_cannot_be_had_is_status_2(at: list[str], tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -89,7 +89,7 @@ def test_a_site_without_robots_txt_is_status_2(tmp_path: Path) -> None:
         pytest.param("missing.txt", "missing.txt: No such file or directory", id="missing"),
         pytest.param(".", ".: Is a directory", id="directory"),
         pytest.param("mailto://x", "not an http, https or ftp URL", id="other-scheme"),
-        pytest.param("/dev/zero", "/dev/zero: larger than", id="endless"),
+        pytest.param("/dev/zero", "/dev/zero: longer than", id="endless"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path, source: str, said: str) -> None:

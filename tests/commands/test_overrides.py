@@ -161,4 +161,4 @@ def test_mode_without_crawlers_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(RULES)
     ended = run_here("check", "/", "--file", "robots.txt", "--mode", "all", cwd=tmp_path)
     assert ended.status == 2
-    assert "--mode says what --as means; name the crawlers" in ended.err
+    assert "--mode needs --as" in ended.err

@@ -81,5 +81,5 @@ def test_a_list_without_end_is_not_asked_without_end(tmp_path: Path) -> None:
         site.pages["/robots.txt"] = "\n".join(f"sitemap: {site.url(f'/{number}.xml')}" for number in range(100))
         ended = run("sitemaps", site.url(), "-s", "GBOT_ROBOTS_SITEMAPS_MAX=3", cwd=tmp_path)
         assert ended.status == 0
-        assert ended.out.count("not asked: more than GBOT_ROBOTS_SITEMAPS_MAX") == 97
+        assert ended.out.count("not requested: more than GBOT_ROBOTS_SITEMAPS_MAX") == 97
         assert len(site.asked) == 4

@@ -231,5 +231,5 @@ def test_command_does_not_ask_for_sitemaps_on_private_addresses(proxy: Site, tmp
     proxy.pages |= {f"{PUBLIC}/robots.txt": robots, f"{PUBLIC}/moved.xml": redirect("http://localhost/s.xml")}
     ended = run("sitemaps", PUBLIC, "-s", "GBOT_ROBOTS_REFUSE_PRIVATE=True", cwd=tmp_path)
     assert ended.status == 1
-    assert ended.out.count("not asked: GBOT_ROBOTS_REFUSE_PRIVATE") == 2
+    assert ended.out.count("not requested: GBOT_ROBOTS_REFUSE_PRIVATE") == 2
     assert proxy.paths() == [f"{PUBLIC}/robots.txt", f"{PUBLIC}/moved.xml"]

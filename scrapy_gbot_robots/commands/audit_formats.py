@@ -1,6 +1,6 @@
-"""The output of `audit`: one row a URL and crawler, as a table, JSON Lines or CSV, written as it comes.
+"""The output of `audit`: one row per URL and crawler, as a table, JSON Lines or CSV, written at once.
 
-Of a row only the URL is new each time: what follows from the verdict is made once and kept.
+Speed: many URLs get the same verdict. Their rows differ in the URL alone, so the rest of a row is made once and kept.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .output import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MADE = 4096  # verdicts whose part of a row is kept
+_KEPT = 4096  # verdicts, with their part of a row
 
 
 class Row(NamedTuple):
-    """What is said of a URL, for a crawler and by a robots.txt; `before` is the verdict of an older one, if any."""
+    """What a row says beside the URL. `before` is the verdict by the older of two robots.txt files, if there are two."""
 
     crawler: str
     verdict: Verdict
@@ -40,7 +40,7 @@ class Row(NamedTuple):
         return _why(self.verdict) if self.before is None else f"{_why(self.verdict)}; before: {_why(self.before)}"
 
     def fields(self) -> dict[str, Any]:
-        """All there is to say, by name."""
+        """The columns by name."""
         fields: dict[str, Any] = {
             "crawler": self.crawler,
             "allowed": self.verdict.allowed,
@@ -67,27 +67,27 @@ def _fields(verdict: Verdict) -> dict[str, Any]:
 
 
 class Format(Protocol):
-    """Turns rows into text; all of it is printable but for the line ends."""
+    """Turns rows into text, all of which is printable except the line ends."""
 
     def titles(self, *, compares: bool) -> str:
-        """Return what stands above the rows; `compares` says that each has an older verdict too."""
+        """Return what stands above the rows. `compares` tells whether rows have a verdict `before`."""
 
     def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
-        """Return one line for each URL and what is said of it."""
+        """Return one line per URL and row."""
 
 
 class Table:
-    """For people: the columns are in line as far as that is possible without knowing what comes."""
+    """For people. The widths of columns are fixed, since later rows are not known yet."""
 
     def __init__(self) -> None:
-        self._lead: Callable[[Row], str] = lru_cache(_MADE)(_lead)
+        self._lead: Callable[[Row], str] = lru_cache(_KEPT)(_lead)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
         return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
 
     def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
-        """Return the rows; the URL stands last, for it may be long."""
+        """Return the rows. The URL stands last, since it may be long."""
         return "".join([f"{self._lead(row)}  {printable(url)}\n" for url, row in rows])
 
 
@@ -96,17 +96,17 @@ def _lead(row: Row) -> str:
 
 
 class JsonLines:
-    """For programs: an object a line."""
+    """For programs: one object per line."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Row], str] = lru_cache(_MADE)(lambda row: json.dumps(row.fields())[1:])
+        self._tail: Callable[[Row], str] = lru_cache(_KEPT)(lambda row: json.dumps(row.fields())[1:])
 
     def titles(self, *, compares: bool) -> str:
-        """Return nothing: each line is complete."""
+        """Return "": each line is complete."""
         return ""
 
     def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
-        """Return the rows; JSON in ASCII, so nothing in it needs to be made printable."""
+        """Return the rows. They are JSON in ASCII, which is printable."""
         return "".join([f'{{"url": {json.dumps(url)}, {self._tail(row)}\n' for url, row in rows])
 
 
@@ -114,7 +114,7 @@ class Csv:
     """For spreadsheets."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Row], list[str]] = lru_cache(_MADE)(_cells)
+        self._tail: Callable[[Row], list[str]] = lru_cache(_KEPT)(_cells)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
