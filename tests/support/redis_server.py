@@ -56,7 +56,11 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0" if self.port else f"unix://{self._directory.name}/redis.sock?db=0"
 
     def start(self) -> None:
-        """Start, and wait until it answers; raise where it does not."""
+        """Start, and wait until the server answers.
+
+        Raises:
+            TimeoutError: it does not answer.
+        """
         import redis
 
         where = ["--port", str(self.port)]
