@@ -1,7 +1,7 @@
-"""What Scrapy's default parser and this plugin make of the same robots.txt: `python -m benchmarks.beside_scrapy`.
+"""The verdicts of Scrapy's default parser and of this plugin on the same robots.txt: `python -m benchmarks.beside_scrapy`.
 
-The cells about Scrapy and Protego in README.md, docs/semantics.md and docs/migration.md rest on this run. A row is a cell,
-a robots.txt, a crawler and a URL path; printed is whether each of the two lets the crawler fetch it.
+This run checks the cells about Scrapy and Protego in README.md, docs/semantics.md and docs/migration.md. A row is a cell, a
+robots.txt, a crawler and a URL path; it prints whether each of the two lets the crawler fetch the path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LONG = 20_000
 
 # cell, robots.txt, crawler, path
 QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
-    ("its own URL", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
+    ("its own URL, as a crawl does not ask", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
     ("bytes that are not UTF-8", b"user-agent: *\ndisallow: /a\xffb", "mybot", "/ab"),
     ("line ends: form feed", "user-agent: *\n# x\x0cdisallow: /x", "mybot", "/x"),
     ("line ends: U+2028", "user-agent: *\n# x\u2028disallow: /x", "mybot", "/x"),

@@ -1,11 +1,11 @@
 """A broad crawl's questions without the crawl: `python -m benchmarks.broad --storage sqlite --origins 100000`.
 
-The look-up layer and a real storage, with a fetcher that answers after 20 milliseconds out of a hat of robots.txt
-bodies, whose sizes are spread as those of real ones. 500 origins are in work at a time, each is asked about ten times,
-and now and then an origin of long ago comes again. Printed are memory as it goes, questions per second, where the
-answers came from, and how late a coroutine was that only ticks: for so long the reactor was held up, by whatever.
+The look-up layer and a real storage, with a fetcher that draws a robots.txt body from a hat after 20 milliseconds. The
+bodies have the sizes of real ones. 500 origins are in work at a time, each gets ten questions, and some questions are about
+an earlier origin. It prints memory over time, questions per second, where the answers came from, and how late a coroutine
+wakes that only sleeps: for so long something blocked the reactor.
 
-`--per-second` asks at a pace, as a crawl does; without it the questions come as fast as they are answered.
+`--per-second` sets a pace, as a crawl has one; without it the next question comes as soon as one is answered.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def main() -> None:
     options.add_argument("--storage", default="sqlite", choices=("memory", "sqlite", "redis"))
     options.add_argument("--origins", type=int, default=100_000)
     options.add_argument("--each", type=int, default=10, help="questions about each origin")
-    options.add_argument("--again", type=float, default=0.02, help="share of questions about an origin of long ago")
+    options.add_argument("--again", type=float, default=0.02, help="share of questions about an earlier origin")
     options.add_argument("--per-second", type=float, default=0, help="questions; 0: as fast as they are answered")
     options.add_argument("--cache-size", type=int, default=10_000)
-    logging.disable(logging.WARNING)  # each origin that is unreachable would be named
+    logging.disable(logging.WARNING)  # there is one about each unreachable origin
     asyncio.run(crawl(options.parse_args()))
 
 
@@ -119,7 +119,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
 
 
 class Ticker:
-    """Sleeps a millisecond at a time, and remembers by how much each sleep was too long."""
+    """Sleeps a millisecond at a time, and remembers how much too long each sleep was."""
 
     def __init__(self) -> None:
         self.late: list[float] = []
@@ -171,7 +171,7 @@ class Hat:
 
 
 def questions(origins: int, each: int, again: float) -> Iterator[str]:
-    """URLs of so many origins, `each` of every origin; a share `again` is of an origin of long ago instead."""
+    """Yield `each` URLs of each of the origins; a share `again` is of an earlier origin instead."""
     dice = random.Random(2)
     left = dict.fromkeys(range(min(IN_WORK, origins)), each)
     in_work, comes = list(left), len(left)
@@ -195,7 +195,7 @@ def questions(origins: int, each: int, again: float) -> Iterator[str]:
 
 
 def memory() -> int:
-    """Bytes of this process that are in memory now."""
+    """Return how many bytes of memory this process has now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 

@@ -2,12 +2,11 @@
 
     python -m benchmarks.crawl                       # all cases, three rounds
     python -m benchmarks.crawl --case one --rounds 5
-    python -m benchmarks.crawl --python /other/venv/bin/python     # of another version, to compare with
+    python -m benchmarks.crawl --python /other/venv/bin/python     # another version, to compare with
 
-The cases are one host of 3,000 pages, whose robots.txt has 300 rules; 600 hosts of two pages each; and one host of 5,000
-pages whose robots.txt comes after two seconds. Each crawl is a process of its own, the loopback server is another.
-Printed are medians: processor seconds of the crawling process, their ratio to those of the other crawls, and how much
-memory that process had at the most.
+The cases are one host of 3,000 pages whose robots.txt has 300 rules; 600 hosts of two pages each; and one host of 5,000
+pages whose robots.txt arrives after two seconds. Each crawl is a process of its own, and the loopback server is another.
+It prints medians: processor seconds of the crawling process, their ratio to those of the other crawls, and the peak memory.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ RULES = "user-agent: *\n" + "".join(f"disallow: /private{number}/*.html$\n" for 
 
 
 class Case(NamedTuple):
-    """One web to crawl: so many hosts, pages of each, and seconds until a robots.txt comes."""
+    """One web to crawl: how many hosts, how many pages of each, and seconds until a robots.txt arrives."""
 
     hosts: int
     pages: int

@@ -1,6 +1,6 @@
-"""Peak memory of a crawl that meets a hostile robots.txt, beside one that meets an ordinary one.
+"""Peak memory of a crawl that meets a hostile robots.txt, beside a crawl that meets an ordinary one.
 
-The server is in this process, each crawl in one of its own. Run it as `python -m benchmarks.hostile`.
+The server is in this process, and each crawl in its own. Run it as `python -m benchmarks.hostile`.
 """
 
 from __future__ import annotations

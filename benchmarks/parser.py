@@ -1,9 +1,9 @@
 """How fast the parser reads and answers, and what it keeps in memory, beside Protego and others.
 
-Run it as `python -m benchmarks.parser [DIRECTORY]`; the directory is one of real robots.txt files, a file each. Without
-it, the rows that need such files are left out. All parsers are timed in this one process, in turns, and the medians are
-compared: a ratio of 5 means that the other takes five times as long. Parsing is always timed together with the first
-question, since some parsers put work off until then.
+Run it as `python -m benchmarks.parser [DIRECTORY]`; the directory contains real robots.txt files. Without it, the rows that
+need such files are left out. All parsers take turns in this one process, and the medians are compared: a ratio of 5 means
+that the other parser takes five times as long. Parsing is always timed together with the first question, since some parsers
+put work off until then.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 SITE = "https://www.example.com"
 SMALL_BYTES = 4096
-QUESTIONS = 100  # put to each file where answers are timed
+QUESTIONS = 100  # for each file, if answers are timed
 ROUNDS = 5
-SLOWEST_SECS = 30.0  # a parser that takes longer for a workload is timed twice only
+SLOWEST_SECS = 30.0  # a parser that takes longer for a workload is timed only twice
 
 
 class Robots(NamedTuple):
@@ -41,7 +41,7 @@ class Robots(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """`run` does the work with a parser and returns the seconds; `each` is how many things are done in that time."""
+    """`run` does the work with a parser and returns the seconds; `each` is how many pieces of work that is."""
 
     name: str
     run: Callable[[Peer], float]
@@ -49,7 +49,7 @@ class Workload(NamedTuple):
     peers: bool = True  # whether others than Protego are timed, too
 
 
-# What is asked
+# Questions
 
 
 def ordinary_urls(count: int, seed: int = 1) -> list[str]:
@@ -70,7 +70,7 @@ def word(chance: random.Random, length: int) -> str:
 
 
 def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
-    """URLs that the rules of the file are about: stars filled in, and something added here and there."""
+    """URLs that the rules of the file are about: stars are replaced by text, and some URLs are longer."""
     chance = random.Random(seed)
     patterns = [rule.pattern for group in of_all(robots) for rule in group.rules if rule.pattern] or ["/"]
     fills = ("", "x", "item/12", "a-b-c")
@@ -83,7 +83,7 @@ def of_all(robots: Robots) -> list[Any]:
     return [group for group in RobotsTxt.parse(robots.raw).groups if b"*" in group.agents]
 
 
-# Files made here
+# Made-up files
 
 
 def made(lines: Iterable[str]) -> Robots:
@@ -115,7 +115,7 @@ def many_stars(rules: int = 250, stars: int = 1_000) -> Robots:
     return made([f"Disallow: /{'a*' * stars}b"] * rules)
 
 
-# What is timed
+# Workloads
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -126,7 +126,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def parsing(name: str, files: list[Robots], *, peers: bool = True) -> Workload:
-    """Parse each file and put one question to it."""
+    """Parse each file and ask one question."""
     url = (f"{SITE}/products/item/1234?page=2",)
 
     def run(peer: Peer) -> float:
@@ -142,7 +142,7 @@ def parsing(name: str, files: list[Robots], *, peers: bool = True) -> Workload:
 
 
 def matching(name: str, asked: list[tuple[Robots, list[str]]], *, peers: bool = True) -> Workload:
-    """Put questions to files that have been asked them before, so that what is built for many questions is there."""
+    """Ask questions that have been asked before, so that the index exists."""
 
     def run(peer: Peer) -> float:
         ask = peer.ask
@@ -160,7 +160,7 @@ def matching(name: str, asked: list[tuple[Robots, list[str]]], *, peers: bool = 
 
 
 def asking(name: str, robots: Robots, urls: list[str]) -> Workload:
-    """Put questions to a file just parsed: what is built for them is timed with them."""
+    """Ask questions about a file just parsed: building the index is timed with them."""
 
     def run(peer: Peer) -> float:
         ready = peer.parse(*robots)
@@ -206,7 +206,7 @@ def workloads(files: list[Robots]) -> Iterator[Workload]:
 
 
 def times_of(workload: Workload, peers: list[Peer]) -> dict[str, float]:
-    """The median of each parser's times, taken in turns."""
+    """Let the parsers take turns, and return the median of each parser's times."""
     taken: dict[str, list[float]] = {}
     left = [peer for peer in peers if workload.peers or peer.name in {"here", "Protego"}]
     for number in range(ROUNDS):
@@ -220,7 +220,7 @@ def times_of(workload: Workload, peers: list[Peer]) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-# Memory, and what an import takes
+# Memory and imports
 
 
 def bytes_per_host(files: list[Robots], keep: Callable[[Robots], Any]) -> float:
@@ -249,7 +249,7 @@ def keep_protego(robots: Robots) -> Any:
 
 
 def import_secs(statement: str) -> float:
-    """The seconds that an import takes in a Python that has loaded nothing else."""
+    """Return the seconds that an import takes in a Python that has loaded nothing else."""
     script = f"import time; begin = time.perf_counter(); {statement}; print(time.perf_counter() - begin)"
     return float(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
 
@@ -268,7 +268,7 @@ def main() -> None:
     raws = [path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()] if directory else []
     files = [Robots(raw, raw.decode("utf-8", "ignore")) for raw in raws]
     if not files:
-        print("no directory of real files is given: rows that need them are left out", file=sys.stderr)
+        print("no DIRECTORY of real files is given: rows that need them are left out", file=sys.stderr)
     peers = installed()
     print("| workload | here, microseconds each | Protego / here | others / here |\n|---|---|---|---|")
     for workload in workloads(files):

@@ -1,6 +1,6 @@
-"""The robots.txt parsers to compare with, each behind the same two functions; what is not installed is left out.
+"""The robots.txt parsers to compare with, each behind the same two functions. Parsers that are not installed are left out.
 
-reppy, the compiled one, has no wheel for a Python of today, and its C++ needs two headers more than it names:
+reppy, which is compiled, has no wheel for current Pythons, and its C++ needs two headers that it does not include:
 `CFLAGS="-include limits -include cstdint" pip install 'cython<3' setuptools reppy --no-build-isolation`.
 """
 
@@ -17,7 +17,7 @@ AGENT = "examplebot"
 
 
 class Peer(NamedTuple):
-    """A parser: `parse` is given a body as bytes and as text, `ask` what that returned and URLs to be asked about."""
+    """A parser: `parse` takes a body as bytes and as text; `ask` takes the result and URLs to ask about."""
 
     name: str
     parse: Callable[[bytes, str], Any]
@@ -100,7 +100,7 @@ def reppy() -> Peer:
 
 
 def installed() -> list[Peer]:
-    """All that are there, this project's first and Protego second."""
+    """Return all parsers that are installed, this project's first and Protego second."""
     peers = [ours(), protego()]
     for module, peer in {
         "urllib.robotparser": urllib,

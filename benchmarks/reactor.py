@@ -1,9 +1,9 @@
-"""How long a broad crawl's reactor is held up: `python -m benchmarks.reactor --origins 1000 --per-second 100`.
+"""How long a broad crawl blocks the reactor: `python -m benchmarks.reactor --origins 1000 --per-second 100`.
 
-Real crawls of origins on loopback (127.x.y.z), whose server is a process of its own, three pages each. Beside what is
-crawled per second it prints how late a coroutine was that only ticks, for Scrapy without robots.txt, Scrapy with its
-own middleware, and this plugin with each storage: what all have in common is Scrapy's. At a pace that leaves the
-processor some rest this says for how long single pieces of work hold the reactor up; without one, how work piles up.
+Real crawls of origins on loopback (127.x.y.z), three pages each; their server is another process. It prints pages per
+second, and how late a coroutine wakes that only sleeps: for Scrapy without robots.txt, for Scrapy with its own middleware,
+and for this plugin with each storage. Delays that all of them have are Scrapy's own. With a pace that leaves the processor
+idle time, the figures are the lengths of single pieces of work; without one, work piles up.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def crawl(kind: str, origins: int, per_second: float, port: str) -> None:
             runner = CrawlerRunner(settings)
             crawler = runner.create_crawler(Broad)
             crawling = runner.crawl(crawler, origins=origins, per_second=per_second, port=port)
-            await asyncio.sleep(1)  # past the start
+            await asyncio.sleep(1)  # the start does not count
             ticker = Ticker()
             ticking = asyncio.ensure_future(ticker.tick())
             began = time.monotonic()
@@ -118,7 +118,7 @@ async def serve() -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--origins", type=int, default=1000)
-    options.add_argument("--per-second", type=float, default=0, help="pages; 0: as fast as it goes")
+    options.add_argument("--per-second", type=float, default=0, help="pages; 0: as fast as possible")
     chosen = options.parse_args()
     command = [sys.executable, "-m", __spec__.name]
     with subprocess.Popen([*command, "serve"], stdout=subprocess.PIPE, text=True) as server:

@@ -1,11 +1,11 @@
-"""`python -m benchmarks.sitemap_memory`: what it takes to crawl from one sitemap of 50,000 URLs and 50 MB.
+"""What a crawl of one sitemap of 50,000 URLs and 50 MB costs: `python -m benchmarks.sitemap_memory`.
 
 Another process serves the sitemap and its pages, so that only the crawl is measured. `--gzip` serves the sitemap
 gzipped; `--stock` crawls with Scrapy's SitemapSpider and without the plugin; `--jobdir` keeps pending requests on disk;
-`--pages N` stops after N pages: with 1, next to nothing is measured but reading and scheduling.
+`--pages N` stops after N pages: with 1, little is measured except reading and scheduling.
 
-The reactor is held up by what is done between two ticks of a coroutine that does nothing else. That is told in the
-processor time of its thread, so that a busy machine does not count; garbage collection is in it and told apart too.
+It measures how long the reactor works between two ticks of a coroutine that only ticks: the processor time of the reactor's
+thread, so that a busy machine does not count. Garbage collection is part of it, and is also printed by itself.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def serve(said: Connection, *, gzipped: bool) -> None:
 
 
 class Held:
-    """How long the reactor's thread worked at a stretch, and how long garbage collection did, in seconds."""
+    """How long the reactor's thread worked without a break, and how long garbage collection did, in seconds."""
 
     def __init__(self) -> None:
         self.stretches: list[float] = []

@@ -1,10 +1,10 @@
-"""A crawl of thousands of origins where everything goes wrong: `python -m benchmarks.soak --seed 1`.
+"""A crawl of thousands of origins with random faults: `python -m benchmarks.soak --seed 1`.
 
-The origins are on loopback, 100,000 pages on 2,000 of them unless told otherwise. Their robots.txt files are random, and
-so is how they are served: in every framing, slowly, with redirects, compressed to bombs, broken off at any byte, with
-resets, silence, garbage, 4xx, 5xx and 429, for a while or for ever. An oracle (`soak_world`) says beforehand which pages
-may be crawled; the run fails unless the servers were asked for each of those once, and for no other. Memory of the crawl
-is sampled and printed, and the run fails too if it grows by more than a tenth in its second half. The seed is printed.
+The origins are on loopback, by default 2,000 with 100,000 pages. Their robots.txt files are random, and so is how they are
+served: in every framing, slowly, with redirects, as decompression bombs, broken off at any byte, with resets, silence,
+garbage, 4xx, 5xx and 429, for a while or for ever. An oracle (`soak_world`) says beforehand which pages may be crawled. The
+run fails unless the servers got one request for each of these pages, and none for any other. It also fails if the crawl's
+memory grows by more than a tenth in the second half. It prints the seed and the memory over time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEMORY_COUNTS_FROM = 20_000  # requests: a shorter crawl is still warming up
 
 
 class Soak(Spider):
-    """Asks for all pages of a world; so many origins are in work at a time, and dice say whose turn it is."""
+    """Requests all pages of a world; `in_work` origins are in work at a time, and dice choose among them."""
 
     name = "soak"
 
@@ -83,7 +83,7 @@ class Soak(Spider):
 
 
 def urls(world: World, ports: tuple[str, str], in_work: int) -> Iterator[tuple[int, str]]:
-    """The pages of all origins, each with its number, some origins at a time and those in any order."""
+    """Yield the pages of all origins, each with its number; some origins at a time, in random order."""
     dice = random.Random(world.seed)
     waiting = list(range(world.origins))
     dice.shuffle(waiting)
@@ -129,7 +129,7 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
         "CONCURRENT_REQUESTS": 64,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "LOG_LEVEL": "ERROR",
-        "GBOT_ROBOTS_CACHE_SIZE": 300,  # fewer than there are: the storage is asked, too
+        "GBOT_ROBOTS_CACHE_SIZE": 300,  # fewer than there are origins, so that the storage is asked, too
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": f"{directory}/robots.sqlite",
         "GBOT_ROBOTS_TIMEOUT_SECS": chosen.timeout,
@@ -138,7 +138,7 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
 
 
 async def soak(chosen: argparse.Namespace) -> bool:
-    """Crawl it, compare, print; whether all is as it should be."""
+    """Crawl the world, compare with the oracle, and print; return whether all is right."""
     from scrapy.crawler import CrawlerRunner
 
     world = World(**{field.name: getattr(chosen, field.name) for field in fields(World)})
@@ -160,13 +160,13 @@ async def soak(chosen: argparse.Namespace) -> bool:
     wrong = differences(spider, asked)
     for line in [*wrong[:10], *errors.messages[:10]]:
         print(f"  WRONG: {line}")
-    print(f"{len(wrong)} pages were not treated as they should be, {len(errors.messages)} errors were logged")
+    print(f"{len(wrong)} pages were crawled or refused wrongly, {len(errors.messages)} errors were logged")
     flat = is_flat(spider)
     return flat and not wrong and not errors.messages and spider.done == world.requests
 
 
 def differences(spider: Soak, asked: list[int]) -> list[str]:
-    """Hold what the servers were asked for, and what was refused, against the oracle."""
+    """Compare the servers' requests, and the refusals, with the oracle."""
     wrong, allowed, world, forbidden = [], 0, spider.world, spider.forbidden
     for number in range(world.origins):
         origin = world.origin(number)
@@ -189,13 +189,13 @@ def is_flat(spider: Soak) -> bool:
         return True
     half = len(spider.memory) // 2
     start, middle, end = spider.memory[0], spider.memory[half], spider.memory[-1]
-    print("memory as it went, MiB: " + " ".join(f"{sample / 2**20:.0f}" for sample in spider.memory))
+    print("memory over time, MiB: " + " ".join(f"{sample / 2**20:.0f}" for sample in spider.memory))
     print(f"start {start / 2**20:.1f}, middle {middle / 2**20:.1f}, end {end / 2**20:.1f} MiB")
     return end <= GROWTH * middle
 
 
 class Errors(logging.Handler):
-    """Collects what is logged as an error: also unhandled errors of tasks and Deferreds."""
+    """Collects logged errors, also unhandled errors of tasks and Deferreds."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -216,12 +216,14 @@ def main() -> None:
     options.add_argument("--requests", type=int, default=100_000)
     options.add_argument("--origins", type=int, default=2000)
     options.add_argument(
-        "--seed", type=int, default=random.randrange(10**6), help="one that is printed, to run it again"
+        "--seed", type=int, default=random.randrange(10**6), help="the seed of an earlier run repeats it"
     )
     options.add_argument("--in-work", type=int, default=200, help="origins at a time")
-    options.add_argument("--failures", type=int, default=2, help="of an origin that fails at first, at the most")
+    options.add_argument("--failures", type=int, default=2, help="most failures of an origin that fails at first")
     options.add_argument("--dead", type=float, default=0.2, help="share of origins that never work")
-    options.add_argument("--no-silence", dest="silence", action="store_false", help="end no connection by a time-out")
+    options.add_argument(
+        "--no-silence", dest="silence", action="store_false", help="let no connection end by a time-out"
+    )
     options.add_argument("--timeout", type=float, default=10, help="GBOT_ROBOTS_TIMEOUT_SECS")
     options.add_argument("--wait", type=float, default=45, help="GBOT_ROBOTS_UNREACHABLE_WAIT_SECS")
     chosen = options.parse_args()

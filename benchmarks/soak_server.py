@@ -1,7 +1,7 @@
 """The servers of a `soak_world`, all in one process and on one port: `python -m benchmarks.soak_server WORLD`.
 
-WORLD is a JSON object, the fields of `World`. Printed first are the port and one where nobody listens. When its input
-ends, this prints, as a JSON list, how often each page was asked for, and how often each origin's robots.txt was.
+WORLD is a JSON object with the fields of `World`. First it prints its port, and a port where nothing listens. When its input
+ends, it prints a JSON list: how often each page was requested, and how often each origin's robots.txt.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Servers:
         return self._hop(origin, 0) if origin.hops else last[asked % len(last)]
 
     def _hop(self, origin: Origin, hop: int) -> Answer:
-        """A redirect to the next hop, which is on another origin; at the end of them the answer."""
+        """Return a redirect to the next hop, which is on another origin; after the last hop, the answer."""
         if hop == origin.hops:
             return origin.answers[1][self.robots[origin.number] % 3]
         to = f"http://{host(_DICE.randrange(self.world.origins))}:{self.port}/hop/{origin.number}/{hop + 1}"

@@ -1,7 +1,7 @@
 """The web that `soak` crawls, and the oracle that knows beforehand which of its pages may be crawled.
 
-Everything follows from a seed and a number, so the server and the crawl, two processes, need share nothing else. What
-may be crawled is known from how an origin was made, by a matcher of its own: nothing here asks the plugin's.
+Everything follows from a seed and a number, so the server and the crawl, which are two processes, share nothing else. The
+oracle knows how each origin was made, and has its own matcher: nothing here asks the plugin's.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ AGENT = "soakbot"
 LIMIT = 512_000  # bytes of a robots.txt that are read
 MOST_HOPS = 5
 
-SHARE_REFUSED = 0.15  # of the dead origins those where nobody listens
-SHARE_NONE = 0.2  # of the others those that have no robots.txt
+SHARE_REFUSED = 0.15  # of the dead origins: those that refuse connections
+SHARE_NONE = 0.2  # of the others: those that have no robots.txt
 SHARE_MOVED = 0.2  # origins that redirect
 SHARE_FLAKY = 0.3  # origins that fail at first
 
@@ -31,7 +31,7 @@ _ENDINGS = ("html", "pdf", "php")
 
 
 class End(Enum):
-    """How a connection ends, where it does not end in peace."""
+    """How a connection ends, if not in the ordinary way."""
 
     RESET = "reset"
     SILENCE = "nothing more comes, until the other side gives up"
@@ -47,7 +47,7 @@ class Rule:
     pattern: str
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern does, tried out star by star."""
+        """Whether the pattern matches; it tries each star in turn."""
 
         def tried(pattern: str, at: int) -> bool:
             if not pattern:
@@ -61,7 +61,7 @@ class Rule:
         return tried(self.pattern, 0)
 
 
-# Answers that are whole
+# Whole answers
 
 
 def plain(dice: Random, body: bytes, status: str = "200 OK", *headers: str) -> Answer:
@@ -98,12 +98,12 @@ def bomb(dice: Random, body: bytes) -> Answer:
 
 
 def too_long(dice: Random, body: bytes) -> Answer:
-    """The rules, padding up to the limit, and behind it what must not be read."""
+    """Return the rules, padding up to the limit, and after the limit rules that must not be read."""
     padding = b"#" * (LIMIT - len(body) - 1) + b"\n"
     return plain(dice, body + padding + b"user-agent: *\nuser-agent: soakbot\ndisallow: /\nallow: /*.html$\n")
 
 
-# Answers that say that there is no robots.txt
+# Answers that mean that there is no robots.txt
 
 
 def absent(dice: Random, body: bytes) -> Answer:
@@ -122,7 +122,7 @@ def empty(dice: Random, body: bytes) -> Answer:
     return plain(dice, b"", "200 OK")
 
 
-# Answers that are none
+# Answers that leave a robots.txt unreachable
 
 
 def ill(dice: Random, body: bytes) -> Answer:
@@ -220,7 +220,7 @@ class Origin:
 
     @cached_property
     def answers(self) -> tuple[list[Answer], list[Answer]]:
-        """Answers to robots.txt itself before it works, and those in the end, one after the other."""
+        """The answers for a robots.txt: those before it works, and those after, in order."""
         dice, body, last = self._dice, self._body(self._dice), KINDS[self._end]
         first = [drawn(dice, FAULTS, body) for _ in range(self._failures)]
         return [self._heard(each) for each in first], [self._heard(drawn(dice, last, body)) for _ in range(3)]
@@ -237,10 +237,10 @@ class Origin:
         if self._end != "file":
             return self._end == "none"
         matching = [(len(rule.pattern), rule.allow) for rule in self._rules if rule.matches(path)]
-        return max(matching)[1] if matching else True  # the longest; of two of one length the one that allows
+        return max(matching)[1] if matching else True  # the longest; of two equally long ones the one that allows
 
     def _body(self, dice: Random) -> bytes:
-        """A robots.txt with these rules for `AGENT`, maybe as everybody else, and other rules for others."""
+        """A robots.txt with these rules for `AGENT`, by name or by "*", and other rules for other agents."""
         others = [_rule(dice) for _ in range(3)]
         ours = list(self._rules)
         if dice.random() < 0.4 and ours:

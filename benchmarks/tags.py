@@ -1,6 +1,6 @@
 """What `GBOT_ROBOTS_TAGS` costs a page: `python -m benchmarks.tags` reads a hundred made-up pages.
 
-The pages have the sizes of real ones (20 to 400 KB of HTML, some hundred links each). Of each kind the median is printed,
+The pages have the sizes of real ones (20 to 400 KB of HTML, some hundred links each). It prints the median of each kind,
 beside the time that Scrapy takes to parse the page and list its links, as nearly every callback does.
 """
 

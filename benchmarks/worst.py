@@ -1,6 +1,7 @@
-"""The dearest 500 KiB file known for each thing that a robots.txt is asked, in milliseconds; `benchmarks.parser` prints it.
+"""The slowest 500 KiB file known for each kind of work, in milliseconds: `python -m benchmarks.worst`.
 
-What `Rules.takes_long` tells beforehand, and what reads a whole file, a crawl does in a thread; the rest holds the reactor.
+A crawl does in a thread what `Rules.takes_long` predicts, and what reads a whole file. The rest blocks the reactor.
+`benchmarks.parser` prints these rows, too.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ URL_OF_ESCAPES = f"{SITE}/{'%c3%a9' * 2_600}"
 
 
 class Worst(NamedTuple):
-    """What is done with which file; `prepare` is not timed, and its result is handed to `work`."""
+    """One row: `prepare` is not timed, and its result is passed to `work`, which is."""
 
     what: str
     file: str
@@ -35,7 +36,7 @@ class Worst(NamedTuple):
 
 
 def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
-    """A file as long as is read, of `head` and of lines made of their number."""
+    """Return a file of the longest size that is read: `head`, then lines, each made from its number."""
     parts, size = [head], len(head)
     while size < grammar.MAX_BYTES:
         parts.append(f"{line(len(parts))}\n".encode())
@@ -44,12 +45,12 @@ def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
 
 
 def of_runs(number: int) -> str:
-    """A needle whose pieces are all in URL_OF_RUNS, though it is not."""
+    """Return a needle that is not in URL_OF_RUNS, though all its pieces are."""
     return "".join("aab" if bit == "0" else "aaab" for bit in f"{number:020b}")
 
 
 def asked(rules: Rules) -> Rules:
-    """`rules` with the index that the first questions lead to."""
+    """Return `rules` after the questions that build their index."""
     for _ in range(6):
         rules.allowed(f"{SITE}/zz")
     return rules
@@ -103,7 +104,7 @@ def allow(url: str) -> Callable[[Any], object]:
 
 
 def print_worst() -> None:
-    print("\n| what | of which file | milliseconds |\n|---|---|---|")
+    print("\n| what | file | milliseconds |\n|---|---|---|")
     for worst in worst_ones():
         times = []
         for _ in range(ROUNDS):
