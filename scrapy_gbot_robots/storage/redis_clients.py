@@ -7,6 +7,7 @@ Source: redis-py's URLs, with the schemes that other clients use for sentinels a
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +27,16 @@ KINDS: Final = ("sentinel", "cluster")  # redis+sentinel://, rediss+cluster:// a
 
 _SENTINEL: Any = Sentinel  # redis-py has no types for it
 _NODE: Any = ClusterNode
+# By default redis-py agrees on a protocol and introduces itself before the first command: up to four round trips, which is
+# much for a Redis that is far away. The options in a URL count for more.
+_SHORT_HANDSHAKE: Final[dict[str, Any]] = {
+    "protocol": 2,
+    **(
+        {"driver_info": None}
+        if "driver_info" in signature(redis.Redis).parameters
+        else {"lib_name": None, "lib_version": None}  # before redis-py 7.2
+    ),
+}
 _SENTINEL_PORT: Final = 26379
 _PORT: Final = 6379
 
@@ -76,7 +87,7 @@ def _client_for(url: str, timeout: float) -> Client:
 
 
 def _of_one(url: str, limits: dict[str, Any]) -> Client:
-    pool = redis.ConnectionPool.from_url(url, **limits)
+    pool = redis.ConnectionPool.from_url(url, **_SHORT_HANDSHAKE, **limits)
     pool.connection_kwargs["decode_responses"] = False  # whatever the URL says
     where = pool.connection_kwargs
     server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', _PORT)}"
@@ -99,7 +110,7 @@ class _Servers(NamedTuple):
             names = authority.partition("?")[0]
         # redis-py reads the other parts of the URL, as for one server
         first = f"{plain}://{login}{at}localhost/0?{query or authority.partition('?')[2]}"
-        options = dict(redis.ConnectionPool.from_url(first).connection_kwargs)
+        options = dict(redis.ConnectionPool.from_url(first, **_SHORT_HANDSHAKE).connection_kwargs)
         if plain == "rediss":
             options["ssl"] = True
         for name in ("host", "port", "db"):
@@ -126,9 +137,8 @@ def _of_sentinels(where: _Servers, limits: dict[str, Any]) -> Client:
         raise ValueError("it does not name the master: redis+sentinel://host1,host2/NAME/0")
     name, database = where.path[0], int(where.path[1]) if len(where.path) > 1 else 0
     options = {**where.options, **limits, "db": database}
-    of_sentinels = {key: value for key, value in limits.items() if key != "decode_responses"} | {
-        key: value for key, value in where.options.items() if key.startswith("ssl")
-    }
+    of_sentinels = _SHORT_HANDSHAKE | {key: value for key, value in limits.items() if key != "decode_responses"}
+    of_sentinels |= {key: value for key, value in where.options.items() if key.startswith("ssl")}
     sentinel: Any = _SENTINEL(where.hosts, sentinel_kwargs=of_sentinels, **options)
     client = sentinel.master_for(name)
     pools = lambda: [client.connection_pool, *(each.connection_pool for each in sentinel.sentinels)]  # noqa: E731

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,20 +39,29 @@ class SlowRelay:
                     threading.Thread(target=self._pass_on, args=(source, target, source is there), daemon=True).start()
 
     def _pass_on(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
-        """Read at once, send each piece when it is due: pieces do not wait for each other."""
+        """Read at once; another thread sends each piece when it is due, so pieces do not wait for each other."""
+        pieces: SimpleQueue[tuple[float, bytes] | None] = SimpleQueue()
+        sending = threading.Thread(target=self._send, args=(target, pieces, is_answer), daemon=True)
+        sending.start()
         with suppress(OSError):
             while data := source.recv(65536):
-                due = time.monotonic() + self.late_secs
+                pieces.put((time.monotonic() + self.late_secs, data))
+        pieces.put(None)
+        sending.join()
+        for each in (source, target):
+            _end(each)
+
+    def _send(self, target: socket.socket, pieces: SimpleQueue[tuple[float, bytes] | None], is_answer: bool) -> None:
+        with suppress(OSError):
+            while (piece := pieces.get()) is not None:
+                due, data = piece
+                time.sleep(max(0.0, due - time.monotonic()))
                 if is_answer and self.trickles is not None:
                     for byte in data:
                         time.sleep(self.trickles)
                         target.sendall(bytes([byte]))
-                elif self.late_secs:
-                    threading.Thread(target=_send_at, args=(target, data, due), daemon=True).start()
                 else:
                     target.sendall(data)
-        for each in (source, target):
-            _end(each)
 
     def close(self) -> None:
         for each in (self._listening, *self._sockets):
@@ -63,12 +73,6 @@ def _end(connection: socket.socket) -> None:
     """Wake whatever thread waits for it."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
-
-
-def _send_at(target: socket.socket, data: bytes, due: float) -> None:
-    time.sleep(max(0.0, due - time.monotonic()))
-    with suppress(OSError):
-        target.sendall(data)
 
 
 @contextmanager
