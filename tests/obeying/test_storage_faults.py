@@ -54,9 +54,11 @@ class Relay:
                 with suppress(OSError), socket.socket(socket.AF_UNIX) as there:
                     there.connect(behind.url.removeprefix("unix://").partition("?")[0])
                     while asked := self.request.recv(65536):
+                        if relay.says is not None:
+                            self.request.sendall(relay.says)
+                            continue
                         there.sendall(asked)
-                        answer = there.recv(65536)
-                        self.request.sendall(answer if relay.says is None else relay.says)
+                        self.request.sendall(there.recv(65536))
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
