@@ -1,8 +1,8 @@
-"""The support matrix, as a program: `nox` runs all of it, `nox -l` lists it, `nox -s 'crawls(oldest)'` runs one.
+"""The support matrix as a program: `nox` runs it, `nox -l` lists its sessions, `nox -s 'crawls(oldest)'` runs one.
 
-Each session has a virtual environment of its own. `suite` is every test, on each Python, with the oldest and the newest
-Scrapy; `crawls` is what runs a Scrapy engine (`pytest -m crawl`), in each way in which Scrapy can run and with each
-Scrapy in between. A Python that is not at hand is skipped, and that is said.
+Each session has its own virtual environment. `suite` runs every test, on each Python, with the oldest and the newest Scrapy.
+`crawls` runs the tests that run a Scrapy engine (`pytest -m crawl`), in each way in which Scrapy can run, and with each
+Scrapy in between. nox skips a Python that is not installed, and says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]
 
 HTTPX = ["httpx", "httpx2"]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
 
-# what is installed besides the plugin, and what pytest is told; the asyncio reactor is the default
+# requirements besides the plugin, and options of pytest; the asyncio reactor is the default
 CRAWLS = [
     nox.param([OLDEST], [], id="oldest"),
     *[nox.param([f"scrapy=={minor}.*", *HTTPX], [], id=minor) for minor in ("2.15", "2.16", "2.17", "2.18")],
@@ -39,7 +39,7 @@ CRAWLS = [
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["suite", "crawls", "release"]  # and not what takes hours
+nox.options.sessions = ["suite", "crawls", "release"]  # the others take hours, or need more than Python
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
@@ -58,14 +58,14 @@ def suite(session: nox.Session, scrapy: str) -> None:
 @nox.session
 @nox.parametrize(("requirements", "way"), CRAWLS)
 def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> None:
-    """What runs a Scrapy engine; without a reactor, tests/test_reactors.py does in each session."""
+    """The tests that run a Scrapy engine. tests/test_reactors.py, which runs without a reactor, is in each session."""
     _install(session, *requirements)
     session.run("pytest", "-q", *SIDE_BY_SIDE, "-m", "crawl", *way, *session.posargs)
 
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """The documentation's examples for engines; Spark's needs Java 17 or newer."""
+    """The documentation's examples for engines. Spark needs Java 17 or newer."""
     session.install("-q", "-e", ".[bulk,engines,test]")
     session.run("pytest", "-q", "-m", "engine", *session.posargs, env={"GBOT_ROBOTS_ENGINES": "1"})
 
@@ -94,7 +94,7 @@ def odd_servers(session: nox.Session) -> None:
 
 @nox.session
 def workflows(session: nox.Session) -> None:
-    """Check what runs elsewhere: the workflows for what an attacker could use, and each file against its schema."""
+    """Check the workflows for weaknesses, and the files of other services against their schemas."""
     session.install("-q", "check-jsonschema", "pre-commit", "zizmor")
     session.run("zizmor", "--offline", "--persona", "pedantic", ".github")
     for schema, *files in (
@@ -111,7 +111,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build what is uploaded, check it, and try each file in an environment of its own. `-- vX.Y.Z` names the tag."""
+    """Build the files of a release, check them, and try each in its own environment. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")
     shutil.rmtree(session.create_tmp())
     built = Path(session.create_tmp()).resolve() / "dist"
@@ -126,7 +126,7 @@ def release(session: nox.Session) -> None:
 
 
 def _try_out(session: nox.Session, file: Path) -> None:
-    """Install one file where nothing else is, far from the project, and use it as a newcomer would."""
+    """Install `file` in an empty environment outside the project, and use it as a newcomer would."""
     place = Path(session.create_tmp()).resolve() / f"try-{file.suffix[1:]}"
     session.run("python", "-m", "venv", str(place))
     bin_dir = place / ("Scripts" if os.name == "nt" else "bin")

@@ -1,6 +1,6 @@
 """Hooks of the documentation site.
 
-A link that leads out of docs/ leads to the repository there. A public name that docs/api.md does not place comes at its end.
+On the site, a link out of docs/ leads to the repository. A public name that docs/api.md does not list is added at its end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OUT = re.compile(r"\]\(\.\./([^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page with both done."""
+    """Return the Markdown of a page with both changes."""
     if page.file.src_uri == "api.md":
         placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", markdown, re.MULTILINE))
         others = [f"\n\n::: scrapy_gbot_robots.{name}" for name in scrapy_gbot_robots.__all__ if name not in placed]

@@ -1,6 +1,6 @@
 """Draws the pictures of docs/architecture.md: `python docs/images/draw.py` writes rooms.svg and ways.svg beside itself.
 
-The rooms come from the table of tests/test_doors.py, so that the picture cannot show what is not so; a test compares.
+The rooms come from the table of tests/test_doors.py, and a test compares the pictures with the code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes the screenshots, from the example project: `python docs/images/screenshots.py` writes command.png and report.png.
 
-Needs Chromium, and rich, which colours what the command writes.
+Needs Chromium, and rich, which colours the output.
 """
 
 from __future__ import annotations
