@@ -14,7 +14,7 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying import room
+from scrapy_gbot_robots.obeying import patience, room
 
 from ..fetching.scenarios import RULES, raw
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -60,6 +60,31 @@ async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
         assert set(crawler.spider.order[:20]) == set(going)
         assert set(crawler.spider.order[20:]) == set(waiting)
         assert dead.paths() == ["/robots.txt"]
+
+
+async def times_scheduled(secs: float, patience_secs: float, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> float:
+    """How often each of two requests is scheduled whose robots.txt comes after `secs`: twice if it leaves its place."""
+    monkeypatch.setattr(patience, "PATIENCE_SECS", patience_secs)
+    with Site({"/robots.txt": Reply(200, RULES, after_secs=secs), "*": b"ok"}) as site:
+        urls = [site.url("/1"), site.url("/2")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        return float(stats(crawler)["scheduler/enqueued"]) / 2
+
+
+@in_reactor
+async def test_request_keeps_its_place_while_a_robots_txt_comes_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await times_scheduled(0.5, 30.0, monkeypatch) == 1
+
+
+@in_reactor
+async def test_request_leaves_its_place_when_its_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await times_scheduled(1.0, 0.1, monkeypatch) == 2
+
+
+@in_reactor
+async def test_patience_is_short_where_others_want_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await times_scheduled(1.5, 30.0, monkeypatch, CONCURRENT_REQUESTS=2) == 2
 
 
 @in_reactor
@@ -130,6 +155,15 @@ async def test_download_from_a_callback_is_refused_when_the_crawl_closes() -> No
         crawler = await crawl(Inside, settings, outer=outer.url("/x"), inner=inner.url("/free"))
         assert isinstance(crawler.spider.result, ForbiddenByRobotsTxt)  # type: ignore[union-attr]
         assert "closed" in str(crawler.spider.result)  # type: ignore[union-attr]
+
+
+@in_reactor
+async def test_download_from_a_callback_is_held_once_and_given_up_in_the_end() -> None:
+    with Site({"*": b"ok"}) as outer, Site({"/robots.txt": Reply(503)}) as inner:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}
+        crawler = await crawl(Inside, settings, outer=outer.url("/x"), inner=inner.url("/free"))
+        assert isinstance(crawler.spider.result, ForbiddenByRobotsTxt)  # type: ignore[union-attr]
+        assert stats(crawler)["gbot_robots/held"] == stats(crawler)["gbot_robots/given_up"] == 1
 
 
 RESUMED = """

@@ -214,6 +214,7 @@ async def test_host_that_stays_unreachable_lets_the_crawl_end(queue: str, monkey
         crawler = await crawl(Pages, settings, urls=urls)
         assert set(pages(crawler).refused) == set(urls)
         assert stats(crawler)["gbot_robots/given_up"] == 100
+        assert stats(crawler)["gbot_robots/held"] < 60  # then the host is dead, and the others are refused as they come
         assert stats(crawler)["finish_reason"] == "finished"
 
 
