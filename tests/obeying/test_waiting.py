@@ -62,12 +62,12 @@ async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
         assert dead.paths() == ["/robots.txt"]
 
 
-async def times_scheduled(secs: float, patience_secs: float, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> float:
+async def times_scheduled(secs: float, patience_secs: float, monkeypatch: pytest.MonkeyPatch) -> float:
     """How often each of two requests is scheduled whose robots.txt comes after `secs`: twice if it leaves its place."""
     monkeypatch.setattr(patience, "PATIENCE_SECS", patience_secs)
     with Site({"/robots.txt": Reply(200, RULES, after_secs=secs), "*": b"ok"}) as site:
         urls = [site.url("/1"), site.url("/2")]
-        crawler = await crawl(Pages, settings, urls=urls)
+        crawler = await crawl(Pages, urls=urls)
         assert set(pages(crawler).crawled) == set(urls)
         return float(stats(crawler)["scheduler/enqueued"]) / 2
 
@@ -84,7 +84,13 @@ async def test_request_leaves_its_place_when_its_patience_is_over(monkeypatch: p
 
 @in_reactor
 async def test_patience_is_short_where_others_want_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await times_scheduled(1.5, 30.0, monkeypatch, CONCURRENT_REQUESTS=2) == 2
+    monkeypatch.setattr(patience, "PATIENCE_SECS", 30.0)
+    slow = Reply(200, RULES, after_secs=2.0)
+    with Site({"/robots.txt": slow, "*": b"ok"}) as site, Site({"*": b"ok"}) as usual:
+        urls = [usual.url("/"), site.url("/1"), site.url("/2")]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 1}, urls=urls)
+        assert set(pages(crawler).crawled) == set(urls)
+        assert stats(crawler)["scheduler/enqueued"] == 5
 
 
 @in_reactor

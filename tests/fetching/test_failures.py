@@ -1,0 +1,94 @@
+"""What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.exceptions import IgnoreRequest, NotSupported
+from twisted.internet import error as twisted
+from twisted.python.failure import Failure as TwistedFailure
+from twisted.web.client import ResponseFailed
+
+from scrapy_gbot_robots.fetching.failures import failure_of
+from scrapy_gbot_robots.fetching.http_cache import NotCachedError
+from scrapy_gbot_robots.policy.outcome import Failure
+
+
+def named(name: str, *bases: type[BaseException], module: str = "other.library") -> type[BaseException]:
+    """An exception class of a library that need not be installed."""
+    return type(name, bases or (Exception,), {"__module__": module})
+
+
+def with_cause(error: BaseException, cause: BaseException) -> BaseException:
+    error.__cause__ = cause
+    return error
+
+
+def with_reasons(*reasons: BaseException) -> BaseException:
+    return ResponseFailed([TwistedFailure(reason) for reason in reasons])  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        pytest.param(twisted.DNSLookupError(), Failure.DNS, id="S2.20-dns"),
+        pytest.param(named("CannotResolveHostError")(), Failure.DNS, id="S2.20-dns-of-scrapy"),
+        pytest.param(twisted.ConnectionRefusedError(), Failure.REFUSED, id="S2.20-refused"),  # type: ignore[no-untyped-call]
+        pytest.param(twisted.ConnectionLost(), Failure.RESET, id="S2.20-lost"),
+        pytest.param(twisted.ConnectionDone(), Failure.RESET, id="S2.20-closed"),
+        pytest.param(BrokenPipeError(), Failure.OTHER, id="in-no-table"),
+        pytest.param(ConnectionResetError(), Failure.RESET, id="S2.20-reset"),
+        pytest.param(named("ReadError")(), Failure.RESET, id="S2.20-reset-httpx"),
+        pytest.param(named("ServerDisconnectedError")(), Failure.RESET, id="S2.20-reset-aiohttp"),
+        pytest.param(TimeoutError(), Failure.TIMEOUT, id="S2.20-time-out"),
+        pytest.param(twisted.TCPTimedOutError(), Failure.TIMEOUT, id="S2.20-time-out-of-tcp"),  # type: ignore[no-untyped-call]
+        pytest.param(named("InvalidBodyLengthError")(), Failure.TRUNCATED, id="S2.21-h2"),
+        pytest.param(named("_MalformedChunkedDataError")(), Failure.CHUNKING, id="S2.21-chunks"),
+        pytest.param(named("Error", module="OpenSSL.SSL")(), Failure.TLS, id="S2.22-openssl"),
+        pytest.param(named("VerificationError")(), Failure.TLS, id="S2.22-certificate"),
+        pytest.param(named("RemoteProtocolError")(), Failure.INVALID, id="no-http"),
+        pytest.param(named("TunnelError")(), Failure.PROXY, id="proxy"),
+        pytest.param(NotCachedError(), Failure.NOT_CACHED, id="replay"),
+        pytest.param(NotSupported(), Failure.NO_HANDLER, id="no-handler"),
+        pytest.param(named("Anything", named("ReadError"))(), Failure.RESET, id="subclass"),
+        pytest.param(with_reasons(twisted.DNSLookupError()), Failure.DNS, id="reason"),
+        pytest.param(with_reasons(named("Odd")(), twisted.ConnectionLost()), Failure.RESET, id="second-reason"),
+        pytest.param(with_reasons(with_reasons(twisted.DNSLookupError())), Failure.DNS, id="reason-of-a-reason"),
+        pytest.param(with_cause(named("Odd")(), TimeoutError()), Failure.TIMEOUT, id="cause"),
+        pytest.param(with_cause(twisted.ConnectionLost(), TimeoutError()), Failure.RESET, id="itself-before-its-cause"),
+        pytest.param(with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY, id="proxy-before-all"),
+    ],
+)
+def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
+    assert failure_of(error).why.startswith(failure.value)
+
+
+def test_causes_that_go_in_a_circle_end() -> None:
+    first, second = named("Odd")(), named("Odder")()
+    assert failure_of(with_cause(first, with_cause(second, first))).why == Failure.OTHER.value
+    late: BaseException = TimeoutError()
+    for _ in range(5):
+        late = with_cause(named("Odd")(), late)
+    assert failure_of(late).why == Failure.TIMEOUT.value
+
+
+def test_message_is_kept_without_passwords_and_at_no_length() -> None:
+    told = failure_of(
+        twisted.ConnectionLost("http://user:secret@proxy.example/ and https://me@other.example/x failed")
+    ).why
+    assert "http://proxy.example/ and https://other.example/x failed" in told
+    assert "secret" not in told
+    assert len(failure_of(ValueError("x" * 100_000)).why) < 300
+
+
+def test_exception_that_cannot_be_shown_is_named() -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert failure_of(UnspeakableError()).why == f"{Failure.OTHER.value} (UnspeakableError)"
+
+
+def test_request_that_another_middleware_dropped_is_said_to_be() -> None:
+    assert failure_of(IgnoreRequest("not on my list")).why == (
+        f"{Failure.OTHER.value} (another middleware dropped the request: not on my list)"
+    )

@@ -1,0 +1,75 @@
+"""One fetch for all processes that share a storage: what another process does, this one uses."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying.shared_fetch import _pauses
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from ..support.clock import DAY, HOUR, Clock
+from ..support.crawls import in_reactor, stats
+from ..support.visits import CLOSED, Visitor, fetches, visit
+from ..support.web import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock.of(monkeypatch)
+
+
+@in_reactor
+async def test_refresh_takes_what_another_process_has_fetched_meanwhile(clock: Clock, tmp_path: Path) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            clock.goes_on(23.5 * HOUR)
+            now = clock.time()
+            copy = Copy(Kind.RULES, 200, site.url("/robots.txt"), CLOSED.encode(), False, "HTTP 200", now, now + DAY)
+            other.put(site.url(""), Entry(copy))
+            ends = time.monotonic() + 20
+            while await visitor.may(site.url("/")):  # the first one starts the refresh
+                assert time.monotonic() < ends
+                await pause(0.02)
+
+        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        assert fetches(site) == 1
+        assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+
+
+@in_reactor
+async def test_refresh_is_left_to_the_process_that_has_the_lease(clock: Clock, tmp_path: Path) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            clock.goes_on(23.5 * HOUR)
+            assert other.lease(site.url(""), DAY)
+            assert await visitor.may(site.url("/"))
+            await pause(0.2)
+            assert await visitor.may(site.url("/"))
+
+        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        assert fetches(site) == 1
+        assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+
+
+def test_holder_of_a_lease_is_looked_for_soon_and_then_ever_less_often() -> None:
+    secs = list(islice(_pauses(), 20))
+    assert secs[0] < 0.1
+    assert all(one <= other <= 2 * one for one, other in pairwise(secs))
+    assert secs[3] > 2 * secs[0]
+    assert secs[-1] == secs[-2] == 1.0
