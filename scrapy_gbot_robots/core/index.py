@@ -357,3 +357,6 @@ def _best_of(filed: list[Filed], path: str, best: int) -> int:
             elif follow(rest, path, len(first), anchored):
                 return precedence
     return best
+
+
+NO_RULES: Final = Index((), ())  # shared: many files have no rules for a crawler

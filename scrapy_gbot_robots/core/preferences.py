@@ -28,7 +28,13 @@ USES: Final = ("immediate", "reference", "full")  # of Content-Signal's `use`, t
 
 _USAGE_VALUES: Final = {b"y": True, b"n": False}
 _SIGNAL_VALUES: Final = {b"yes": True, b"no": False}
-_BYTES_PER_PATH: Final = 1_500
+
+# Memory; measured, rounded up.
+_BYTES_EACH: Final = 500
+_BYTES_OF_INDEX: Final = 2_000
+_BYTES_PER_PATH: Final = 1_100  # in the index
+_BYTES_PER_CHAR: Final = 4  # of a path
+_BYTES_PER_LINE: Final = 40  # that a statement rests on
 
 
 class Preferences(NamedTuple):
@@ -118,7 +124,12 @@ class Statements:
     @property
     def weight(self) -> int:
         """Roughly how many bytes of memory this takes."""
-        return _BYTES_PER_PATH * (1 + len(self._by_line))
+        said = self._everywhere, self._signals, *self._by_line.values()
+        weight = _BYTES_EACH + _BYTES_PER_LINE * sum(len(each.lines) for each in said)
+        if self.paths:
+            chars = sum(map(len, self.paths))
+            weight += _BYTES_OF_INDEX + _BYTES_PER_PATH * len(self.paths) + _BYTES_PER_CHAR * chars
+        return weight
 
     def takes_long(self, chars: int, path: Callable[[], str], long_ns: float) -> bool:
         """Return whether `of` may take more than `long_ns` nanoseconds, as `Index.takes_long` does."""

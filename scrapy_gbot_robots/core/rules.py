@@ -26,6 +26,7 @@ NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
+_BYTES_WITHOUT_RULES: Final = 500
 _BYTES_EACH: Final = 2_200  # besides the rules, with the index
 _FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
 _MANY_RULES: Final = 1_500  # that take milliseconds to be tried, or to be indexed
@@ -145,9 +146,8 @@ class Rules:
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight
-        if self._preferences is not None:
-            weight += self._preferences.weight
-        return weight and weight + _BYTES_EACH
+        weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
+        return weight if self._preferences is None else weight + self._preferences.weight
 
     def patterns(self) -> tuple[list[str], list[str]]:
         """Return the allow patterns and the disallow patterns; an empty one is of a rule without a path.
@@ -233,8 +233,11 @@ class Rules:
         return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
 
     def _indexed(self) -> Index:
-        from .index import Index  # noqa: PLC0415 - most hosts are never asked so often
+        from .index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
 
+        if not self._allows.lines and not self._disallows.lines:
+            self._index = NO_RULES
+            return NO_RULES
         allows, disallows = self._allows.entries(), self._disallows.entries()
         self._texts = [text for text, _ in disallows], [text for text, _ in allows]
         self._index = Index(allows + self._directories(), disallows)

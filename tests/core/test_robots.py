@@ -65,10 +65,6 @@ def test_body_that_was_cut_before_is_remarked_on() -> None:
     } == {"cut"}
 
 
-def test_rules_of_nothing_weigh_nothing() -> None:
-    assert RobotsTxt.parse(b"").rules_for("a").weight == 0
-
-
 @pytest.mark.parametrize("many", [5, 30, 1_000])
 @pytest.mark.parametrize(
     "rule",
@@ -80,6 +76,11 @@ def test_rules_of_nothing_weigh_nothing() -> None:
         pytest.param("disallow: /{1}/*{0}$", id="hung"),
         pytest.param("allow: /{1}/index.html", id="index-page"),
         pytest.param("allow: /{1}/*x*", id="allow"),
+        pytest.param("# {0}", id="no-rules"),
+        pytest.param("content-usage: /{0} train-ai=n", id="paths-of-preferences"),
+        pytest.param("content-usage: /*{0}*{1} train-ai=n", id="wildcards-of-preferences"),
+        pytest.param("content-usage: train-ai=n", id="preferences"),
+        pytest.param("content-signal: search=no", id="signals"),
     ],
 )
 def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, many: int) -> None:

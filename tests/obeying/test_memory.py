@@ -1,0 +1,81 @@
+"""The bound on the memory of cached answers is one of real memory, whatever the robots.txt files hold."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+import tracemalloc
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.obeying.cache import AnswerCache
+from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
+from scrapy_gbot_robots.policy.ladder import Policy, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BOUND = 2**19
+MIXED = ["disallow: /{0}/", "disallow: /*{0}*{1}", "allow: /{0}/{1}$", "disallow: /*{1}"]
+ASKED = ["/nothing", "/a/b/c.html?d=e", "/index.html", "/" + "xyz" * 20]
+
+
+def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
+    words = ["".join(source.choices(ascii_lowercase, k=8)) for _ in range(many + 1)]
+    rules = (lines[number % len(lines)].format(words[number], words[number + 1]) for number in range(many))
+    return "\n".join(["user-agent: *", *rules]).encode()
+
+
+def ask(answer: Answer, agents: Sequence[Crawler]) -> None:
+    """Ask until the rules have built all that they build."""
+    for path in ASKED * 2:
+        url = f"{answer.origin}{path}"
+        for agent in agents:
+            assert answer.verdict(url, agent).allowed == answer.allowed(url, agent)
+            answer.preferences(url, agent)
+
+
+@pytest.mark.parametrize(
+    ("lines", "many", "agents"),
+    [
+        pytest.param(["disallow: /{0}/"], 10, 1, id="ordinary"),
+        pytest.param(["disallow:"], 1, 1, id="empty-rule"),
+        pytest.param(["# {0}"], 1, 60, id="no-rules-for-many-agents"),
+        pytest.param(MIXED, 150, 1, id="many-mixed-rules"),
+        pytest.param(["disallow: /*{0}*{1}"], 60, 1, id="wildcards"),
+        pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
+        pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),
+        pytest.param(["content-usage: /{0} train-ai=n"], 60, 1, id="paths-of-preferences"),
+        pytest.param(["content-usage: ai-use=n", "content-signal: search=no"], 1_000, 1, id="preferences"),
+    ],
+)
+def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], many: int, agents: int) -> None:
+    source, now = random.Random(many), time.time()
+    crawlers = [Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26)) for number in range(agents)]
+    bodies = [body_of(lines, many, source) for _ in range(60)]
+    for crawler in crawlers:  # what is loaded late, or remembered of a crawler, is no part of any answer
+        RobotsTxt.parse(bodies[0]).rules_for(crawler).preferences("https://e.com/x")
+    cache, number = AnswerCache(10_000, BOUND), 0
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    while len(cache) == number:  # until one must go
+        origin = Origin.of(f"https://host-{number}.example")
+        copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
+        entry = Entry(copy)
+        answer = Answer.of(origin, entry, decide(entry, now, Policy()), None, now)
+        answer.learn(RobotsTxt.parse(copy.body), crawlers)
+        ask(answer, crawlers)
+        cache.put(answer)
+        number += 1
+    del answer, copy, entry
+    gc.collect()
+    measured = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert number > 3
+    assert BOUND / 5 < measured < 1.2 * BOUND
