@@ -39,7 +39,7 @@ CRAWLS = [
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["suite", "crawls", "release"]  # the others take hours, or need more than Python
+nox.options.sessions = ["suite", "crawls", "release"]  # the others run on demand; mutants take hours
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
