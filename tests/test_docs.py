@@ -34,6 +34,7 @@ from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks
 from .support.documented_shell import run_block
 from .support.redis_server import redis_server
+from .support.sitemap_web import urlset
 from .support.web import Reply, Site
 from .support.zyte_api import zyte_api
 
@@ -167,9 +168,8 @@ def surroundings(block: Block) -> Iterator[dict[str, Any]]:
 def site() -> Iterator[Site]:
     """A site with a page that may be crawled, one that may not, and a sitemap of both."""
     with Site({"*": Reply(200, b"<html></html>", {"Content-Type": "text/html"})}) as site:
-        locs = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/yes", "/no"))
         site.pages["/robots.txt"] = f"user-agent: *\ndisallow: /no\nsitemap: {site.url('/s.xml')}"
-        site.pages["/s.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+        site.pages["/s.xml"] = urlset(site.url("/yes"), site.url("/no"))
         yield site
 
 

@@ -16,10 +16,12 @@ import pytest
 
 from .support.fleet import ROOT
 from .support.redis_server import redis_server
+from .support.sitemap_web import urlset
+from .support.until import block_until
 from .support.web import Reply, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .support.redis_server import RedisServer
@@ -38,11 +40,6 @@ def documented_spider() -> str:
     """The spider of the documentation, as a user would copy it."""
     (spider,) = re.findall(r"```python\n(# fleet\.py\n.*?)```", (ROOT / "docs/fleets.md").read_text(), re.DOTALL)
     return str(spider)
-
-
-def urlset(*urls: str) -> bytes:
-    locs = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
-    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'.encode()
 
 
 @contextmanager
@@ -117,13 +114,6 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
         yield Fleet(tmp_path, server, stack)
 
 
-def until(is_so: Callable[[], bool], secs: float = 30) -> None:
-    deadline = time.monotonic() + secs
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def asked(sites: list[Site]) -> Counter[str]:
     return Counter(site.url(path) for site in sites for path in site.paths())
 
@@ -142,7 +132,7 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
     with web(6) as sites:
         fleet.start(3)
         fleet.push(*(site.url("/") for site in sites))
-        until(lambda: asked(sites) >= expected(sites))
+        block_until(lambda: asked(sites) >= expected(sites))
         time.sleep(1)  # whatever comes now is too much
         fleet.stop()
         assert asked(sites) == expected(sites)
@@ -163,10 +153,10 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         slow.pages["/robots.txt"] = Reply(200, after_secs=30)
         fleet.start(3)
         fleet.push(*(site.url("/") for site in sites))
-        until(lambda: len(who_asked(slow)) == 1)
+        block_until(lambda: len(who_asked(slow)) == 1)
         (holder,) = who_asked(slow)
         fleet.push(*(slow.url(f"/more/{number}") for number in range(3)))  # one batch, for which the others wait
-        until(lambda: fleet.client.llen(START) == 0)
+        block_until(lambda: fleet.client.llen(START) == 0)
         time.sleep(2)
         assert who_asked(slow) == [holder]
         slow.pages["/robots.txt"] = ordinary
@@ -178,7 +168,7 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
             time.sleep(0.1)
         later = [site.url(f"/later/{number}") for site in sites for number in range(3)]
         fleet.push(*later)
-        until(lambda: all(asked(sites)[url] == 1 for url in later))
+        block_until(lambda: all(asked(sites)[url] == 1 for url in later))
         fleet.stop()
         assert who_asked(slow)[1] != holder
         assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]

@@ -17,6 +17,7 @@ import scrapy_gbot_robots
 
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
+from .support.web import free_port
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -79,15 +80,6 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
     assert 'unknown field "Disalllow"' in ended.stdout
     assert "clogs.html" in (tmp_path / "shop" / "pages.jsonl").read_text(encoding="utf-8")
     assert "1 origin forgotten" in ended.stdout
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        port: int = server.getsockname()[1]
-        return port
 
 
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:

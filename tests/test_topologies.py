@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ import pytest
 
 from .support.fleet import workers
 from .support.redis_topologies import cluster, sentinels
+from .support.until import block_until
+from .support.visits import fetches
 from .support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ def sites() -> Iterator[list[Site]]:
         yield [stack.enter_context(Site(pages)) for _ in range(SITES)]
 
 
-def fetched(all_sites: list[Site]) -> list[int]:
-    return [site.paths().count("/robots.txt") for site in all_sites]
-
-
 def crawl_of(all_sites: list[Site], start: Callable[..., Worker], url: str, processes: int) -> list[Worker]:
     """Processes that go through the sites, one page after another, so that there is time for something to happen."""
     urls = [site.url(path) for site in all_sites for path in ("/yes", "/no")]
@@ -48,10 +45,7 @@ def crawl_of(all_sites: list[Site], start: Callable[..., Worker], url: str, proc
 
 
 def until_some_are_crawled(all_sites: list[Site], number: int) -> None:
-    ends = time.monotonic() + 20
-    while sum(map(bool, fetched(all_sites))) < number:
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+    block_until(lambda: sum(fetches(site) > 0 for site in all_sites) >= number)
 
 
 def assert_nothing_is_lost_or_wrongly_crawled(all_sites: list[Site], crew: list[Worker]) -> None:
@@ -64,7 +58,7 @@ def test_fleet_on_a_cluster_fetches_each_robots_txt_once(start: Callable[..., Wo
     with cluster() as servers, sites() as all_sites:
         crew = crawl_of(all_sites, start, servers.url, 2)
         assert_nothing_is_lost_or_wrongly_crawled(all_sites, crew)
-        assert fetched(all_sites) == [1] * SITES
+        assert [*map(fetches, all_sites)] == [1] * SITES
         assert [worker.warnings() for worker in crew] == [[], []]
 
 

@@ -14,7 +14,7 @@ from scrapy.extensions.httpcache import FilesystemCacheStorage
 from scrapy_gbot_robots.policy.entry import Entry, Outage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
 from .scenarios import RULES, hops, raw
 
@@ -155,7 +155,7 @@ async def test_what_is_recalled_is_not_stored_for_other_crawls(cached: dict[str,
     path = tmp_path / "robots.sqlite"
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         await crawl(Pages, cached, urls=urls(site))
-    settings = {**cached, "GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    settings = {**cached, **in_sqlite(path)}
     again = await crawl(Pages, settings, urls=urls(site))
     assert set(pages(again).crawled) == free(site)
     with closing(SqliteStorage(path)) as storage:
@@ -180,7 +180,7 @@ async def test_replay_does_not_wait_for_the_end_of_an_outage_that_another_crawl_
         await crawl(Pages, cached, urls=urls(site))
     with closing(SqliteStorage(path)) as storage:
         storage.put(site.url(""), Entry(None, Outage(now, 9, status, "trouble", now + 3000)))
-    settings = {**cached, **settings, "GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    settings = {**cached, **settings, **in_sqlite(path)}
     again = await crawl(Pages, settings, urls=urls(site))
     assert set(pages(again).crawled) == (free(site) if replays else set())
 

@@ -12,7 +12,7 @@ from scrapy_gbot_robots.signals import robotstxt_changed
 from scrapy_gbot_robots.storage.history import SqliteHistory
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def let_it_run_out(path: Path) -> None:
 
 
 async def crawled(site: Site, path: Path, **settings: Any) -> Crawler:
-    own = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), **settings}
+    own = {**in_sqlite(path), **settings}
     return await crawl(Watches, own, urls=[site.url("/a"), site.url("/b")])
 
 

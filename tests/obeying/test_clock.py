@@ -9,23 +9,15 @@ import pytest
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import shared_fetch, waiting
-from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor
-from ..support.visits import CLOSED, Visitor, fetches, until, visit
+from ..support.crawls import in_reactor, in_sqlite
+from ..support.until import until
+from ..support.visits import CLOSED, Visitor, fetches, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of all modules that look at the time of day."""
-    clock = Clock.of(monkeypatch)
-    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
-    return clock
 
 
 @pytest.fixture
@@ -102,7 +94,7 @@ async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(cloc
 async def test_entry_from_a_run_whose_clock_was_ahead_is_fetched_again_once(
     first: Reply, ahead: float, clock: Clock, tmp_path: Path
 ) -> None:
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    settings = in_sqlite(tmp_path / "robots.sqlite")
     with Site({"/robots.txt": first, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:

@@ -21,7 +21,8 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.clock import HOUR, Clock
 from ..support.crawls import in_reactor, stats
 from ..support.redis_server import redis_server
-from ..support.visits import Gate, Visitor, fetches, until, visit
+from ..support.until import until
+from ..support.visits import Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -71,11 +72,6 @@ def counted(visitor: Visitor, name: str) -> int:
 
 def threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name.startswith("gbot_robots")}
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock.of(monkeypatch)
 
 
 async def check_that_closing_leaves_nothing(

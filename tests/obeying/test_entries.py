@@ -32,7 +32,8 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it
 from ..support.entries import DOWN, FAILED, MISSING, ORIGIN, RULES, WORKS, rules
-from ..support.redis_server import free_port, redis_server
+from ..support.redis_server import redis_server
+from ..support.web import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -75,13 +76,6 @@ async def look(entries: Entries, origin: str, is_good: Callable[[Entry | None], 
     """What is found, and whether the lease came with it."""
     found = await entries.find(origin, is_good)
     return found.entry, found.leased
-
-
-async def until(is_so: Callable[[], bool], secs: float = 5) -> None:
-    deadline = time.monotonic() + secs
-    while not is_so():
-        assert time.monotonic() < deadline
-        await pause(0.01)
 
 
 @as_scrapy_runs_it

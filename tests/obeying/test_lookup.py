@@ -25,8 +25,9 @@ from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
-from ..support.visits import CLOSED, Gate, Visitor, fetches, until, visit
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats, together, under_way
+from ..support.until import until
+from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_gbot_robots.policy.outcome import Outcome
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock.of(monkeypatch)
 
 
 # For how long an answer is good
@@ -96,7 +92,7 @@ async def test_answer_is_good_for(
 
 @in_reactor
 async def test_answer_is_good_for_as_long_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    settings = in_sqlite(tmp_path / "robots.sqlite")
     reply = Reply(200, CLOSED.encode(), {"Cache-Control": "max-age=300"})
     with Site({"/robots.txt": reply, "*": b"ok"}) as site:
 
@@ -228,7 +224,7 @@ async def test_fetch_that_ends_in_an_exception_is_a_network_failure_and_is_tried
             assert await visitor.may(site.url("/"))
             await until(lambda: fetches(site) == 2)
 
-        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path), **BUGGY)
+        crawler = await visit(script, **in_sqlite(path), **BUGGY)
         assert stats(crawler)["gbot_robots/errors"] == 2
         assert caplog.text.count("Traceback") == 1
 
@@ -351,7 +347,7 @@ async def test_closing_crawl_cancels_its_fetches_and_gives_their_leases_back(
             under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
 
         began = time.monotonic()
-        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        crawler = await visit(script, **in_sqlite(path))
         assert time.monotonic() - began < 30
         assert stats(crawler)["finish_reason"] == "enough"
         with closing(sqlite3.connect(path)) as database:
@@ -364,7 +360,7 @@ async def test_wait_for_a_lease_that_another_process_never_gives_back_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_TIMEOUT_SECS": 30}
+    settings = {**in_sqlite(path), "GBOT_ROBOTS_TIMEOUT_SECS": 30}
     monkeypatch.setattr(shared_fetch, "PATIENCE", 0.03)
     with (
         Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site,
@@ -391,7 +387,7 @@ async def test_answer_of_another_process_serves_the_requests_that_waited_for_it_
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path), "GBOT_ROBOTS_MAX_AGE_SECS": 0}
+    settings = {**in_sqlite(path), "GBOT_ROBOTS_MAX_AGE_SECS": 0}
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
         lease = other.lease(site.url(""), DAY)
         assert lease
@@ -467,7 +463,7 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 
 @in_reactor
 async def test_signal_comes_once_for_each_robots_txt_fetched_or_stored(tmp_path: Path, clock: Clock) -> None:
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    settings = in_sqlite(tmp_path / "robots.sqlite")
     with Site({"/robots.txt": b"sitemap: https://example.com/s.xml", "*": b"ok"}) as site:
         told: list[tuple[Origin, tuple[str, ...]]] = []
 

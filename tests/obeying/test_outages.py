@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor, stats
+from ..support.crawls import in_reactor, in_sqlite, stats
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site
 
@@ -20,15 +18,8 @@ RULES = b"user-agent: *\ndisallow: /no"
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock.of(monkeypatch)
-    monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
-    return clock
-
-
-@pytest.fixture
 def settings(tmp_path: Path) -> dict[str, Any]:
-    return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    return in_sqlite(tmp_path / "robots.sqlite")
 
 
 async def visits(site: Site, clock: Clock, days: list[float], **settings: Any) -> list[tuple[bool, bool]]:

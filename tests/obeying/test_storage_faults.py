@@ -23,12 +23,13 @@ from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.entries import FAILED, WORKS
-from ..support.redis_server import RedisServer, free_port, redis_server
+from ..support.redis_server import RedisServer, redis_server
 from ..support.relay import slow_relay
-from ..support.visits import Visitor, fetches, until, visit
-from ..support.web import Site
+from ..support.until import until
+from ..support.visits import Visitor, fetches, visit
+from ..support.web import Site, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -245,7 +246,7 @@ async def test_sqlite_that_fails(
         "gone": partial(directory_gone, path),
         "read-only": partial(read_only, connections),
     }
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    settings = in_sqlite(path)
     await check(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -263,7 +264,7 @@ async def test_path_of_a_foreign_file_is_one_warning_and_the_crawl_goes_on_from_
             assert await visitor.may(site.url("/"))
             assert not await visitor.may(site.url("/no"))
 
-        await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        await visit(script, **in_sqlite(path))
     assert [each.name for each in tmp_path.iterdir()] == ["items.jsonl"]
     assert path.read_bytes() == b'{"url": "https://example.com/"}\n'
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]

@@ -17,8 +17,9 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats, under_way
-from ..support.visits import Visitor, until, visit
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, stats, under_way
+from ..support.until import until
+from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ async def test_one_log_line_per_origin_says_where_its_answer_comes_from_and_how_
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
     clock = Clock.of(monkeypatch)
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite")}
+    settings = in_sqlite(tmp_path / "robots.sqlite")
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
@@ -61,7 +62,7 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
     path = tmp_path / "robots.sqlite"
-    settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+    settings = in_sqlite(path)
     with Site({"/robots.txt": RULES, "*": b"ok"}) as one, Site({"/robots.txt": RULES, "*": b"ok"}) as two:
 
         async def fetched_before(visitor: Visitor) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.entry import Entry, Outage
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
+from ..support.entries import BODY, DOWN, EACH_KIND, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
 
 WHOLE = encode(Entry(RULES, DOWN))
 
@@ -28,19 +28,7 @@ def changed(old: bytes, new: bytes) -> bytes:
     return sealed(FACTS.replace(old, new) + b"\n" + BODY_OF_WHOLE)
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param(Entry(RULES), id="rules"),
-        pytest.param(Entry(MISSING), id="missing"),
-        pytest.param(Entry(RULES, DOWN), id="outage-over-copy"),
-        pytest.param(Entry(None, GONE), id="outage"),
-        pytest.param(Entry(), id="nothing"),
-        pytest.param(rules(b""), id="empty-body"),
-        pytest.param(rules(bytes(range(256))), id="any-bytes"),
-        pytest.param(rules(b"x" * 512_000), id="largest-body"),
-    ],
-)
+@pytest.mark.parametrize("entry", [*EACH_KIND, pytest.param(Entry(), id="nothing")])
 def test_entry_comes_back_as_it_was(entry: Entry) -> None:
     assert decode(encode(entry)) == entry
 

@@ -16,7 +16,7 @@ from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, prolong_al
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.entries import DOWN, GONE, MISSING, ORIGIN, RULES, rules
+from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,17 +65,7 @@ def test_unknown_origin_is_a_miss(storage: Storage) -> None:
     assert storage.get(ORIGIN) is None
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param(Entry(RULES), id="rules"),
-        pytest.param(Entry(MISSING), id="missing"),
-        pytest.param(Entry(RULES, DOWN), id="outage-over-copy"),
-        pytest.param(Entry(None, GONE), id="outage"),
-        pytest.param(rules(b""), id="empty-body"),
-        pytest.param(rules(bytes(range(256)) * 2000), id="largest-body"),
-    ],
-)
+@pytest.mark.parametrize("entry", EACH_KIND)
 def test_what_is_put_can_be_got(storage: Storage, entry: Entry) -> None:
     storage.put(ORIGIN, entry)
     assert storage.get(ORIGIN) == entry

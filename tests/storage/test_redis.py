@@ -20,8 +20,8 @@ from scrapy_gbot_robots.storage.batches import Settled, Wanted
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
-from ..support.redis_server import free_port
 from ..support.storage_worker import ROOT
+from ..support.web import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 

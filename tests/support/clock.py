@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from scrapy_gbot_robots.obeying import jumps, lookup, settled, shared_fetch, waiting
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
     import pytest
@@ -29,8 +30,9 @@ class Clock:
 
     @classmethod
     def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        """A clock that all modules of a crawl that ask for the time of day look at."""
+        """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
         clock = cls()
+        monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
         for module in (jumps, lookup, settled, shared_fetch, waiting):
             monkeypatch.setattr(module, "time", clock)
         return clock

@@ -16,6 +16,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults, mayb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -130,6 +131,11 @@ def crawl(
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
     assert crawler.stats is not None
     return {name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)}
+
+
+def in_sqlite(path: Path) -> dict[str, Any]:
+    """Settings: robots.txt files are kept in SQLite, in the file `path`."""
+    return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
 
 
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+import pytest
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
@@ -19,6 +20,22 @@ MISSING = Copy(Kind.NONE, 404, URL, b"", False, "HTTP 404", NOW, NOW + 60)
 DOWN = Outage(NOW, 3, 503, "HTTP 503", NOW + 8)
 GONE = Outage(NOW, 1, None, "the host name does not resolve", NOW + 1)
 
+
+def rules(body: bytes) -> Entry:
+    """An entry of that body."""
+    return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
+
+
+# An entry of each kind, as parameters of a test.
+EACH_KIND = [
+    pytest.param(Entry(RULES), id="rules"),
+    pytest.param(Entry(MISSING), id="missing"),
+    pytest.param(Entry(RULES, DOWN), id="outage-over-copy"),
+    pytest.param(Entry(None, GONE), id="outage"),
+    pytest.param(rules(b""), id="empty-body"),
+    pytest.param(rules(bytes(range(256)) * 2_000), id="largest-body"),
+]
+
 TIMES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STATUSES = st.integers(-(2**31), 2**31 - 1)
@@ -29,11 +46,6 @@ OUTAGES = st.builds(
     Outage, TIMES, st.integers(0, 2**32 - 1), st.one_of(st.none(), STATUSES), TEXTS, TIMES, st.booleans()
 )
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
-
-
-def rules(body: bytes) -> Entry:
-    """An entry of that body."""
-    return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
 
 
 def sealed(summed: bytes, *, version: bytes = VERSION) -> bytes:

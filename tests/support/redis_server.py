@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -113,9 +112,3 @@ def redis_server(*options: str, port: int = 0, kind: str = "redis") -> Iterator[
         yield server
     finally:
         server.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

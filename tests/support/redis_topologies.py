@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from .redis_server import RedisServer, executable
+from .until import block_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,17 +32,11 @@ def free_ports(number: int) -> list[int]:
         return ports
 
 
-def until(done: Callable[[], object], secs: float = 30) -> None:
-    """Wait until `done` is true and raises nothing."""
+def _agree(is_so: Callable[[], object]) -> None:
+    """Wait until the servers say that `is_so`. Until they know each other they raise."""
     import redis
 
-    ends = time.monotonic() + secs
-    while time.monotonic() < ends:
-        with suppress(redis.exceptions.RedisError, IndexError):
-            if done():
-                return
-        time.sleep(0.05)
-    raise TimeoutError("the servers do not come to an agreement")
+    block_until(is_so, despite=(redis.exceptions.RedisError, IndexError))
 
 
 class Sentinels:
@@ -64,7 +58,7 @@ class Sentinels:
             )
             _started(stack, RedisServer(port=port, config=config, kind=kind))
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
-        until(lambda: all(self._is_ready(client.sentinel_master(MASTER)) for client in clients))
+        _agree(lambda: all(self._is_ready(client.sentinel_master(MASTER)) for client in clients))
         self._clients = clients
 
     @property
@@ -82,7 +76,7 @@ class Sentinels:
 
     def until_replica_is_master(self) -> None:
         port = self.replica.port
-        until(lambda: all(client.sentinel_get_master_addr_by_name(MASTER)[1] == port for client in self._clients))
+        _agree(lambda: all(client.sentinel_get_master_addr_by_name(MASTER)[1] == port for client in self._clients))
 
 
 class Cluster:
@@ -106,8 +100,8 @@ class Cluster:
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
             client.execute_command("CLUSTER ADDSLOTS", *range(first, last))
             client.execute_command("CLUSTER MEET", "127.0.0.1", ports[0])
-        until(lambda: all(client.execute_command("CLUSTER INFO")["cluster_known_nodes"] == "3" for client in clients))
-        until(lambda: all(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for client in clients))
+        _agree(lambda: all(client.execute_command("CLUSTER INFO")["cluster_known_nodes"] == "3" for client in clients))
+        _agree(lambda: all(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for client in clients))
 
     @property
     def url(self) -> str:

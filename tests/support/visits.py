@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
-
-from scrapy_gbot_robots.concurrency import pause
 
 from .crawls import crawl
 from .web import Reply, Site
@@ -78,10 +75,3 @@ class Gate:
 
 def fetches(site: Site) -> int:
     return site.paths().count("/robots.txt")
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline
-        await pause(0.01)

@@ -11,12 +11,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from socket import socket
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Mapping
-    from socket import socket
     from types import TracebackType
 
     from typing_extensions import Self
@@ -50,6 +50,13 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     at: float
+
+
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 Content: TypeAlias = "bytes | str | Reply | Callable[[socket], None]"
