@@ -30,13 +30,13 @@ _HOME = {
     "RobotsSitemapSpider": "spider.spider",
     "RobotsTagsMiddleware": "tags.middleware",
     "RobotsTxt": "core.robots",
-    "Rule": "core.rules",
+    "Rule": "core.verdict",
     "Rules": "core.rules",
     "SitemapDiscovery": "sitemaps.discovery",
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
     "State": "policy.ladder",
-    "Verdict": "core.rules",
+    "Verdict": "core.verdict",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from .core.origin import Origin as Origin
     from .core.preferences import Preferences as Preferences
     from .core.robots import RobotsTxt as RobotsTxt
-    from .core.rules import Rule as Rule
     from .core.rules import Rules as Rules
-    from .core.rules import Verdict as Verdict
+    from .core.verdict import Rule as Rule
+    from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher
     from .fetching.ftp import RobotsFtpHandler as RobotsFtpHandler
     from .obeying.answer import Answer as Answer

@@ -10,7 +10,7 @@ from .core.urls import shown
 
 if TYPE_CHECKING:
     from .core.origin import Origin
-    from .core.rules import Verdict
+    from .core.verdict import Verdict
     from .policy.ladder import State
 
 

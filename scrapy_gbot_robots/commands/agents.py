@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from .known_crawlers import Known
     from .output import Terminal
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.rules import Verdict
 from ..core.urls import shown
+from ..core.verdict import Verdict
 from ..report.tally import Tally
 from ..report.words import count
 from . import archive_audit, purposes

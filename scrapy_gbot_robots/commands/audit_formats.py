@@ -11,7 +11,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 from .output import printable
 
 if TYPE_CHECKING:

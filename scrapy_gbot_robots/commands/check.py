@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..core.lint import is_binary
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 from ..obeying.overridden import OverriddenAnswer
 from . import crawlers as agents
 from . import purposes

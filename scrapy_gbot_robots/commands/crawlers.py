@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from ..core.agents import RobotsAgent
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from .output import Terminal
 
 MODES = ("first", "all")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.changes import AgentChange
-    from ..core.rules import Rule
+    from ..core.verdict import Rule
     from .output import Terminal
 
 HELP = "Show what changed between two versions of a robots.txt"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..core import grammar
 from ..core.groups import read_groups
 from ..core.lines import split_lines
-from ..core.rules import IGNORES_ROBOTS, Verdict
+from ..core.verdict import IGNORES_ROBOTS, Verdict
 from ..policy.overrides import Action
 from ..policy.purposes import refusal, word_on
 from ..report.words import count, span

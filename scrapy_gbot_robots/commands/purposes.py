@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..core.preferences import Preferences
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
 
 
 def add_argument(parser: ArgumentParser) -> None:

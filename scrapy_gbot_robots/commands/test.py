@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 from ..report.words import count
 from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .expectations import Expectation, read_expectations

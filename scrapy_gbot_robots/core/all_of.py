@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .preferences import Preferences
-    from .rules import Verdict
+    from .verdict import Verdict
 
 
 class RulesOfAll(Rules):

@@ -20,8 +20,8 @@ from .matching import stand_in
 from .preferences import LABELS
 from .rivals import Budget, covers
 from .robots import groups_of_all
-from .rules import Rule
 from .scan import statements_of
+from .verdict import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import grammar
 from .lines import delay_of
-from .rules import Rule
+from .verdict import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .groups import Group
     from .lines import Line
     from .remarks import Remark
-    from .rules import Rule
+    from .verdict import Rule
 
 ERROR: Final = "error"  # what is written does nothing, or something else
 WARNING: Final = "warning"  # it works here and fails elsewhere, or looks like more than it does

@@ -13,7 +13,7 @@ from .matching import directory_of_index, matches, stand_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .rules import Rule
+    from .verdict import Rule
 
     _Wide = dict[bool, list[tuple[str, Rule]]]
 

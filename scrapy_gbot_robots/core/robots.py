@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .lines import Line
     from .preferences import Preferences
     from .remarks import Remark
-    from .rules import Rules, Verdict
+    from .rules import Rules
     from .scan import ScannedGroup, Signal
     from .sitemaps import SitemapLine
+    from .verdict import Verdict
 
 _MOST_AGENTS: Final = 100  # whose rules are held at a time
 

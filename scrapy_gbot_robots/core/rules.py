@@ -8,23 +8,16 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from .matching import matches
 from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, precedence_of
-from .urls import shown, split_path
+from .urls import split_path
+from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
     from .index import Index
     from .preferences import Preferences, Statements
-
-# The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
-MOST_SPECIFIC: Final = "most specific rule"
-INDEX_OF_DIRECTORY: Final = "an allowed index.htm allows its directory"
-EMPTY_RULE: Final = "only a rule without a path matches"
-NO_MATCH: Final = "no rule matches"
-NO_GROUP: Final = "no group for this user agent"
-IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 _BYTES_WITHOUT_RULES: Final = 500
 _BYTES_EACH: Final = 2_200  # besides the rules, with the index
@@ -38,48 +31,6 @@ _NS_OF_CHAR: Final = 50  # of a pattern
 _BYTES_ESCAPED: Final = 12  # characters of a path for one of a URL past ASCII, at the most
 
 _NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with it
-
-
-class Rule(NamedTuple):
-    """An allow or disallow line: `pattern` is its path, percent-escaped (ASCII); `line` counts from 1."""
-
-    allow: bool
-    pattern: str
-    line: int
-
-    def __str__(self) -> str:
-        """Return the rule as one would write it, fit for a log line."""
-        return f"{'Allow' if self.allow else 'Disallow'}: {shown(self.pattern)}".rstrip(" ")
-
-
-class Verdict(NamedTuple):
-    """Whether a URL may be fetched, and why.
-
-    `rule` is the deciding rule, or the empty one where nothing else matched, or None; `reason` is a short English
-    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none. `crawler` is the
-    name of the crawler that is refused if several were asked for. `override` is the key of the user's override that
-    decided, None if the robots.txt itself did.
-    """
-
-    allowed: bool
-    rule: Rule | None = None
-    reason: str = NO_MATCH
-    group: str | None = None
-    crawler: str | None = None
-    override: str | None = None
-
-    def __str__(self) -> str:
-        """Return one line for a log: printable and of bounded length, whatever the robots.txt holds."""
-        answer = "allowed" if self.allowed else "disallowed"
-        if self.crawler is not None:
-            answer += f" for {shown(self.crawler)}"
-        group = f'group "{shown(self.group)}"' if self.group is not None else ""
-        if self.rule is None:
-            return f"{answer}: {shown(self.reason)}" + (f" ({group})" if group else "")
-        where = f"(line {self.rule.line}, {group})" if group else f"(line {self.rule.line})"
-        if self.reason == MOST_SPECIFIC:
-            return f'{answer} by "{self.rule}" {where}'
-        return f'{answer} by "{self.rule}" {where}: {shown(self.reason)}'
 
 
 class Rules:

@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING, Final
 from . import grammar
 from .lines import as_written, content_blocks, read_line, seconds, without_bom
 from .patterns import NO_PATTERNS, Patterns
-from .rules import IGNORES_ROBOTS, NO_GROUP, Rules
+from .rules import Rules
+from .verdict import IGNORES_ROBOTS, NO_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..core.agents import AllOf
 from ..core.preferences import NOTHING_SAID
-from ..core.rules import Verdict
 from ..core.urls import shown
+from ..core.verdict import Verdict
 from ..core.wire import other_forms
 from ..policy.ladder import Decision, State
 

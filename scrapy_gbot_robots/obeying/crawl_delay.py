@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 from ..engine import before_sending, download_slots
 from .shared_pace import SharedPace
 

@@ -20,7 +20,7 @@ from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread
 from ..core.origin import Origin
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..core.preferences import Preferences
-    from ..core.rules import Rules, Verdict
+    from ..core.rules import Rules
+    from ..core.verdict import Verdict
     from ..policy.overrides import Override
 
 _STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}

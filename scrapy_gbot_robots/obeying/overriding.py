@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from ..core.agents import RobotsAgent
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from ..policy.overrides import Override
     from ..settings import GbotSettings
     from .answer import Answer

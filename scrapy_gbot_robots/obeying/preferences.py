@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from ..settings import GbotSettings
 
 

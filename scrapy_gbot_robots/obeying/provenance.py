@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from .answer import Answer
 
 _MOST_ITEMS = 10_000  # on their way to the pipeline; beyond that, the first ones are forgotten

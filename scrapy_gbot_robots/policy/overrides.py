@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.agents import Crawler
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.rules import MOST_SPECIFIC, Verdict
 from ..core.urls import shown
+from ..core.verdict import MOST_SPECIFIC, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..core.preferences import LABELS
-from ..core.rules import Verdict
+from ..core.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-    from ..core.rules import Verdict
+    from ..core.verdict import Verdict
     from ..exceptions import ForbiddenByRobotsTxt
     from ..obeying.answer import Answer
     from ..policy.overrides import Override

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.rules import INDEX_OF_DIRECTORY
 from scrapy_gbot_robots.core.urls import path_of
+from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
 from ..support import oracle
 from ..support.strategies import (

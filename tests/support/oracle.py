@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_gbot_robots.core.rules import (
+from scrapy_gbot_robots.core.urls import path_of
+from scrapy_gbot_robots.core.verdict import (
     EMPTY_RULE,
     IGNORES_ROBOTS,
     INDEX_OF_DIRECTORY,
@@ -17,7 +18,6 @@ from scrapy_gbot_robots.core.rules import (
     Rule,
     Verdict,
 )
-from scrapy_gbot_robots.core.urls import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
