@@ -1,4 +1,4 @@
-"""What all tests share. In CI (`CI=true`) a test that something is missing for fails instead of being skipped."""
+"""Fixtures and options of all tests. In CI (`CI=true`) a test fails where elsewhere it is skipped."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .support.redis_server import NO_VALKEY
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# Tests say what is right and not how fast: a busy machine is no failure.
+# Without a deadline: a busy machine must not fail a test.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("patient"), max_examples=2_000)
 settings.load_profile("patient")
 
-# What the oldest Scrapy lacks, with which CI runs some tests again.
+# Reasons of skips with the oldest Scrapy, with which CI runs some tests again.
 _LACKING = ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd") if scrapy.version_info < (2, 18) else ()
 
 MAY_BE_SKIPPED_IN_CI = (
     *_LACKING,
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
-    "GBOT_ROBOTS_REFERENCE",  # data that is not the project's to carry
+    "GBOT_ROBOTS_REFERENCE",  # data that this repository does not carry
     "GBOT_ROBOTS_AXE",  # axe-core comes from npm
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again
-    *(() if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)),  # which a lane of CI has installed
+    *(() if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)),  # one job of CI installs them
 )
 
 
@@ -47,12 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     download_with(config.getoption("--download-handler"))
     if config.getoption("--reactor") != "asyncio":
-        QUIET["TWISTED_REACTOR"] = None  # whatever is installed, and not the one that Scrapy would have
+        QUIET["TWISTED_REACTOR"] = None  # take the reactor that is installed, not Scrapy's default
 
 
 @pytest.fixture(autouse=True)
 def _settings_module() -> Generator[None]:
-    """Scrapy's command line puts the settings module of a project into the environment, where it would stay."""
+    """Restore SCRAPY_SETTINGS_MODULE, which Scrapy's command line puts into the environment."""
     before = os.environ.get("SCRAPY_SETTINGS_MODULE")
     yield
     os.environ.pop("SCRAPY_SETTINGS_MODULE", None)
@@ -61,7 +61,7 @@ def _settings_module() -> Generator[None]:
 
 
 def pytest_runtest_setup() -> None:
-    """End a run whose reactor was stopped, as SIGTERM does: each test that is left would fail for that alone."""
+    """End a run whose reactor was stopped, as by SIGTERM. All further tests would fail."""
     from twisted.internet import reactor  # the one that pytest-twisted has installed
 
     if getattr(reactor, "_stopped", False) and getattr(reactor, "_startedBefore", False):

@@ -1,4 +1,4 @@
-"""Benchmarks that documentation tells people to run: they run."""
+"""The benchmarks that the documentation names run."""
 
 from __future__ import annotations
 

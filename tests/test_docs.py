@@ -1,17 +1,17 @@
-"""The documentation, as its readers use it: what it shows is run, page by page and block by block, by the block's kind.
+"""The documentation, as its readers use it: each block of each page is run, by its kind.
 
-| block      | what is done with it                                                                                    |
+| block      | what the tests do with it                                                                               |
 |------------|---------------------------------------------------------------------------------------------------------|
 | `pycon`    | a doctest                                                                                               |
-| `python`   | imported as a module of its own; then each spider in it crawls, each middleware is crawled with, and the |
-|            | settings in it are crawled with; an example for an engine is run by test_engines.py                     |
-| `sh`       | run in an empty directory that has the page's files, by `documented_shell`                              |
-| `console`  | what `scrapy robots` prints: docs/command.md alone has these, for test_command_docs.py                  |
-| `text`     | not run                                                                                                 |
+| `python`   | import it as a module; then crawl with each spider, each middleware and the settings in it. test_engines.py |
+|            | runs the examples for engines                                                                           |
+| `sh`       | run it in an empty directory that has the page's files, by `documented_shell`                           |
+| `console`  | compare it with the output of `scrapy robots`: only docs/command.md has these, for commands/test_docs.py |
+| `text`     | nothing                                                                                                 |
 
-The commands of docs/tutorial.md follow on each other: tests/test_site.py runs them as one.
+The commands of docs/tutorial.md build on each other: tests/test_site.py runs them together.
 
-There is no other kind, and a page that is added is found without being listed.
+Other kinds are an error. New pages are found without being listed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_modules_that_the_architecture_names_exist() -> None:
 
 
 def documented_stats() -> re.Pattern[str]:
-    """The stats that the pages name; a part in capital letters stands for anything."""
+    """A pattern of all stats that the pages name. A part in capital letters stands for anything."""
     text = "".join(page.read_text(encoding="utf-8") for page in (HOME / "docs").glob("*.md"))
     names = set(re.findall(r"`((?:gbot_robots|robotstxt)/[^`\s]+)`", text))
     for below, table in re.findall(r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL):
@@ -135,7 +135,7 @@ async def test_every_stat_of_a_crawl_is_documented(site: Site) -> None:
 
 
 def imported(block: Block, directory: Path) -> ModuleType:
-    """The block as a module in a file of its own: of what stands in it, nothing is missing."""
+    """The block, imported as a module from a file of its own: it has to be complete."""
     assert ast.parse(block.text).body
     file = directory / f"documented_{block.page.stem}_{block.line}.py"
     file.write_text(block.text)
@@ -154,7 +154,7 @@ def classes(module: ModuleType, base: type) -> list[type]:
 
 @contextlib.contextmanager
 def surroundings(block: Block) -> Iterator[dict[str, Any]]:
-    """Settings that lead to a server on loopback for each service that the block names."""
+    """Settings for a server on loopback in place of each service that the block names."""
     with contextlib.ExitStack() as stack:
         settings: dict[str, Any] = {}
         if "redis" in block.text:
@@ -209,7 +209,7 @@ async def test_python_does_what_it_is_shown_for(
 
 
 async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, Any]) -> None:
-    """Crawl `site` with a spider of the documentation; where it begins is put into it in each way there is."""
+    """Crawl `site` with a spider of the documentation. The site is put into every attribute that a spider starts from."""
     start = {"allowed_domains": ["127.0.0.1"], "hosts": site.url(), "start_urls": [site.url("/yes"), site.url("/no")]}
     key = getattr(cls, "redis_key", None)
     if key:
@@ -217,7 +217,7 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
 
         with redis.Redis.from_url(overlay["REDIS_URL"]) as client:
             client.rpush(key, json.dumps({"url": site.url("/yes")}))
-        overlay = {**overlay, "CLOSESPIDER_TIMEOUT": 3}  # it would wait for more for ever
+        overlay = {**overlay, "CLOSESPIDER_TIMEOUT": 3}  # it would wait for more requests without end
     crawler = await crawl(type(cls.__name__, (cls,), start), overlay)
     assert "spider_exceptions/count" not in stats(crawler)
     assert "/yes" in site.paths()
@@ -238,6 +238,6 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
 
 
 def _file_name(block: Block) -> str | None:
-    """The name of the file that a block is, by the comment that it begins with."""
+    """The name of a block's file, if the block begins with a comment that says it."""
     named = re.match(r"# (\w+\.py)\n", block.text)
     return named[1] if named else None

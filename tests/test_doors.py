@@ -1,4 +1,4 @@
-"""The doors of the house: which room may know which, and what importing the pure part loads."""
+"""The doors of the house: which room may import which, and which modules the pure part loads."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("room", DOORS)
-def test_room_imports_only_what_stands_below_it(room: str) -> None:
+def test_room_imports_only_rooms_of_its_row(room: str) -> None:
     used = {name.split(".")[1] for path in _modules(room) for name in _imports(path) if name.startswith(".")}
     assert used - {room} <= DOORS[room]
 
@@ -161,7 +161,7 @@ def test_judging_columns_loads_nothing_of_the_extra_bulk() -> None:
     assert not set(run.stdout.split()) & (FOREIGN | {"duckdb", "fastwarc", "pyarrow"})
 
 
-def test_what_settings_name_installs_no_reactor() -> None:
+def test_importing_what_settings_name_installs_no_reactor() -> None:
     script = (
         "import sys, scrapy_gbot_robots as g\n"
         "assert all(getattr(g, name) for name in g.__all__)\n"
@@ -171,7 +171,7 @@ def test_what_settings_name_installs_no_reactor() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_every_public_name_can_be_had() -> None:
+def test_every_public_name_can_be_imported() -> None:
     for name in scrapy_gbot_robots.__all__:
         assert getattr(scrapy_gbot_robots, name).__name__ == name
     assert set(scrapy_gbot_robots.__all__) <= set(dir(scrapy_gbot_robots))
@@ -184,6 +184,6 @@ def test_unknown_public_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
 def test_no_test_module_is_imported(path: Path) -> None:
-    """What several of them need is in tests/support."""
+    """Code that several test modules need belongs in tests/support."""
     nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
     assert [node.module for node in nodes if node.module and node.module.split(".")[-1].startswith("test_")] == []

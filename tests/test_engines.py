@@ -1,6 +1,6 @@
-"""The documentation's examples for engines run as they stand, each in a process of its own.
+"""The documentation's examples for data engines run as printed, each in a process of its own.
 
-`nox -s engines` installs the engines and runs this; elsewhere what is not installed is skipped.
+`nox -s engines` installs the engines and runs these tests. Elsewhere the example of an engine that is not installed is skipped.
 """
 
 from __future__ import annotations

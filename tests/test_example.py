@@ -38,10 +38,10 @@ def test_demo_says_what_was_crawled_and_why(demo: subprocess.CompletedProcess[st
     assert row in demo.stdout
 
 
-def test_demo_has_nothing_to_complain_of(demo: subprocess.CompletedProcess[str]) -> None:
+def test_demo_logs_no_error_and_one_warning(demo: subprocess.CompletedProcess[str]) -> None:
     assert "ERROR" not in demo.stderr
     assert "Traceback" not in demo.stderr
-    assert demo.stderr.count("WARNING") == 1  # the site that is ill
+    assert demo.stderr.count("WARNING") == 1  # the robots.txt that answers 503
 
 
 def test_discover_says_what_it_needs() -> None:

@@ -84,7 +84,7 @@ def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start,
         assert [worker.warnings() for worker in crew] == [[], [], []]
 
 
-def test_outage_that_one_has_seen_is_known_to_all(start: Start, tmp_path: Path) -> None:
+def test_outage_that_one_process_has_met_is_known_to_all(start: Start, tmp_path: Path) -> None:
     with sites(1, Reply(503, headers={"Retry-After": "600"})) as (site,):
         for _ in range(2):
             worker = start([site.url("/")], in_sqlite(tmp_path / "robots.sqlite"))
@@ -94,13 +94,13 @@ def test_outage_that_one_has_seen_is_known_to_all(start: Start, tmp_path: Path) 
         assert fetches(site) == 1
 
 
-def test_when_a_process_is_killed_while_it_fetches_another_takes_over(start: Start, tmp_path: Path) -> None:
+def test_another_process_takes_over_from_one_that_is_killed_while_it_fetches(start: Start, tmp_path: Path) -> None:
     shared = in_sqlite(tmp_path / "robots.sqlite")
     with sites(1, Reply(200, RULES, after_secs=30)) as (site,):
         killed = start([site.url("/a")], shared, lease_secs=0.7)
         block_until(lambda: fetches(site) == 1)
         heir = start([site.url("/b")], shared, lease_secs=0.7)
-        time.sleep(1.5)  # it waits: the lease is prolonged as long as its holder lives
+        time.sleep(1.5)  # the heir waits: a holder prolongs its lease as long as it lives
         assert fetches(site) == 1
         site.pages["/robots.txt"] = RULES
         killed.kill()
@@ -114,7 +114,7 @@ def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
 ) -> None:
     path, secs = tmp_path / "robots.sqlite", 23.5 * 3600
     settings = {
-        **in_sqlite(tmp_path / "robots.sqlite"),
+        **in_sqlite(path),
         **way,
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
         "CONCURRENT_REQUESTS": 8,

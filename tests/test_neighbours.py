@@ -1,6 +1,6 @@
-"""Other Scrapy plugins, and Scrapy's own commands: none breaks, and each does what its user expects.
+"""Other Scrapy plugins and Scrapy's own commands: each works beside this plugin as its users expect.
 
-scrapy-redis has a file of its own. Where a plugin needs a service that is elsewhere, a server on loopback stands for it.
+scrapy-redis has a file of its own. Where a plugin needs a remote service, a server on loopback stands in for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def needs_asyncio(pytestconfig: pytest.Config) -> None:
-    """What both download handlers ask for."""
+    """Skip without asyncio, which both download handlers need."""
     if pytestconfig.getoption("--reactor") != "asyncio":
         pytest.skip("needs the asyncio reactor")
 
@@ -205,7 +205,7 @@ def test_scrapy_fetch_prints_what_may_be_fetched_and_says_why_not(site: Site, cr
     blocked = run("fetch", site.url("/no"), cwd=crawling, command=SCRAPY)
     assert blocked.out == ""
     assert BLOCKED.format(site.url("/no")) in blocked.err
-    assert site.paths() == ["/robots.txt", "/yes"]  # the second command has it from the first
+    assert site.paths() == ["/robots.txt", "/yes"]  # the second command finds the robots.txt in the storage
 
 
 def test_scrapy_fetch_shows_a_robots_txt(site: Site, crawling: Path) -> None:
@@ -246,7 +246,7 @@ def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
 
 def test_scrapy_bench_runs(crawling: Path) -> None:
     settings = ("-s", "CLOSESPIDER_PAGECOUNT=5", "-s", "CLOSESPIDER_TIMEOUT=0")  # as long as that takes
-    with only_one("scrapy-bench"):  # its server has a port of its own choice, the same each time
+    with only_one("scrapy-bench"):  # its server always takes the same port
         ended = run("bench", *settings, cwd=crawling, command=SCRAPY)
     assert "(closespider_pagecount)" in ended.err
     assert "robots.txt: 1 origin (1 with rules), 0 requests blocked" in ended.err

@@ -1,6 +1,6 @@
-"""What can be known about other systems without one: the package needs nothing that only POSIX has, and bears Windows' ways.
+"""Portability, as far as one system can test it: no module needs POSIX, and files that Windows locks are left alone.
 
-Windows and macOS run all tests in CI (.github/workflows/ci.yml).
+CI runs all tests on Windows and macOS (.github/workflows/ci.yml).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_text_files_are_opened_with_an_encoding() -> None:
         assert "encoding" in {keyword.arg for keyword in node.keywords}, (path, node.lineno)
 
 
-def test_everything_can_be_imported_where_posix_modules_are_not() -> None:
+def test_every_module_can_be_imported_without_posix_modules() -> None:
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in MODULES]
     script = (
         "import sys\n"
@@ -76,11 +76,11 @@ def test_everything_can_be_imported_where_posix_modules_are_not() -> None:
 
 
 def refuse(*_: object) -> None:
-    """What Windows does to a file that somebody has open."""
+    """Raise what Windows raises for a file that another process has open."""
     raise PermissionError(13, "The process cannot access the file because it is being used by another process")
 
 
-def test_a_page_that_somebody_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_that_another_process_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "report.html"
     page.write_text("<!doctype html>before", encoding="utf-8")
     monkeypatch.setattr(Path, "replace", refuse)
@@ -90,7 +90,9 @@ def test_a_page_that_somebody_has_open_is_left_alone(tmp_path: Path, monkeypatch
     assert page.read_text(encoding="utf-8") == "<!doctype html>before"
 
 
-def test_a_broken_storage_that_somebody_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_storage_that_another_process_has_open_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "robots.sqlite"
     SqliteStorage(path).close()
     broken = path.read_bytes()[:100] + b"x" * 4000

@@ -1,4 +1,4 @@
-"""Public names: none vanishes or changes its parameters unseen. `python -m tests.support.public_api` records them anew."""
+"""Public names: none is removed or changes its parameters unnoticed. `python -m tests.support.public_api` records them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .support.public_api import SNAPSHOT, public_api
 RECORDED = set(SNAPSHOT.read_text(encoding="utf-8").splitlines())
 
 
-def test_no_public_name_vanishes_or_changes_unseen() -> None:
+def test_no_public_name_is_removed_or_changed_unnoticed() -> None:
     assert RECORDED - set(public_api()) == set()
 
 

@@ -1,4 +1,4 @@
-"""The same crawl under each way in which Scrapy can run: as a process of its own, for a process has one reactor."""
+"""The same crawl in each way in which Scrapy can run. Each crawl has its own process, because a process has one reactor."""
 
 from __future__ import annotations
 

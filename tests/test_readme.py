@@ -1,4 +1,4 @@
-"""The README: what it shows is what happens."""
+"""The README: its commands and sessions do what it shows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_each_command_stands_alone_under_its_heading() -> None:
 
 
 def test_index_page_can_show_every_picture_and_follow_every_link() -> None:
-    """The package index shows the README alone: what it refers to needs a whole address."""
+    """The package index shows the README without the repository, so links and pictures need whole addresses."""
     targets = re.findall(r"\]\(([^)\s]+)\)", TEXT)
     assert len(targets) > 10
     assert [target for target in targets if not target.startswith("https://")] == []

@@ -1,4 +1,4 @@
-"""What is uploaded: the wheel has all that a crawl needs and nothing else, the sdist is the project."""
+"""The release files: the wheel has all that a crawl needs and nothing else, the sdist has the whole project."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEPT = (
     ".pre-commit-config.yaml",
     ".pre-commit-hooks.yaml",
     ".readthedocs.yaml",
-)  # of what begins with a dot
+)  # names with a leading dot that belong to the project
 ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests")
 
 
@@ -42,7 +42,7 @@ def setup_cfg() -> ConfigParser:
 
 
 def names(requirements: str) -> set[str]:
-    """What a list of requirements names, without versions and markers."""
+    """The names in a list of requirements, without versions and markers."""
     return {found[0].lower() for line in requirements.splitlines() if (found := re.match(r"[\w.-]+", line.strip()))}
 
 
@@ -57,7 +57,7 @@ def files(directory: Path) -> set[str]:
 
 
 class Built(NamedTuple):
-    """The names of the files in what was built, and the wheel's metadata."""
+    """The names of the files in the wheel and the sdist, and the wheel's metadata."""
 
     wheel: set[str]
     sdist: set[str]
@@ -67,7 +67,7 @@ class Built(NamedTuple):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
-    """Build both, from a copy: what building leaves behind is not left in the project."""
+    """Build both from a copy of the project, so that building leaves nothing in the project itself."""
     copy = tmp_path_factory.mktemp("release") / "project"
     shutil.copytree(HOME, copy, ignore=shutil.ignore_patterns(*NOT_THE_PROJECTS))
     for kept in KEPT:
@@ -119,7 +119,7 @@ def test_sdist_is_the_project(built: Built) -> None:
     assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-hooks.yaml"} <= surplus
 
 
-def test_changelog_has_an_entry_for_what_is_next_and_each_release_once() -> None:
+def test_changelog_has_unreleased_first_and_each_release_once() -> None:
     headings = re.findall(r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert headings[0] == "Unreleased"
     assert all(re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)? \(\d{4}-\d\d-\d\d\)", heading) for heading in headings[1:])
@@ -136,7 +136,7 @@ def licences() -> dict[str, str]:
     return {name: licence for listed, licence in rows[1:] for name in listed.lower().split(", ")}
 
 
-def test_licence_of_all_that_is_required_is_listed() -> None:
+def test_licence_of_each_requirement_is_listed() -> None:
     config = setup_cfg()
     required = names(config["options"]["install_requires"])
     required |= set().union(*(names(extra) for extra in config["options.extras_require"].values()))

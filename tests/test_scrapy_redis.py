@@ -44,7 +44,7 @@ def documented_spider() -> str:
 
 @contextmanager
 def web(number: int) -> Iterator[list[Site]]:
-    """Sites whose robots.txt lists a sitemap of their own and one that all share; a page takes a while."""
+    """Sites whose robots.txt lists a sitemap of their own and one that all sites share. A page takes a while."""
     page = Reply(200, b"<html></html>", {"Content-Type": "text/html"}, after_secs=0.05)
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": page})) for _ in range(number)]
@@ -119,7 +119,7 @@ def asked(sites: list[Site]) -> Counter[str]:
 
 
 def expected(sites: list[Site]) -> Counter[str]:
-    """All that there is to be had, once each."""
+    """All URLs that the fleet may fetch, once each."""
     paths = ["/robots.txt", "/", "/s.xml", "/common", *(f"/{number}" for number in range(PAGES))]
     return Counter([site.url(path) for site in sites for path in paths] + [sites[0].url("/c.xml")])
 
@@ -133,7 +133,7 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
         fleet.start(3)
         fleet.push(*(site.url("/") for site in sites))
         block_until(lambda: asked(sites) >= expected(sites))
-        time.sleep(1)  # whatever comes now is too much
+        time.sleep(1)  # no further request may come
         fleet.stop()
         assert asked(sites) == expected(sites)
         workers = {int(each.headers["user-agent"].partition("/")[2]) for site in sites for each in site.asked}

@@ -1,7 +1,7 @@
-"""What an attacker can make of a robots.txt, an answer, a sitemap or the shared storage: what docs/security.md promises.
+"""The promises of docs/security.md that take a whole crawl: hostile robots.txt files, responses, sitemaps and Redis values.
 
-Promises that other tests hold are named on that page. Here are those that take the whole crawl: nothing forged reaches
-the log, and no value in a shared Redis does more than the page says.
+Nothing forged reaches the log, and no value in a shared Redis does more than the page says. The page names the tests of its
+other promises.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ PATHS = ["/no" + FORGED, "/\x1b[31m", "/\x9b31m\u202e", "/%0d%0aforged"]
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was logged by us and by spiders, a line each; our summary has several."""
+    """The lines that the plugin and its spiders have logged. The summary has several."""
     ours = [record for record in caplog.records if record.name.split(".")[0] in {"scrapy_gbot_robots", "forger"}]
     return [line for record in ours for line in record.getMessage().split("\n")]
 

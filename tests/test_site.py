@@ -60,7 +60,7 @@ def drawing() -> ModuleType:
 
 
 @pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
-def test_drawings_show_what_is_so(name: str) -> None:
+def test_drawings_match_the_code(name: str) -> None:
     drawn = drawing().DRAWINGS[name]()
     assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, "run: python docs/images/draw.py"
 

@@ -1,9 +1,9 @@
 """The project's settings. ADDONS is all that scrapy-gbot-robots needs; its own settings show their defaults."""
 
-# Switches everything on: robots.txt is obeyed as Googlebot obeys it, and sitemaps are found by themselves.
+# Switches everything on: the crawl obeys robots.txt as Googlebot does, and finds the sitemaps that robots.txt files list.
 ADDONS = {"scrapy_gbot_robots.Addon": 500}
 
-# Whose rules count: the product token in front of the "/" is looked for in each robots.txt.
+# Whose rules count: the crawl looks for the product token in front of the "/" in each robots.txt.
 USER_AGENT = "examplebot/1.0 (+https://example.com/bot)"
 
 # Where robots.txt files are kept between runs: "sqlite" (in .scrapy/), "redis" (shared by a fleet) or "memory".
@@ -12,10 +12,10 @@ USER_AGENT = "examplebot/1.0 (+https://example.com/bot)"
 # What an unreachable robots.txt (a 5xx, a 429, no answer) means over time: "google", "google-2026", "rfc9309", "allow".
 # GBOT_ROBOTS_UNREACHABLE = "google"
 
-# How long requests wait for an unreachable robots.txt before they are given up, in seconds.
+# How long requests wait for an unreachable robots.txt before they fail, in seconds.
 # GBOT_ROBOTS_UNREACHABLE_WAIT_SECS = 60
 
-# What is done with sitemaps that robots.txt files list: "feed" them to a SitemapSpider, "collect" only, or "off".
+# What to do with the sitemaps that robots.txt files list: "feed" them to a SitemapSpider, "collect" only, or "off".
 # GBOT_ROBOTS_SITEMAPS = "feed"
 
 BOT_NAME = "example"

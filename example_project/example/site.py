@@ -1,4 +1,4 @@
-"""The small web that the `demo` spider crawls: two sites on loopback, served by this process, no network needed."""
+"""The small web that the `demo` spider crawls: two sites on loopback, served by the spider's own process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Disallow: /only-for-others/
 User-agent: examplebot/2.0     # the version is ignored: this is examplebot
 Disallow: /cart/
 Disallow: /*?sort=             # any URL with this parameter
-Disallow: /*.pdf$              # any URL that ends so
+Disallow: /*.pdf$              # any URL that ends with .pdf
 Disallow: /menü                # non-ASCII, as people write it
 Allow: /menü/today             # longer, so it wins
 Crawl-delay: 10                # Google ignores this line
@@ -50,7 +50,7 @@ URLSET = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class DemoWeb:
-    """Two sites: `shop` has rules and sitemaps; `ill` answers 503 when asked for its robots.txt.
+    """Two sites: `shop` has rules and sitemaps; the robots.txt of `ill` is a 503.
 
     Use it as a context manager; both attributes are URLs without a trailing slash.
     """

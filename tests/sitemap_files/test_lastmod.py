@@ -1,4 +1,4 @@
-"""Dates of last changes, in the ways in which sitemaps and feeds write them."""
+"""Dates of last changes, in all the forms that sitemaps and feeds use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def utc(*numbers: int) -> datetime:
         ("2026-01-31" * 1000, None),
     ],
 )
-def test_date_means_at_the_latest(text: str, moment: datetime | None) -> None:
+def test_date_means_its_last_moment(text: str, moment: datetime | None) -> None:
     assert latest(text) == moment
 
 
@@ -50,12 +50,12 @@ def test_date_means_at_the_latest(text: str, moment: datetime | None) -> None:
         (" 2026-01-31T12:00+02:00 ", utc(2026, 1, 31, 10)),
     ],
 )
-def test_since_is_the_first_moment(text: str, moment: datetime) -> None:
+def test_since_means_its_first_moment(text: str, moment: datetime) -> None:
     assert since(text) == moment
 
 
 @pytest.mark.parametrize("text", ["", "1d", "2026-13-01", "31.1.2026", "Sat, 31 Jan 2026"])
-def test_since_that_is_no_date_is_named(text: str) -> None:
+def test_since_that_is_no_date_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"^since must be a date such as 2026-01-31") as error:
         since(text)
     assert repr(text) in str(error.value)

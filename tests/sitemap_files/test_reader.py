@@ -1,4 +1,4 @@
-"""Sitemap files of every kind, broken ones and hostile ones, and what is read from them."""
+"""Sitemap files of every kind, broken and hostile ones too, and the entries that the reader finds."""
 
 from __future__ import annotations
 
@@ -165,12 +165,12 @@ def test_last_change_is_read(body: bytes, lastmod: str) -> None:
         pytest.param("http://e/1\nhttp://e/ü".encode()[:-1], "cp1251", ["http://e/1", "http://e/Г"], id="cut"),
     ],
 )
-def test_charset_that_the_server_says_is_used_where_utf_8_fails(body: bytes, said: str, expected: list[str]) -> None:
+def test_charset_of_the_server_is_used_where_utf_8_fails(body: bytes, said: str, expected: list[str]) -> None:
     read = [entry["loc"] for entry in SitemapReader(body, said) if entry is not None]
     assert read[-len(expected) :] == expected
 
 
-def test_entry_has_what_scrapys_sitemap_filter_knows() -> None:
+def test_entry_is_the_one_that_scrapys_own_reader_gives() -> None:
     more = (
         b'<lastmod>2026-01-31</lastmod><changefreq>daily</changefreq><priority>0.5</priority><i:image xmlns:i="i">'
         b"<i:loc>http://e/i.png</i:loc></i:image>"
@@ -205,7 +205,7 @@ def test_entry_has_what_scrapys_sitemap_filter_knows() -> None:
 )
 @pytest.mark.parametrize("entry", [b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>"])
 def test_entry_has_the_keys_that_scrapys_own_has(entry: bytes, more: bytes) -> None:
-    """So that a spider's `sitemap_filter` may read `entry["lastmod"]` where the file has the element, empty or not."""
+    """A spider's `sitemap_filter` may read `entry["lastmod"]` where the file has the element, even an empty one."""
     body = urlset(entry % more)
     assert read(body)[0] == list(Sitemap(body))
 
@@ -220,21 +220,21 @@ def test_entry_has_the_keys_that_scrapys_own_has(entry: bytes, more: bytes) -> N
         pytest.param(b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}, id="too-long"),
     ],
 )
-def test_first_value_that_says_something_counts(more: bytes, expected: dict[str, str]) -> None:
+def test_first_value_that_is_not_empty_counts(more: bytes, expected: dict[str, str]) -> None:
     assert read(urlset(url(b"http://e/1", more)))[0] == [{"loc": "http://e/1", **expected}]
 
 
 @pytest.mark.parametrize(
     ("length", "taken"),
     [
-        pytest.param(2_047, True, id="S10.23-as-sitemaps.org-has-it"),
+        pytest.param(2_047, True, id="S10.23-as-sitemaps.org-allows"),
         pytest.param(2_048, True, id="S10.23-longer"),
         pytest.param(8_191, True, id="S10.23-the-longest"),
         pytest.param(8_192, False, id="S10.23-too-long"),
     ],
 )
 @pytest.mark.parametrize("form", [lambda loc: urlset(url(loc)), lambda loc: loc], ids=["xml", "text"])
-def test_url_may_be_longer_than_sitemaps_org_has_it(
+def test_url_may_be_longer_than_sitemaps_org_allows(
     form: Callable[[bytes], bytes], length: int, *, taken: bool
 ) -> None:
     loc = b"http://e/" + b"x" * (length - len(b"http://e/"))
@@ -348,7 +348,7 @@ def test_garbage_in_the_compression_ends_the_file() -> None:
         pytest.param(gzip.compress(gzip.compress(gzip.compress(urlset()))), id="gzip-too-often"),
     ],
 )
-def test_what_is_no_sitemap_says_so(body: bytes) -> None:
+def test_file_that_is_no_sitemap_has_trouble_and_no_entries(body: bytes) -> None:
     entries, reader = read(body)
     assert entries == []
     assert reader.trouble
@@ -395,7 +395,7 @@ def test_no_entity_is_expanded(body: bytes) -> None:
     ],
 )
 def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) -> None:
-    """In a process of its own, for what lxml takes is not Python's memory."""
+    """In a process of its own: tracemalloc does not see the memory that lxml takes."""
     path = tmp_path / "sitemap"
     path.write_bytes(body())
     run = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True)
@@ -420,7 +420,7 @@ print(entries, time.process_time() - started, (after - before) / 1024)
 
 def test_first_entry_is_there_before_the_file_is_read() -> None:
     class Body(bytes):
-        """Notes how far it was read."""
+        """Notes how far the reader has come."""
 
         furthest = 0
 
@@ -434,7 +434,7 @@ def test_first_entry_is_there_before_the_file_is_read() -> None:
     assert Body.furthest <= 2 * 8_192
 
 
-def test_others_have_their_turn_while_nothing_is_found() -> None:
+def test_reader_pauses_while_it_finds_no_entry() -> None:
     assert sum(entry is None for entry in SitemapReader(urlset(b"<a/>" * 100_000))) > 10
 
 

@@ -71,7 +71,7 @@ async def test_no_more_are_new_than_the_setting_says_however_often_a_robots_txt_
 
 
 @as_scrapy_runs_it
-async def test_origins_that_were_read_first_are_forgotten_first() -> None:
+async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
     listings = listings_of(crawler_with(GBOT_ROBOTS_CACHE_SIZE=2))
     for host in ("a", "b", "a", "c"):
         await listings.read(Origin.of(f"https://{host}"), lists(1))

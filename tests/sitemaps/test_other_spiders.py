@@ -1,4 +1,4 @@
-"""What the sitemaps room costs a spider that reads no sitemaps: nothing per request, and no line in its log."""
+"""A spider that reads no sitemaps pays nothing for them: no call per request, and no line in its log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
 
 
 async def calls_into_the_room(spider: type[Spider], **arguments: Any) -> int:
-    """How many functions of the room a crawl calls after its robots.txt was read."""
+    """How many calls of the room's functions a crawl makes."""
     calls = 0
 
     def count(frame: FrameType, event: str, _: object) -> None:
@@ -56,7 +56,7 @@ async def test_request_of_another_spider_calls_no_function_of_the_room() -> None
             await calls_into_the_room(Sitemaps, sitemap_urls=[site.url(f"/{n}.xml") for n in range(most)])
             for most in (2, 30)
         ]
-        assert of_sitemaps[0] < of_sitemaps[1]  # so it would have been seen
+        assert of_sitemaps[0] < of_sitemaps[1]  # a cost per request would be seen
 
 
 class OwnWay(Spider):
@@ -80,7 +80,7 @@ class Indexes(SitemapSpider):
         pytest.param(Spider, (True, True), id="any-spider-may-come"),
     ],
 )
-def test_middlewares_are_installed_for_spiders_that_may_need_them(
+def test_middlewares_are_installed_only_for_spiders_that_may_need_them(
     spider: type[Spider], installed: tuple[bool, bool]
 ) -> None:
     crawler = CrawlerRunner(QUIET).create_crawler(spider)
@@ -96,8 +96,8 @@ def test_middlewares_are_installed_for_spiders_that_may_need_them(
 
 
 @in_reactor
-async def test_spider_object_counts_and_not_the_class_that_made_it() -> None:
-    """A class may make a spider of another one."""
+async def test_class_of_the_spider_counts_not_the_one_that_made_it() -> None:
+    """A class may make a spider of another class."""
 
     class Making(Spider):
         name = "making"

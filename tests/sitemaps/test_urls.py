@@ -1,4 +1,4 @@
-"""Which URLs of robots.txt files and sitemaps are followed, and in what form they are asked for."""
+"""Which URLs of robots.txt files and sitemaps are followed, and in what form they are requested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def urls(choice: SitemapChoice) -> list[str]:
         pytest.param("http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"),
         pytest.param("HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C", id="S10.8-host-folds-path-does-not"),
         pytest.param("https://bücher.example/s", "https://xn--bcher-kva.example/s", id="idn"),
-        pytest.param("https://straße.de/", "https://xn--strae-oqa.de/", id="idn-as-robots-txt-has-it"),
+        pytest.param("https://straße.de/", "https://xn--strae-oqa.de/", id="idn-sharp-s"),
         pytest.param("http://user:secret@e/s", "http://e/s", id="user-info-is-left-out"),
         pytest.param("http://e:80/s", "http://e/s", id="default-port"),
         pytest.param("http://e:8080/s", "http://e:8080/s", id="other-port"),
@@ -46,7 +46,7 @@ def urls(choice: SitemapChoice) -> list[str]:
         pytest.param(f"http://e/{'a' * (8_191 - 9)}", f"http://e/{'a' * (8_191 - 9)}", id="S10.23-the-longest"),
     ],
 )
-def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
+def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
     assert usable_url(text, WEB) == asked_for
     assert usable_url(asked_for, WEB) == asked_for
 
@@ -69,7 +69,7 @@ def test_url_is_asked_for_in_this_form(text: str, asked_for: str) -> None:
         pytest.param("http://e/\x00", "malformed", id="nul"),
         pytest.param("http://e/\x85a", "malformed", id="c1-control"),
         pytest.param("http://e/\u2028a", "malformed", id="line-separator"),
-        pytest.param("http://e/\ufffd", "malformed", id="what-was-no-character"),
+        pytest.param("http://e/\ufffd", "malformed", id="replacement-character"),
         pytest.param("http://e/" + "a" * 9000, "malformed", id="without-end"),
         pytest.param("http://e/" + "a" * (8_192 - 9), "malformed", id="S10.23-too-long"),
         pytest.param(f"http://{'ä' * 64}.de/s", "malformed", id="label-longer-than-dns-has"),
@@ -138,13 +138,13 @@ def test_bad_line_costs_no_other() -> None:
     assert [why.partition(":")[0] for why in choice.why] == ["line 1", "line 2", "line 4"]
 
 
-def test_repetitions_are_counted_in_whatever_form_they_are_written() -> None:
+def test_repetitions_are_counted_however_they_are_written() -> None:
     choice = choose("sitemap: http://e/ü\nsitemap: HTTP://E:80/%C3%BC\nsitemap: http://e/ü")
     assert urls(choice) == ["http://e/%C3%BC"]
     assert (choice.found, choice.duplicate) == (1, 2)
 
 
-def test_those_beyond_the_limit_are_counted() -> None:
+def test_sitemaps_beyond_the_limit_are_counted() -> None:
     choice = choose("".join(f"sitemap: http://e/{number}\n" for number in range(60)), most=50)
     assert urls(choice) == [f"http://e/{number}" for number in range(50)]
     assert (choice.found, choice.capped) == (60, 10)
@@ -189,7 +189,7 @@ def test_sitemap_may_live_where_the_setting_says(hosts: str, url: str, *, allowe
         ("https://example.com.", "https://cdn.example.com", True),
     ],
 )
-def test_a_site_is_what_somebody_can_register(here: str, there: str, *, same: bool) -> None:
+def test_a_site_is_a_registered_domain(here: str, there: str, *, same: bool) -> None:
     lines = RobotsTxt.parse(f"sitemap: {there}/s".encode()).sitemap_lines
     choice = UrlCheck(WEB, "same-site", 50).choose(Origin.of(here), lines)
     assert bool(choice.sitemaps) is same
@@ -208,7 +208,7 @@ def test_suffix_list_is_not_downloaded() -> None:
     assert run.returncode == 0, run.stderr
 
 
-def test_indexes_lead_only_so_far() -> None:
+def test_sitemap_indexes_above_a_sitemap_are_limited() -> None:
     check = UrlCheck(WEB, "any", 50)
     source: dict[str, object] = {"robotstxt": "http://e/robots.txt", "line": 1}
     for level in range(1, MOST_LEVELS + 1):

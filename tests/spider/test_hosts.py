@@ -1,4 +1,4 @@
-"""The hosts that a user names, and what belongs to them."""
+"""The hosts that a user names, and the origins that belong to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ("ftp://example.org", ["ftp://example.org"]),
     ],
 )
-def test_host_is_asked_at(text: str, origins: list[str]) -> None:
+def test_host_has_these_origins(text: str, origins: list[str]) -> None:
     host = Host.of(text)
     assert [str(origin) for origin in host if origin is not None] == origins
 

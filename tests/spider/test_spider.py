@@ -1,4 +1,4 @@
-"""RobotsSitemapSpider in real crawls: given hosts, it crawls what their sitemaps list."""
+"""RobotsSitemapSpider in real crawls: given hosts, it crawls the pages that their sitemaps list."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def host_stats(crawler: Crawler) -> dict[str, int]:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A host whose robots.txt lists /s.xml; what that is, is the test's to say."""
+    """A host whose robots.txt lists /s.xml. Each test says what /s.xml is."""
     with Site({"*": b"<title>page</title>"}) as one:
         one.pages["/robots.txt"] = f"User-agent: *\nDisallow: /no\nSitemap: {one.url('/s.xml')}".encode()
         yield one
@@ -69,7 +69,7 @@ def site() -> Iterator[Site]:
 
 @pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
 @in_reactor
-async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> None:
+async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> None:
     with Web() as web:
         settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 7}
         web.good |= {web.sites["big"].url(f"/{number}.xml") for number in (4, 5)}
@@ -78,7 +78,7 @@ async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> Non
         bare, ill, guarded = (web.sites[name] for name in ("bare", "ill", "guarded"))
         if addon:
             assert web.robots_txts_asked() == dict.fromkeys(web.sites, 1)
-        else:  # nothing is obeyed then
+        else:  # then the crawl obeys no robots.txt
             web.pages.add(web.sites["news"].url("/no/b"))
             web.good.add(guarded.url("/no/sitemap.xml"))
         assert set(parsed(crawler)) == web.pages
@@ -93,7 +93,7 @@ async def test_hosts_are_crawled_by_what_their_sitemaps_list(addon: bool) -> Non
 
 
 @in_reactor
-async def test_discovery_knows_what_the_robots_txt_files_of_the_hosts_list(site: Site) -> None:
+async def test_discovery_finds_what_the_robots_txt_files_of_the_hosts_list(site: Site) -> None:
     with Site({"/robots.txt": b"Sitemap: http://127.0.0.1:1/met-on-the-way.xml", "*": b"ok"}) as other:
         site.pages["/s.xml"] = xml(urlset(other.url("/1")))
         crawler = await crawl(Hosts, hosts=[site.url()], scope="any")
@@ -208,7 +208,7 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
 
 
 @in_reactor
-async def test_indexes_may_loop_and_lead_on(site: Site) -> None:
+async def test_sitemap_indexes_may_loop_and_have_no_end(site: Site) -> None:
     site.pages["/s.xml"] = xml(index(site.url("/s.xml"), site.url("/i1.xml"), "file:///etc/hostname", "http://["))
     site.pages |= {f"/i{n}.xml": index(site.url("/s.xml"), site.url(f"/i{n + 1}.xml")) for n in range(20)}
     crawler = await crawl(Hosts, hosts=[site.url()])
@@ -228,15 +228,14 @@ async def test_indexes_may_loop_and_lead_on(site: Site) -> None:
 )
 @in_reactor
 async def test_sitemap_may_list_pages_that_do_not_lie_below_it(path: str, crawled: bool, site: Site) -> None:
-    """sitemaps.org has it otherwise, search engines do not hold to that; `scope` decides."""
+    """sitemaps.org says otherwise, but search engines accept it. `scope` decides."""
     listed = path.format(host=site.host, port=site.port) if path.startswith("http") else site.url(path)
     site.pages["/robots.txt"] = f"Sitemap: {site.url('/catalog/sitemap.xml')}".encode()
     site.pages["/catalog/sitemap.xml"] = xml(urlset(listed))
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
     assert sitemap_stats(crawler).get("entries/host", 0) == (not crawled)
-    assert (
-        stats(crawler)["scheduler/enqueued"] > 2
-    ) == crawled  # more than once, if it had to wait outside the downloader
+    enqueued = stats(crawler)["scheduler/enqueued"]
+    assert (enqueued > 2) == crawled  # a request that waits outside the downloader is enqueued more than once
 
 
 @pytest.mark.parametrize(("hosts", "read"), [("any", 2), ("same-host", 1)])
@@ -270,7 +269,7 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
 
 
 @in_reactor
-async def test_what_a_sitemap_spider_has_works(site: Site) -> None:
+async def test_attributes_of_a_sitemap_spider_work(site: Site) -> None:
     class Choosy(Hosts):
         sitemap_rules = (("/shoes/", "parse_shoe"), ("/hats/", "parse"))
         sitemap_follow = ("/s.xml", "/part")
@@ -294,7 +293,7 @@ async def test_what_a_sitemap_spider_has_works(site: Site) -> None:
 
 
 @in_reactor
-async def test_sitemap_urls_go_beside_hosts(site: Site) -> None:
+async def test_sitemap_urls_are_crawled_beside_hosts(site: Site) -> None:
     with Site({"*": b"ok"}) as other:
         site.pages["/s.xml"] = xml(urlset(site.url("/1")))
         other.pages["/mine"] = xml(urlset(other.url("/2")))
@@ -305,7 +304,7 @@ async def test_sitemap_urls_go_beside_hosts(site: Site) -> None:
 
 
 @in_reactor
-async def test_robots_txt_may_be_asked_for_by_the_spiders_own_start(site: Site) -> None:
+async def test_robots_txt_may_be_requested_by_the_spiders_own_start(site: Site) -> None:
     class Own(Hosts):
         async def start(self) -> AsyncIterator[Any]:
             async for request in super().start():
@@ -373,7 +372,7 @@ async def test_host_that_does_not_answer_is_given_up_without_waiting() -> None:
 
 
 @in_reactor
-async def test_host_that_is_ill_for_a_moment_is_waited_for(site: Site) -> None:
+async def test_host_that_is_unreachable_for_a_moment_is_waited_for(site: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(site.url("/1")))
     call_later(0.5, site.pages.update, {"/robots.txt": site.pages["/robots.txt"]})
     site.pages["/robots.txt"] = Reply(503)
@@ -382,7 +381,7 @@ async def test_host_that_is_ill_for_a_moment_is_waited_for(site: Site) -> None:
 
 
 @in_reactor
-async def test_progress_is_logged_now_and_then_and_at_the_end(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_progress_is_logged_during_the_crawl_and_at_its_end(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.spider.progress")
     site.pages["/slow"] = Reply(200, b"ok", after_secs=0.7)
     site.pages["/s.xml"] = xml(urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast")))
@@ -396,7 +395,7 @@ async def test_progress_is_logged_now_and_then_and_at_the_end(site: Site, caplog
 
 
 @in_reactor
-async def test_first_page_is_asked_for_before_a_large_sitemap_is_read_through(site: Site) -> None:
+async def test_first_page_is_requested_before_a_large_sitemap_is_read_through(site: Site) -> None:
     class Noting(Hosts):
         known = 0
 
@@ -412,7 +411,7 @@ async def test_first_page_is_asked_for_before_a_large_sitemap_is_read_through(si
 
 
 @in_reactor
-async def test_others_have_their_turn_after_every_few_requests(site: Site) -> None:
+async def test_reactor_runs_after_every_few_requests(site: Site) -> None:
     class Looking(Hosts):
         most = known = 0
         is_open = True
@@ -449,7 +448,7 @@ async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site:
 
 
 @in_reactor
-async def test_sitemap_with_more_than_it_may_have_is_counted_and_used_as_far_as_it_may(
+async def test_sitemap_over_the_limit_is_counted_and_used_up_to_the_limit(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(reader, "MAX_ENTRIES", 2)
@@ -482,7 +481,7 @@ def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> Non
         CrawlerRunner().create_crawler(Hosts)._create_spider(**{"progress_secs": "1", **arguments})
 
 
-def test_room_for_large_sitemaps_is_made_unless_the_user_says_otherwise() -> None:
+def test_large_sitemaps_may_be_parsed_unless_the_user_sets_a_limit() -> None:
     assert CrawlerRunner().create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 104_857_600
     runner = CrawlerRunner({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1})
     assert runner.create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 1
@@ -518,7 +517,7 @@ class Stock(SitemapSpider):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
-def test_crawl_that_is_interrupted_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
+def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
     """SIGINT, as Ctrl-C sends it, to a real process; then the same command again."""
     with Site({"*": Reply(200, b"<title>page</title>", after_secs=0.05)}) as site:
         site.pages["/robots.txt"] = Reply(200, f"Sitemap: {site.url('/s.xml')}".encode(), after_secs=0.3)

@@ -1,4 +1,4 @@
-"""Archives of robots.txt files for tests: WARC records, written by hand so that they can be wrong in any way."""
+"""Archives of robots.txt files: WARC records, built by hand so that tests can break them in any way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def response(
     warc_headers: Mapping[str, str] | None = None,
     kind: str = "response",
 ) -> bytes:
-    """A record of one answer."""
+    """A record of one response."""
     http = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in (headers or {}).items()), "", ""]
     block = "\r\n".join(http).encode() + body
     return record(block, {"WARC-Type": kind, "WARC-Target-URI": url, "WARC-Date": date, **(warc_headers or {})})
@@ -35,7 +35,7 @@ def record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def warc(path: Path, records: Iterable[bytes]) -> Path:
-    """Write records; with a name that ends in .gz each is compressed for itself, as in any WARC."""
+    """Write records. If the name ends in .gz, each record is compressed by itself, as in any WARC."""
     is_gzip = path.suffix == ".gz"
     path.write_bytes(b"".join(gzip.compress(each, 1) if is_gzip else each for each in records))
     return path

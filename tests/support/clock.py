@@ -1,4 +1,4 @@
-"""The time of day, in a world where it can be set: what the plugin takes for the time while a test crawls."""
+"""A clock that tests set: the plugin takes it for the time of day during a crawl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 class Clock:
-    """Stands in for the module `time`; the monotonic clock stays as it is."""
+    """Stands in for the module `time`. Its monotonic clock is the real one."""
 
     monotonic = staticmethod(time.monotonic)
 

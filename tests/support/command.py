@@ -1,4 +1,4 @@
-"""The command for tests: a real process, in a directory of its own, a Scrapy project or not, on a terminal or not."""
+"""Runs `scrapy robots`: in a real process or in this one, in a Scrapy project or none, on a terminal or none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for processes: they find the package, and no project of the user's."""
+    """The environment for a process that finds the package, and no Scrapy project of the user's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY_")}
     return {**kept, "PYTHONPATH": str(HOME), "COLUMNS": "120", **more}
 
@@ -49,7 +49,7 @@ def run(
     command: list[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Run:
-    """Run the command to its end. No run may show a traceback."""
+    """Run the command in a process to its end. A traceback in its output fails the test."""
     done = subprocess.run(
         [*(command or COMMAND), *arguments],
         cwd=cwd,
@@ -65,7 +65,7 @@ def run(
 
 
 def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
-    """Run the command in this process, which is faster; only for what fetches nothing: a process has one reactor."""
+    """Run the command in this process, which is faster. Only for runs that fetch nothing: a process has one reactor."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     home, old_stdin = Path.cwd(), sys.stdin
     os.chdir(cwd)
@@ -86,7 +86,7 @@ def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
 
 
 def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None) -> Run:
-    """Run the command with standard output on a terminal; `err` is empty, for both streams go there."""
+    """Run the command on a terminal. `err` is empty, because the terminal shows both streams."""
     pty = pytest.importorskip("pty")  # Windows has none
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -99,7 +99,7 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
     ) as process:
         os.close(theirs)
         written = b""
-        with contextlib.suppress(OSError):  # what Linux says when the other side closed the terminal
+        with contextlib.suppress(OSError):  # Linux raises it when the other side has closed the terminal
             while piece := os.read(ours, 65536):
                 written += piece
         process.wait(timeout=60)
@@ -109,7 +109,7 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
 
 @contextlib.contextmanager
 def only_one(name: str) -> Iterator[None]:
-    """Wait until no other test run on this machine is in a part of the same `name`."""
+    """Wait until no other test run on this machine holds the lock `name`, then hold it."""
     with (Path(tempfile.gettempdir()) / f"gbot-robots-{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -121,7 +121,7 @@ def without_colour(text: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A Scrapy project; its robots.txt files are kept in SQLite."""
+    """A Scrapy project that keeps robots.txt files in SQLite."""
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
     package = tmp_path / "shop"
     package.mkdir()

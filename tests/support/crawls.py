@@ -1,4 +1,4 @@
-"""Crawls for tests: a real Scrapy engine in the reactor that the tests run in."""
+"""Crawls by a real Scrapy engine, in the reactor that the tests run in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUIET: dict[str, Any] = {
     "USER_AGENT": "testbot (+https://example.com)",
 }
 
-# What Scrapy can download http and https with; which of them tests use is for `--download-handler` to say.
+# Scrapy's download handlers for http and https. `--download-handler` says which of them the tests use.
 _HANDLERS = "scrapy.core.downloader.handlers"
 DOWNLOAD_HANDLERS = {
     "http11": f"{_HANDLERS}.http11.HTTP11DownloadHandler",
@@ -50,25 +50,25 @@ DOWNLOAD_HANDLERS = {
 
 
 def download_with(handler: str) -> None:
-    """Let all crawls of this run download with the one of `DOWNLOAD_HANDLERS` that is called `handler`."""
+    """Let all crawls of this run use the download handler that `DOWNLOAD_HANDLERS` calls `handler`."""
     schemes = ("https",) if handler == "h2" else ("http", "https")
     QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(schemes, DOWNLOAD_HANDLERS[handler])
 
 
 def handler_in_use() -> str:
-    """The one of `DOWNLOAD_HANDLERS` that all crawls of this run use for https."""
+    """The name in `DOWNLOAD_HANDLERS` of the handler that all crawls of this run use for https."""
     handlers = {name: handler for handler, name in DOWNLOAD_HANDLERS.items()}
     return handlers[QUIET.get("DOWNLOAD_HANDLERS", {}).get("https", DOWNLOAD_HANDLERS["http11"])]
 
 
 def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
-    """Let a test be a coroutine that awaits crawls; `pytest -m crawl` runs these."""
+    """Make a test of a coroutine that awaits crawls. `pytest -m crawl` runs these tests."""
     run: Callable[_P, None] = pytest.mark.crawl(pytest_twisted.ensureDeferred(test))
     return run
 
 
 def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
-    """Let a test be a coroutine that awaits what a coroutine of Scrapy's may await in this reactor."""
+    """Make a test of a coroutine that awaits what Scrapy's own coroutines may await in this reactor."""
 
     @wraps(test)
     async def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -78,7 +78,7 @@ def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable
 
 
 def under_way(work: Coroutine[Any, Any, _T]) -> Deferred[_T]:
-    """Let `work` run beside what goes on, under whatever reactor; it can be cancelled."""
+    """Run `work` beside the test, under any reactor. The result can be cancelled."""
 
     def forget(failure: Failure) -> None:
         failure.trap(CancelledError, asyncio.CancelledError)  # type: ignore[no-untyped-call]
@@ -89,12 +89,12 @@ def under_way(work: Coroutine[Any, Any, _T]) -> Deferred[_T]:
 
 
 async def together(*works: Deferred[_T]) -> list[_T]:
-    """What all of `works` come to."""
+    """The results of all `works`."""
     return await maybe_deferred_to_future(gatherResults(works))
 
 
 class Pages(Spider):
-    """Asks for the URLs it is given, and remembers what became of each."""
+    """Requests the URLs that it is given, and remembers what became of each."""
 
     name = "pages"
 
@@ -122,7 +122,7 @@ class Pages(Spider):
 def crawl(
     spider: type[Spider], settings: dict[str, Any] | None = None, *, addon: bool = True, **arguments: Any
 ) -> Deferred[Crawler]:
-    """Run a crawl to its end; fires with its crawler (`crawler.spider` and `crawler.stats` tell what happened)."""
+    """Run a crawl to its end. The result is its crawler: `crawler.spider` and `crawler.stats` say what happened."""
     runner = CrawlerRunner({**QUIET, **(ADDON if addon else {}), **(settings or {})})
     crawler = runner.create_crawler(spider)
     return maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
@@ -139,7 +139,7 @@ def in_sqlite(path: Path) -> dict[str, Any]:
 
 
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the plugin itself warned of."""
+    """The plugin's own warnings."""
     of_ours = (record for record in caplog.records if record.name.startswith("scrapy_gbot_robots."))
     return [record.getMessage() for record in of_ours if record.levelno == logging.WARNING]
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation and what stands in them: fenced blocks of code."""
+"""The pages of the documentation, and their fenced blocks of code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benc
 
 
 class Block(NamedTuple):
-    """A fenced block, and where it begins."""
+    """A fenced block and its place: `line` is the line of its fence, from 1."""
 
     page: Path
     line: int
@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
     @property
     def engine(self) -> str | None:
-        """The engine for data that the block is an example for; such blocks are run by test_engines.py."""
+        """The data engine that the block is an example for, if any. test_engines.py runs such blocks."""
         found = re.search(r"^(?:import|from) (duckdb|dask|polars|pyspark)\b", self.text, re.MULTILINE)
         return found[1] if found else None
 

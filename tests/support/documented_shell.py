@@ -1,7 +1,7 @@
-"""The shell in which the documentation's commands are tried: nothing is installed and no network is asked.
+"""The shell that runs the documentation's commands. It installs nothing and uses no network.
 
-Scrapy, Redis and Python are the real ones. `pip install` checks that there is what it would install, `python3 -m venv`
-makes a directory with the same commands in it, and a crawl that would wait for ever ends by itself.
+Scrapy, Redis and Python are the real ones. `pip install` only checks that its packages are installed here, `python3 -m venv`
+makes a directory with the same commands, and a crawl that would wait without end stops after some seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run_block(
     *,
     timeout_secs: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `script` in `directory`, which has `files`, and wait for all that it starts."""
+    """Put `files` into `directory`, run `script` there, and wait for all processes that it starts."""
     for name, text in files.items():
         (directory / name).write_text(text)
     if "example_project" in script:
@@ -91,7 +91,7 @@ def main(name: str, *arguments: str) -> None:
         case "python" | "python3", ["-m", "venv", directory]:
             _commands(Path(directory, "bin"))
         case "python" | "python3", ["-m", "tests"]:
-            assert (HOME / "tests/__main__.py").exists()  # it is what runs this
+            assert (HOME / "tests/__main__.py").exists()  # not run: it runs this test
         case "python" | "python3", given:
             os.execv(sys.executable, [sys.executable, *given])
         case "redis-cli", given:

@@ -1,4 +1,4 @@
-"""Entries to store: plain ones, and whatever hypothesis thinks of."""
+"""Entries to store: some by hand, and strategies by which hypothesis makes others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GONE = Outage(NOW, 1, None, "the host name does not resolve", NOW + 1)
 
 
 def rules(body: bytes) -> Entry:
-    """An entry of that body."""
+    """An entry whose robots.txt is `body`."""
     return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
 
 
@@ -49,21 +49,21 @@ ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OU
 
 
 def sealed(summed: bytes, *, version: bytes = VERSION) -> bytes:
-    """Bytes of any facts and body, with a checksum that is right."""
+    """The bytes of an entry: `summed` (any facts and body) behind its right checksum."""
     return version + b" %08x " % zlib.crc32(summed) + summed
 
 
 def summed_of(entry: Entry) -> bytes:
-    """What `encode` writes of an entry behind the checksum: its facts, and its body."""
+    """The part of an encoded entry behind its checksum: facts and body."""
     return encode(entry)[len(VERSION) + 10 :]
 
 
 def with_body(packed: bytes, size: int) -> bytes:
-    """An entry whose body is `packed`, said to be `size` bytes; its checksum is right."""
+    """The bytes of an entry that calls its body `packed` `size` bytes long, with a right checksum."""
     facts, _, _ = summed_of(Entry(RULES)).partition(b"\n")
     facts = facts.replace(b'"bytes": %d, "zlib": false' % len(BODY), b'"bytes": %d, "zlib": true' % size)
     return sealed(facts + b"\n" + packed)
 
 
-# How the log lines begin that say that the storage failed, and that it works again.
+# The beginnings of the log lines for a storage that fails, and for one that works again.
 FAILED, WORKS = "The robots.txt storage failed. Unti", "The robots.txt storage answers agai"

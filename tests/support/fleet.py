@@ -1,4 +1,4 @@
-"""Crawls in processes of their own: `python -m tests.support.fleet ORDER`, where the order is a JSON object (see `Worker`)."""
+"""Crawls in processes of their own: `python -m tests.support.fleet ORDER`. The order is a JSON object (see `Worker`)."""
 
 # ruff: noqa: T201 - what it prints is what it reports
 
@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 class Worker:
     """A process that crawls `urls` with the add-on and `settings`.
 
-    `lease_secs` replaces the store's, `file_bytes` is how large a file it may write once the crawl has begun, and
-    `as_others` makes root obey the permissions of files as others do.
+    `lease_secs` replaces the plugin's. `file_bytes` limits the size of files that the process writes during the crawl.
+    `as_others` makes root obey file permissions, as other users do.
     """
 
     def __init__(
@@ -49,26 +49,26 @@ class Worker:
         self.log = ""
 
     def report(self) -> dict[str, Any]:
-        """Wait until it ends; the URLs `crawled` and `refused`, and the `stats`."""
+        """Wait until the process ends. Return the URLs `crawled` and `refused`, and the `stats`."""
         out, self.log = self.process.communicate(timeout=30)
         assert self.process.returncode == 0, self.log
         report: dict[str, Any] = json.loads(out)
         return report
 
     def warnings(self) -> list[str]:
-        """What the plugin warned of, and all errors, once it has ended."""
+        """The plugin's warnings and all errors. Call it after `report`."""
         words = ("[scrapy_gbot_robots", " WARNING: "), (" ERROR: ",), ("Traceback",)
         return [line for line in self.log.splitlines() if any(all(word in line for word in each) for each in words)]
 
     def kill(self) -> None:
-        """End it as `kill -9` does, if it still runs."""
+        """Kill the process, as `kill -9` does, if it still runs."""
         self.process.kill()
         self.process.communicate()
 
 
 @contextmanager
 def workers() -> Iterator[Callable[..., Worker]]:
-    """What starts workers; none outlives it."""
+    """A function that starts workers. All of them end with the context."""
     with ExitStack() as stack:
 
         def start(*arguments: Any, **circumstances: Any) -> Worker:
@@ -80,7 +80,7 @@ def workers() -> Iterator[Callable[..., Worker]]:
 
 
 def begin_as_others(order: dict[str, Any]) -> None:
-    """Begin anew without root's right to ignore permissions, which ends with the program that has it."""
+    """Start this program again without root's right to ignore permissions."""
     pr_capbset_drop, cap_dac_override = 24, 1
     ctypes.CDLL(None).prctl(pr_capbset_drop, cap_dac_override)
     os.execv(sys.executable, [sys.executable, "-m", "tests.support.fleet", json.dumps(order)])

@@ -1,6 +1,6 @@
-"""Scrapy's command line for tests that cannot wait: `python -m tests.support.hurried runspider ...`.
+"""Scrapy's command line with shorter waits: `python -m tests.support.hurried runspider ...`.
 
-An idle spider looks for work five times a second, instead of every five seconds, and a lease ends after four seconds.
+An idle spider looks for work five times a second instead of every five seconds. A lease ends after four seconds.
 """
 
 from __future__ import annotations

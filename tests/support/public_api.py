@@ -1,4 +1,4 @@
-"""The public names, one a line with their signatures: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
+"""The public names with their signatures, one a line: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-MODULES = ("exceptions", "meta", "signals", "storage.base")  # whose names are public too; see CONTRIBUTING
+MODULES = ("exceptions", "meta", "signals", "storage.base")  # their names are public too; see CONTRIBUTING
 BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served")
 
 
@@ -51,7 +51,7 @@ def _described(name: str, value: object) -> list[str]:
 
 
 def _signature(value: object) -> str:
-    """The parameters by name and kind; not their annotations, which differ from one Python to another."""
+    """The parameters by name and kind, without annotations, which differ between Python versions."""
     try:
         parameters = inspect.signature(value).parameters.values()  # type: ignore[arg-type]  # some are not callable
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The ways in which Scrapy can run, as settings of a process of its own: a process has one reactor."""
+"""The ways in which Scrapy can run, as settings. Each needs a process of its own, because a process has one reactor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CAN_DO_WITHOUT = hasattr(default_settings, "TWISTED_REACTOR_ENABLED")  # Scrapy
 
 
 def ways_to_run(*names: str) -> list[ParameterSet]:
-    """Parameters for a test: the settings of each way, or of those that are named."""
+    """Parameters for a test: the settings of each way, or of the ways `names`."""
     needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
     return [
         pytest.param(_WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else [])

@@ -39,7 +39,7 @@ def _valkey() -> str:
 
 
 class RedisServer:
-    """One server on a unix socket, or on a loopback `port`; it keeps nothing on disk. `kind` is one of `KINDS`."""
+    """One server on a unix socket, or on a loopback `port`. It keeps nothing on disk. `kind` is one of `KINDS`."""
 
     def __init__(self, *options: str, port: int = 0, config: Path | None = None, kind: str = "redis") -> None:
         self.kind = kind
@@ -88,7 +88,7 @@ class RedisServer:
             client.flushall()
 
     def pause(self) -> None:
-        """Stop answering, with connections open."""
+        """Stop answering. Connections stay open."""
         assert self._process
         self._process.send_signal(signal.SIGSTOP)
 
@@ -97,7 +97,7 @@ class RedisServer:
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it as `kill -9` does."""
+        """Kill the server, as `kill -9` does."""
         assert self._process
         self._process.kill()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""A TCP port in front of a real Redis: it passes everything on, late if it is told to, or a byte at a time."""
+"""A TCP port in front of a real Redis. It passes everything on: at once, late, or a byte at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SlowRelay:
-    """Passes on what comes after `late_secs`, each way; with `trickles`, a byte of an answer each so many seconds."""
+    """Passes data on after `late_secs`, both ways. With `trickles`, each byte of a response takes so many seconds."""
 
     def __init__(self, behind: RedisServer, *, late_secs: float = 0.0) -> None:
         self.late_secs = late_secs
@@ -70,7 +70,7 @@ class SlowRelay:
 
 
 def _end(connection: socket.socket) -> None:
-    """Wake whatever thread waits for it."""
+    """Wake the thread that waits for data of `connection`."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 

@@ -1,4 +1,4 @@
-"""A loopback web of hosts whose robots.txt files and sitemaps have every oddity, and spiders that crawl it."""
+"""A loopback web of hosts with odd robots.txt files and sitemaps, and spiders that crawl it."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def xml(body: bytes) -> Reply:
 
 
 class Web:
-    """Seven hosts. What a crawl has to make of them is in `good`, `bad` and `pages`.
+    """Seven hosts. `good`, `bad` and `pages` say what a crawl has to do with them.
 
     Attributes:
-        sites: by name. `news` lists nearly everything, `shop` shares a sitemap with it, `cdn` has sitemaps of others,
-            `guarded` forbids its own, `bare` has no robots.txt but a sitemap where people guess, `ill` answers 503,
+        sites: the hosts by name. `news` lists nearly everything, `shop` shares a sitemap with `news`, `cdn` has sitemaps
+            of other hosts, `guarded` forbids its own, `bare` has no robots.txt but a /sitemap.xml, `ill` answers 503,
             `big` lists more than is fed.
-        good: sitemaps that are to be fetched, each once.
-        bad: URLs that are not to be asked for.
-        pages: that sitemaps list and robots.txt files allow.
+        good: sitemaps that a crawl has to request, each once.
+        bad: URLs that a crawl may not request.
+        pages: pages that sitemaps list and robots.txt files allow.
     """
 
     def __init__(self) -> None:
@@ -125,22 +125,22 @@ class Web:
 
     @property
     def given(self) -> list[str]:
-        """URLs on the hosts that a crawl is given: all but those that are met on the way."""
+        """URLs of the hosts that a crawl is given. It meets the other hosts on the way."""
         return [self.sites[name].url() for name in ("news", "shop", "bare", "ill", "big")]
 
     def asked(self) -> list[str]:
-        """All that the web was asked for, robots.txt files apart, in no order."""
+        """All requested URLs but those of robots.txt files, sorted."""
         return sorted(
             site.url(path) for site in self.sites.values() for path in site.paths() if not path.endswith("/robots.txt")
         )
 
     def robots_txts_asked(self) -> dict[str, int]:
-        """How often each host was asked for its robots.txt."""
+        """How often each host's robots.txt was requested."""
         return {name: site.paths().count("/robots.txt") for name, site in self.sites.items()}
 
 
 class Remembers(Spider):
-    """Remembers what it parsed."""
+    """Remembers the responses that it parsed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -164,7 +164,7 @@ class Links(Remembers, CrawlSpider):
 
 
 def listing(site: Site) -> None:
-    """Let the robots.txt of `site` list /s.xml, which lists /page; /other.xml, which it does not list, lists /other."""
+    """Let the robots.txt of `site` list /s.xml, which lists /page. The robots.txt does not list /other.xml with /other."""
     site.pages |= {
         "/robots.txt": f"Disallow:\nSitemap: {site.url('/s.xml')}".encode(),
         "/s.xml": xml(urlset(site.url("/page"))),

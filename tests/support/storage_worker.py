@@ -1,7 +1,7 @@
-"""One process of several that share a storage: `python -m tests.support.storage_worker sqlite:PATH|redis:URL ORDER ARGUMENT`.
+"""One of several processes that share a storage: `python -m tests.support.storage_worker sqlite:PATH|redis:URL ORDER ARGUMENT`.
 
-Orders: `share N` fetches N origins along with others and prints those it fetched itself; `hold ORIGIN SECS` takes a
-lease, prints its token and waits to be killed; `write SEED` puts entries for ever, printing a line now and then.
+Orders: `share N` fetches N origins together with other workers, and prints the ones that it fetched itself. `hold ORIGIN SECS`
+takes a lease, prints its token and waits to be killed. `write SEED` puts entries without end, and prints a line now and then.
 """
 
 # ruff: noqa: T201 - what it prints is what it reports
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
-    """Start a worker; its output is piped."""
+    """Start a worker with its output in a pipe."""
     command = [sys.executable, "-m", "tests.support.storage_worker", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 

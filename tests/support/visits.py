@@ -1,4 +1,4 @@
-"""A crawl that does what a test tells it, step by step, and what the test sees of its sites."""
+"""Crawls that run a test's script, step by step, and helpers to watch the sites meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOSED = "user-agent: *\ndisallow: /"
 
 
 class Visitor(Spider):
-    """Does what it is told, step by step."""
+    """Runs a script: a coroutine that gets the spider."""
 
     name = "visitor"
 
@@ -34,13 +34,13 @@ class Visitor(Spider):
     async def start(self) -> AsyncIterator[Request]:
         try:
             await self.script(self)
-        except BaseException as error:  # which Scrapy would log, and go on
+        except BaseException as error:  # Scrapy would only log it
             self.error = error
         return
-        yield  # which makes it a generator
+        yield  # makes this method a generator
 
     async def may(self, url: str, user_agent: str = "testbot") -> bool:
-        """Whether a page can be had: crawls it."""
+        """Request a page; return whether it may be crawled."""
         assert self.crawler.engine
         try:
             await self.crawler.engine.download_async(Request(url, headers={"User-Agent": user_agent}))
@@ -50,7 +50,7 @@ class Visitor(Spider):
 
 
 async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
-    """Run a crawl that does nothing but `script`; raises what that raises."""
+    """Run a crawl that does nothing but `script`. Raise what the script raises."""
     crawler = await crawl(Visitor, settings, script=script)
     assert isinstance(crawler.spider, Visitor)
     if crawler.spider.error is not None:
@@ -59,7 +59,7 @@ async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -
 
 
 class Gate:
-    """A robots.txt that comes when the gate is opened."""
+    """A robots.txt that is sent when the gate is opened."""
 
     def __init__(self, robotstxt: str) -> None:
         self._reply = Reply(200, robotstxt.encode())

@@ -1,6 +1,6 @@
-"""A loopback web for tests: each `Site` is a real server on a port of its own, that is, an origin of its own.
+"""A loopback web: each `Site` is a real server on a port of its own, so it is an origin of its own.
 
-What a path answers is bytes (a 200), a `Reply`, or a function that is given the open connection and does as it likes.
+A page of a site is bytes (sent with a 200), a `Reply`, or a function that gets the open connection and does as it likes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reply:
-    """An ordinary HTTP answer."""
+    """An ordinary HTTP response."""
 
     status: int = 200
     body: bytes = b""
@@ -45,7 +45,7 @@ def redirect(to: str, status: int = 302) -> Reply:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the server saw it; header names in lower case."""
+    """A request as the server saw it. Header names are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ Content: TypeAlias = "bytes | str | Reply | Callable[[socket], None]"
 
 
 class Site:
-    """A server on loopback. `pages` may be changed while it runs; `asked` is what it was asked, in order."""
+    """A server on loopback. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order."""
 
     def __init__(
         self, pages: Mapping[str, Content], *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
@@ -102,7 +102,7 @@ class Site:
         return f"{'https' if self._tls else 'http'}://{self.host}:{self.port}{path}"
 
     def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
+        """The paths that were requested, in order."""
         return [asked.path for asked in self.asked]
 
     def _serve(self, connection: socket) -> None:
@@ -127,5 +127,5 @@ class Site:
             content(connection)
 
     def _content(self, path: str, headers: Mapping[str, str]) -> Content:
-        """What is answered to a request; for subclasses to change."""
+        """The page to send. Subclasses may override it."""
         return self.pages.get(path, self.pages.get("*", Reply(404, b"no such page")))

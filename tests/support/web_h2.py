@@ -1,7 +1,7 @@
-"""A loopback web that speaks HTTP/2: what a `Site` would answer in HTTP/1, byte for byte, in frames.
+"""A loopback web that speaks HTTP/2. It sends in frames what a `Site` sends in HTTP/1.
 
-A page that writes to its connection by itself writes HTTP/1: its head becomes a HEADERS frame, its body DATA frames. A body
-that ends early ends the stream early, a reset resets the stream, and what is no HTTP is written as it is.
+A page that writes to its connection writes HTTP/1: the head becomes a HEADERS frame, the body DATA frames. A body that ends
+early ends the stream early, a reset resets the stream, and bytes that are no HTTP are written as they are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class H2Site(Site):
 
 
 class _Session:
-    """One connection; each of its streams is answered by a thread of its own."""
+    """One connection. Each of its streams has a thread of its own."""
 
     def __init__(self, site: H2Site, connection: ssl.SSLSocket) -> None:
         self.site = site
@@ -88,7 +88,7 @@ class _Session:
 
 
 class _Stream:
-    """Takes HTTP/1 as a socket would, and sends it as one stream's frames."""
+    """Takes HTTP/1 as a socket does, and sends it as the frames of one stream."""
 
     def __init__(self, session: _Session, stream_id: int) -> None:
         self._session = session
@@ -98,7 +98,7 @@ class _Stream:
         self._chunks = b""
 
     def setsockopt(self, *_: Any) -> None:
-        """The one option that pages set makes closing a reset."""
+        """Pages set one option only: the one that makes closing a reset."""
         self._reset = True
 
     def sendall(self, data: bytes) -> None:
@@ -151,7 +151,7 @@ class _Stream:
             return data[size:]
 
     def _unchunked(self, data: bytes) -> bytes:
-        """Take the chunks apart; what is no chunk is left, so that the stream is reset at its end."""
+        """Take the chunks apart. Bytes that are no chunk stay, so that the stream is reset at its end."""
         body = b""
         self._chunks += data
         while b"\r\n" in self._chunks:

@@ -17,7 +17,7 @@ RULES = "user-agent: *\ndisallow: /no\n"
 
 @contextmanager
 def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A stand-in for the API: its URL, and what it is asked. Hosts that begin with "ill" have no robots.txt to give."""
+    """A stand-in for the API: its URL, and a list of the requests to it. It fails for hosts that begin with "ill"."""
     asked: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -31,7 +31,7 @@ def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
                 "httpResponseBody": base64.b64encode(RULES.encode() if is_robots_txt else b"page").decode(),
                 "httpResponseHeaders": [
                     {"name": "content-type", "value": "text/plain"},
-                    {"name": "content-encoding", "value": "gzip"},  # which the API has decoded
+                    {"name": "content-encoding", "value": "gzip"},  # the API has decoded it already
                 ],
             }
             ill = "://ill" in wanted["url"]
@@ -43,7 +43,7 @@ def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Nothing to standard error."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""What meta tags and headers say, in tables."""
+"""The directives in meta tags and headers, in tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_meta_tag_says_this_to_mybot(tags: list[tuple[str, str]], said: Directiv
     assert in_meta_tags(tags, {"mybot"}) == said
 
 
-def test_fall_backs_of_a_crawler_add_up() -> None:
+def test_directives_for_all_tokens_of_a_crawler_add_up() -> None:
     names = {"googlebot-news", "googlebot"}
     assert in_headers(["googlebot: noarchive", "googlebot-news: noindex"], names) == {
         "noarchive": True,
@@ -68,11 +68,11 @@ def test_fall_backs_of_a_crawler_add_up() -> None:
     }
 
 
-def test_more_restrictive_counts_of_header_and_tag() -> None:
+def test_more_restrictive_of_header_and_tag_counts() -> None:
     assert together({"max-snippet": "50", "noai": True}, {"max-snippet": "7"}) == {"max-snippet": "7", "noai": True}
 
 
-def test_page_that_was_available_until_then_is_noindex_afterwards() -> None:
+def test_page_is_noindex_after_its_unavailable_after() -> None:
     said = in_headers(["unavailable_after: 2031-06-25T15:00:00Z"], ())
     then = 1940166000.0
     assert "noindex" not in at(then - 1, said)

@@ -1,4 +1,4 @@
-"""Which meta tags stand in the head of a page."""
+"""The meta tags in the head of a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES: list[tuple[str, str, list[tuple[str, str]]]] = [
     ("entity", "<meta name=robots content='no&#105;ndex'>", [("robots", "noindex")]),
     ("no-content", "<meta name=robots>", [("robots", "")]),
     ("late-in-a-long-head", f"<style>{'x' * 60_000}</style>{TAG}", [("robots", "noindex")]),
-    ("behind-what-is-looked-at", f"<style>{'x' * 70_000}</style>{TAG}", []),
+    ("after-the-limit", f"<style>{'x' * 70_000}</style>{TAG}", []),
 ]
 
 

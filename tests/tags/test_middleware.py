@@ -1,4 +1,4 @@
-"""A site of twelve pages that say every kind of thing, crawled with the tags off, on, and by a CrawlSpider."""
+"""A site of pages with every kind of directive, crawled with tags off, with tags on, and by a CrawlSpider."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both"}
 
 
 class Follows(Spider):
-    """Follows every link, and says what each page was found to say."""
+    """Follows every link, and remembers each page's directives."""
 
     name = "follows"
 
@@ -101,7 +101,7 @@ def followed(site: Site) -> set[str]:
 
 
 @in_reactor
-async def test_nothing_is_read_or_left_by_default() -> None:
+async def test_by_default_no_tag_is_read_and_every_link_followed() -> None:
     with Site(SITE) as site:
         crawler = await crawl(Follows, url=site.url())
         assert followed(site) == LEFT | QUALIFIED | FOLLOWED
@@ -111,7 +111,7 @@ async def test_nothing_is_read_or_left_by_default() -> None:
 
 @pytest.mark.parametrize("spider", [Follows, FollowsAsync])
 @in_reactor
-async def test_links_that_a_page_asks_not_to_follow_are_left(spider: type[Spider]) -> None:
+async def test_links_that_a_page_asks_not_to_follow_are_not_followed(spider: type[Spider]) -> None:
     with Site(SITE) as site:
         crawler = await crawl(spider, ON, url=site.url())
         assert followed(site) == QUALIFIED | FOLLOWED
@@ -119,7 +119,7 @@ async def test_links_that_a_page_asks_not_to_follow_are_left(spider: type[Spider
 
 
 @in_reactor
-async def test_meta_says_what_each_page_says_to_this_crawler() -> None:
+async def test_meta_has_each_pages_directives_for_this_crawler() -> None:
     with Site(SITE) as site:
         crawler = await crawl(Follows, ON, url=site.url())
         said = crawler.spider.said  # type: ignore[union-attr]
@@ -143,14 +143,14 @@ async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt(mode: str) ->
 
 
 @in_reactor
-async def test_links_that_are_qualified_in_other_words_are_left_on_demand() -> None:
+async def test_ugc_and_sponsored_links_are_not_followed_on_demand() -> None:
     with Site(SITE) as site:
         await crawl(Follows, {**ON, "GBOT_ROBOTS_TAGS_LINKS": True}, url=site.url())
         assert followed(site) == FOLLOWED
 
 
 @in_reactor
-async def test_request_with_the_way_out_is_followed() -> None:
+async def test_request_with_the_meta_key_is_followed_all_the_same() -> None:
     with Site(SITE) as site:
         await crawl(Follows, ON, url=site.url(), meta={"gbot_robots_follow": True})
         assert followed(site) == LEFT | QUALIFIED | FOLLOWED
@@ -170,7 +170,7 @@ async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
 
 
 @in_reactor
-async def test_items_of_pages_that_say_this_are_dropped_and_counted_as_scrapy_counts_them() -> None:
+async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them() -> None:
     dropped: list[Any] = []
 
     class Listens(Follows):

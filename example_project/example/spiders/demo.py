@@ -1,4 +1,4 @@
-"""`scrapy crawl demo`: a crawl of a small web on loopback, and a table of what robots.txt let through, and why."""
+"""`scrapy crawl demo`: a crawl of a small web on loopback, and a table of what robots.txt allowed, and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DemoSpider(SitemapSpider):
-    """Starts at the shop's front page; that there are sitemaps it learns from robots.txt."""
+    """Starts at the shop's front page. The plugin finds the sitemaps in the robots.txt."""
 
     name = "demo"
     custom_settings = {
