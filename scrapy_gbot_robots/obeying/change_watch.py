@@ -52,7 +52,7 @@ class ChangeWatch:
         if not found:
             return
         self._telling.count("changed")
-        logger.info("%s has changed for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
+        logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
         spider = self._crawler.spider
         self._telling.send(robotstxt_changed, lambda: {"origin": origin, "old": old, "new": new, "spider": spider})
 

@@ -169,7 +169,7 @@ class CrawlDelays:
         if wish.capped:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
-                "%s asks for a longer crawl-delay than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g; the crawl waits for that",
+                "%s asks for a longer crawl-delay than the crawl applies: GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g",
                 wish.origin.robots_url,
                 wish.secs,
             )

@@ -296,7 +296,7 @@ def _warn_of_other_parser(crawler: Crawler) -> None:
     parser = load_object(settings["ROBOTSTXT_PARSER"])
     if set_by_user and parser is not GbotRobotParser:
         logger.warning(
-            "ROBOTSTXT_PARSER is %s, but GbotRobotsTxtMiddleware always uses %s",
+            "ROBOTSTXT_PARSER = %s has no effect: GbotRobotsTxtMiddleware always uses %s",
             f"{parser.__module__}.{parser.__qualname__}",
             f"{GbotRobotParser.__module__}.{GbotRobotParser.__qualname__}",
         )

@@ -162,7 +162,10 @@ class WaitingRoom(BaseScheduler):
         try:
             self._empty()
         except Exception:
-            logger.exception("Requests that waited for a robots.txt could not be given back to the scheduler")
+            logger.exception(
+                "Up to %d requests are lost: they waited for a robots.txt, and the scheduler does not take them back",
+                self._size + (self._stopper is not None),
+            )
         return self._scheduler.close(reason)
 
     def has_pending_requests(self) -> bool:

@@ -1,7 +1,7 @@
 """What a crawl says about its robots.txt files: log lines, stats, and signals.
 
-Handlers of signals never delay an answer for long. An ordinary handler runs before the first request of the origin goes on.
-A handler that is a coroutine runs in the background, and the crawl does not close before it has ended.
+An ordinary signal handler runs before the first request of the origin goes on. A handler that is a coroutine delays no
+request: it runs in the background. The crawl does not close before it has ended.
 """
 
 from __future__ import annotations

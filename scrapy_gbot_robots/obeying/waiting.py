@@ -151,7 +151,7 @@ class Waiting:
             await self._patience.keep_place(request, pause(secs), may_leave=False, patient=False)
 
     async def _ask(self, origin: Origin, agent: RobotsAgent, request: Request) -> Answer:
-        """Look an answer up, and note how long that took."""
+        """Look up an answer, and note how long that took."""
         began = time.monotonic()
         answer = await self._lookup.ask(origin, agent, request)
         self._patience.answered_in(time.monotonic() - began)
@@ -220,10 +220,10 @@ class Waiting:
         return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()
 
     def _left(self, answer: Answer, since: float) -> float:
-        """For how many more seconds a request waits that has waited since `since`, now that `answer` is there.
+        """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
 
-        0 or less: the request is given up. Otherwise it waits until robots.txt may be fetched again, or, if that is too far
-        off, until its own time is over.
+        0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched again, or, if that is too
+        far off, until its own time is over.
         """
         now = time.monotonic()
         own = since + self._wait_secs - now

@@ -218,7 +218,7 @@ async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCa
         await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"}, urls=[site.url("/x")])
     assert [record.getMessage() for record in caplog.records if "ROBOTSTXT_PARSER" in record.getMessage()] == [
         (
-            "ROBOTSTXT_PARSER is scrapy.robotstxt.PythonRobotParser, but GbotRobotsTxtMiddleware always uses "
+            "ROBOTSTXT_PARSER = scrapy.robotstxt.PythonRobotParser has no effect: GbotRobotsTxtMiddleware always uses "
             "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
         )
     ]

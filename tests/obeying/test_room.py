@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import logging
 import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -252,6 +253,18 @@ def test_scheduler_that_is_away_for_a_moment_loses_no_request() -> None:
             tried.next()
     tried.scheduler.is_away = False
     assert sorted(filter(None, tried.rest())) == ["a1", "a2", "b1"]
+
+
+def test_requests_that_a_scheduler_does_not_take_back_at_the_end_are_counted_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tried = Tried()
+    for name in ("a1", "a2", "b1"):
+        tried.left(name)
+    tried.scheduler.is_away = True
+    tried.room.close("finished")
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert line.startswith("Up to 3 requests are lost: ")
 
 
 def test_waiting_requests_count_as_active_in_their_slot_and_are_counted_once() -> None:
