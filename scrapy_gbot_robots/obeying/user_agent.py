@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
-from ..core.agents import AllOf, is_browser_like, product_token
+from ..core.agents import AllOf
 from ..core.agents import Crawler as RobotsCrawler
+from ..core.product_token import is_browser_like, product_token
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

@@ -1,95 +1,17 @@
-"""Which crawler asks: product tokens in User-Agent headers, and Google's own crawlers (its lists of crawlers and fetchers)."""
+"""What each of Google's crawlers heeds (its lists of crawlers and fetchers), and any other crawler."""
 
 from __future__ import annotations
 
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.agents import is_browser_like, product_token
-from scrapy_gbot_robots.core.remarks import AGENT_CUT
 
-KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
-CHROME = f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {KHTML} Chrome/120.0.0.0 Safari/537.36"
-NEXUS = "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P)"
-SMARTPHONE = (
-    f"{NEXUS} {KHTML} Chrome/W.X.Y.Z Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-)
-
-HEADERS = [
-    ("token", "Googlebot", "Googlebot"),
-    ("lower-case-token", "my_bot-x", "my_bot-x"),
-    ("version", "Googlebot-Image/1.0", "Googlebot-Image"),
-    ("url", "Scrapy/2.19 (+https://scrapy.org)", "Scrapy"),
-    ("no-version", "my_bot (+https://example.com)", "my_bot"),
-    ("two-words", "Foo Bar", "Foo"),
-    ("digits", "bot2000", "bot"),
-    ("white-space", "  Bot/1.0", "Bot"),
-    ("compatible", "Mozilla/5.0 (compatible; Bot/2.1; +http://e.com)", "Bot"),
-    ("compatible-no-version", "Mozilla/5.0 (compatible; Bytespider; x@bytedance.com)", "Bytespider"),
-    ("googlebot-smartphone", SMARTPHONE, "Googlebot"),
-    (
-        "googlebot-desktop",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/W.X.Y.Z Safari/537.36",
-        "Googlebot",
-    ),
-    ("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
-    (
-        "storebot",
-        f"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) {KHTML} Chrome/79.0 Safari/537.36",
-        "Storebot-Google",
-    ),
-    (
-        "adsbot-mobile",
-        f"Mozilla/5.0 (Linux; Android 6.0) {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; AdsBot-Google-Mobile; +http://x)",
-        "AdsBot-Google-Mobile",
-    ),
-    ("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
-    (
-        "applebot",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
-        "Applebot",
-    ),
-    ("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),
-    ("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
-    ("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
-    ("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
-    ("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
-    ("browser", CHROME, "Mozilla"),
-    ("old-browser", "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)", "Mozilla"),
-    ("bare-browser", "Mozilla/5.0", "Mozilla"),
-    ("mozilla", "Mozilla", "Mozilla"),
-    ("no-letters", "360/1.0", ""),
-    ("empty", "", ""),
-    ("non-ascii", "é", ""),
-    ("nul", "\0bot", ""),
-    ("surrogate", "\ud800bot", ""),
-    ("star", "*", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
-def test_product_token_of_header(header: str, token: str) -> None:
-    assert product_token(header) == token
-    assert product_token(header.encode("utf-8", "surrogatepass")) == token
-
-
-@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
-def test_only_a_browser_is_browser_like(header: str, token: str) -> None:
-    assert is_browser_like(header) == (token == "Mozilla")
-    assert is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
-
-
-@pytest.mark.parametrize("header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000])
-def test_hostile_header_has_an_answer(header: str) -> None:
-    assert len(product_token(header)) <= grammar.MAX_LINE_BYTES
-    Crawler.of(header.encode())
-
+from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 
 # (row, user agent, tokens in fall-back order, heeds "*")
 CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("googlebot", "Googlebot", ("Googlebot",), True),
-    ("googlebot-header", SMARTPHONE, ("Googlebot",), True),
+    ("googlebot-header", GOOGLEBOT_SMARTPHONE, ("Googlebot",), True),
     ("image", "Googlebot-Image/1.0", ("Googlebot-Image", "Googlebot"), True),
     ("image-lower-case", "googlebot-image", ("Googlebot-Image", "Googlebot"), True),
     ("images-sic", "googlebot-images", ("Googlebot-Image", "Googlebot"), True),
@@ -154,23 +76,3 @@ def test_chain_stops_at_the_first_token_with_a_group() -> None:
     assert robots.verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot-image"
     assert robots.allowed("http://e.com/", Crawler.of("Googlebot-Image"))
     assert not robots.allowed("http://e.com/", Crawler.of("Googlebot-Video"))
-
-
-def test_plain_token_is_not_cut_however_long() -> None:
-    token = "a" * 1_000 + "-b"
-    robots = RobotsTxt.parse(f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode())
-    assert product_token(token) == token
-    assert robots.allowed("/", token)
-    assert robots.allowed("/", token.upper().encode())
-    assert not robots.allowed("/", token[:-1])
-    assert not robots.allowed("/", "a" * 1_000)
-
-
-@pytest.mark.parametrize(
-    "named", [pytest.param("bot2000", id="D43-digits"), pytest.param("bot.news", id="D43-dot"), "bot/2.1", "bot (new)"]
-)
-def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> None:
-    robots = RobotsTxt.parse(f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode())
-    assert robots.rules_for(named).group == "bot"
-    assert robots.allowed("/", "bot9000/1.0")
-    assert [remark.kind for remark in robots.remarks] == [AGENT_CUT]
