@@ -84,7 +84,7 @@ class Visit:
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
-        self._entries = Entries(driver_for(self.settings, crawler).opens, crawler.stats)
+        self._entries = Entries(driver_for(self.settings, crawler), crawler.stats)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._hops: list[tuple[int, str]] = []

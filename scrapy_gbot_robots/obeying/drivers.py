@@ -33,16 +33,21 @@ class Driver:
         opens: opens the storage; this may wait for a disk or a network.
         where: where the storage is, in words; "" if the name says all.
         why: a note for the log, such as why the crawl uses another storage than the settings name; "" if there is none.
+        remedy: what a user can do if the storage fails.
     """
 
     name: str
     opens: Callable[[], Storage]
     where: str = ""
     why: str = ""
+    remedy: str = "Look into the class that GBOT_ROBOTS_STORAGE names"
 
-    def tell(self, stats: StatsCollector) -> None:
-        """Log which storage the crawl uses, and count it in the stats."""
+    def tell(self) -> None:
+        """Log which storage the crawl uses."""
         logger.info("This crawl stores robots.txt files in %s", self)
+
+    def count(self, stats: StatsCollector) -> None:
+        """Count the storage in the stats."""
         stats.set_value(f"gbot_robots/storage/{self.name if self.name in STORAGES else 'other'}", 1)
         stats.set_value("gbot_robots/storage/fallback", 0)
 
@@ -72,7 +77,8 @@ def driver_for(settings: GbotSettings, crawler: Crawler | None = None, *, read_o
         )
         return Driver("memory", MemoryStorage, why=why)
     kwargs: dict[str, Any] = {"max_body": settings.max_bytes, "tell": logger.warning, "read_only": read_only}
-    return Driver("sqlite", partial(_sqlite(settings), path, **kwargs), where=str(path))
+    remedy = "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
+    return Driver("sqlite", partial(_sqlite(settings), path, **kwargs), where=str(path), remedy=remedy)
 
 
 def _check_history(settings: GbotSettings) -> None:
@@ -98,7 +104,8 @@ def _redis(settings: GbotSettings, crawler: Crawler | None) -> Driver:
     queue = _queue_of(crawler)
     is_elsewhere = bool(queue) and place_of(queue) != where
     why = f"scrapy-redis keeps its queue in another one, {place_of(queue)}" if is_elsewhere else ""
-    return Driver("redis", opens, where=where, why=why)
+    remedy = "Check that this Redis runs, or set GBOT_ROBOTS_REDIS_URL to another one"
+    return Driver("redis", opens, where=where, why=why, remedy=remedy)
 
 
 def _of_user(name: str, crawler: Crawler | None) -> Driver:

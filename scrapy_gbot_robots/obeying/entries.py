@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ..policy.entry import Entry
     from ..storage.base import Storage
+    from .drivers import Driver
 
 _T = TypeVar("_T")
 _Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
@@ -59,13 +60,19 @@ class Entries:
     """Entries by origin, for coroutines of one reactor. No method raises because a storage fails.
 
     Args:
-        opens: opens the storage; called in the thread, at the first call.
+        driver: opens the storage, in the thread, at the first call.
         stats: the stats that count failed calls.
+        on_first_use: called when the storage has answered for the first time.
     """
 
-    def __init__(self, opens: Callable[[], Storage], stats: StatsCollector) -> None:
-        self._opens = opens
+    def __init__(
+        self, driver: Driver, stats: StatsCollector, *, on_first_use: Callable[[], object] = lambda: None
+    ) -> None:
+        self._opens = driver.opens
+        self._remedy = driver.remedy
         self._stats = stats
+        self._on_first_use = on_first_use
+        self._is_used = False
         self._driver: Storage | None = None
         self._thread: BatchThread[Any, Any] = BatchThread(
             self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
@@ -139,11 +146,13 @@ class Entries:
         try:
             if isinstance(self._driver, MemoryStorage):
                 return self._do(self._driver, [call])[0]
-            return await self._thread.ask(call)
+            result = await self._thread.ask(call)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # a driver of the user's may raise anything
             return self._do(self._fall_back(error), [call])[0]
+        self._note_use()
+        return result
 
     def _work(self, calls: list[_Call]) -> list[Any]:
         """In the thread: let the driver do `calls`, unless it has failed for others while these waited."""
@@ -193,9 +202,10 @@ class Entries:
             self._stats.set_value("gbot_robots/storage/fallback", 1)
             self._background.start(self._try_again(self._instead))
             logger.warning(
-                "The robots.txt storage failed. Until it answers again this process keeps robots.txt files in memory, "
-                "for itself: %s",
+                "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
+                "memory, for itself. %s",
                 shown(str(error), limit=500),
+                self._remedy,
                 exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
             )
         return self._instead
@@ -220,6 +230,12 @@ class Entries:
         self._instead = None
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         logger.info("The robots.txt storage answers again and is used again")
+        self._note_use()
+
+    def _note_use(self) -> None:
+        if not self._is_used and self._instead is None:
+            self._is_used = True
+            self._on_first_use()
 
     def _interrupt(self) -> None:
         """End the call that the thread waits for, if the driver can do that. Otherwise it ends by itself, later."""

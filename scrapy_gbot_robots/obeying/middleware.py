@@ -69,7 +69,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._driver = driver_for(self._settings, crawler)
-        entries = Entries(self._driver.opens, crawler.stats)
+        entries = Entries(self._driver, crawler.stats, on_first_use=self._driver.tell)
         self._heartbeat = Heartbeat(crawler, entries) if self._settings.storage == "redis" else None
         lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
@@ -261,7 +261,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        self._driver.tell(self.crawler.stats)
+        self._driver.count(self.crawler.stats)
         hint = of_project(self.crawler.settings, spider).hint
         if hint is not None and self._settings.asked_as is None:
             logger.warning("%s", hint, extra={"spider": spider})

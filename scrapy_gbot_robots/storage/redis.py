@@ -21,7 +21,9 @@ from .redis_keys import PREFIX, new_id, new_token
 try:
     from .redis_clients import client_for
 except ImportError as error:
-    raise ImportError("storing in Redis needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from error
+    raise ImportError(
+        "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
+    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import entries as entries_module
-from scrapy_gbot_robots.obeying.drivers import driver_for
+from scrapy_gbot_robots.obeying.drivers import Driver, driver_for
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.settings import GbotSettings
@@ -50,12 +50,12 @@ class Opened(Entries):
     def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
         self.stats = MemoryStatsCollector(get_crawler())
         self.caplog = caplog
-        super().__init__(opens, self.stats)
+        super().__init__(Driver("test", opens), self.stats)
 
     @property
     def said(self) -> list[str]:
         """The log: the first words of each warning, and of the line that the storage works again."""
-        return [record.getMessage()[:35] for record in self.caplog.records if record.levelno >= logging.INFO]
+        return [record.getMessage()[:30] for record in self.caplog.records if record.levelno >= logging.INFO]
 
 
 @asynccontextmanager

@@ -174,7 +174,7 @@ async def check(
     caplog.set_level(logging.INFO, logger=entries_module.__name__)
 
     def said() -> list[str]:
-        return [record.getMessage()[:35] for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
+        return [record.getMessage()[:30] for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
 
     async def script(visitor: Visitor) -> None:
         async def is_crawled(site: Site) -> None:
@@ -333,7 +333,7 @@ async def test_redis_that_comes_back_gets_all_entries_even_if_no_new_origin_come
         async def script(visitor: Visitor) -> None:
             with relay.saying(b"-LOADING Redis is loading the dataset in memory\r\n"):
                 assert await visitor.may(site.url("/"))
-            await until(lambda: any(record.getMessage()[:35] == WORKS for record in caplog.records))
+            await until(lambda: any(record.getMessage()[:30] == WORKS for record in caplog.records))
             with closing(RedisStorage(server.url)) as storage:
                 assert storage.get(site.url("")) is not None
 

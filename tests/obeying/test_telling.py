@@ -8,16 +8,19 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import redis
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import telling
 from scrapy_gbot_robots.obeying.drivers import driver_for
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, stats, under_way
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats, under_way
+from ..support.redis_server import free_port, redis_server
 from ..support.until import until
 from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site
@@ -156,14 +159,19 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
             id="sqlite",
         ),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:1/3"},
-            "redis at 127.0.0.1:1, database 3",
+            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:PORT/3"},
+            "redis at 127.0.0.1:PORT, database 3",
             "redis",
             id="redis",
         ),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "127.0.0.1", "REDIS_PORT": "1"},
-            "redis at 127.0.0.1:1, database 0",
+            {
+                "GBOT_ROBOTS_STORAGE": "redis",
+                "REDIS_HOST": "127.0.0.1",
+                "REDIS_PORT": "PORT",
+                "REDIS_PARAMS": {"password": "secret"},
+            },
+            "redis at 127.0.0.1:PORT, database 0",
             "redis",
             id="redis-host",
         ),
@@ -176,16 +184,84 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
     ],
 )
 @in_reactor
-async def test_first_log_line_names_the_storage(
+async def test_log_names_the_storage_that_has_answered(
     settings: dict[str, Any], line: str, stat: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    path = str(tmp_path / "robots.sqlite")
-    crawler = await crawl(Pages, {name: value.replace("PATH", path) for name, value in settings.items()})
+    port = free_port()
+
+    def filled(text: str) -> str:
+        return text.replace("PATH", str(tmp_path / "robots.sqlite")).replace("PORT", str(port))
+
+    with ExitStack() as stack:
+        site = stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}))
+        if stat == "redis":
+            server = stack.enter_context(redis_server(port=port))
+            with redis.Redis.from_url(server.url) as client:
+                client.config_set("requirepass", "secret")
+        named = {name: filled(value) if isinstance(value, str) else value for name, value in settings.items()}
+        crawler = await crawl(Pages, named, urls=[site.url("/page")])
     (message,) = said(caplog, "drivers", logging.INFO)
-    assert message.startswith(f"This crawl stores robots.txt files in {line.replace('PATH', path)}")
+    assert message.startswith(f"This crawl stores robots.txt files in {filled(line)}")
     assert "secret" not in message
     assert stats(crawler)[f"gbot_robots/storage/{stat}"] == 1
+
+
+@in_reactor
+async def test_storage_that_fails_at_once_is_named_with_its_settings_and_not_as_the_one_in_use(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
+    path = tmp_path / "robots.sqlite"
+    path.write_text("a user's own notes")
+    away = f"redis://user:secret@127.0.0.1:{free_port()}/0"
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        for settings, says, setting in (
+            ({"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away}, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+            (
+                {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)},
+                str(path),
+                "GBOT_ROBOTS_SQLITE_PATH",
+            ),
+            ({"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"}, "the disk is on fire", "GBOT_ROBOTS_STORAGE"),
+        ):
+            caplog.clear()
+            crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+            assert pages(crawler).crawled
+            (warning,) = said(caplog, "entries", logging.WARNING)
+            assert says in warning
+            assert setting in warning
+            assert "secret" not in warning
+            assert said(caplog, "drivers", logging.INFO) == []
+            assert stats(crawler)["gbot_robots/storage/fallback"] == 1
+
+
+class Broken(MemoryStorage):
+    """A user's storage that cannot be opened."""
+
+    def __init__(self) -> None:
+        raise OSError("the disk is on fire")
+
+
+@in_reactor
+async def test_storage_that_answers_later_is_named_then(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
+    path = tmp_path / "robots.sqlite"
+    path.mkdir()
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        seen: list[list[str]] = []
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/page"))
+            seen.append(said(caplog, "drivers", logging.INFO))
+            path.rmdir()
+
+        settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
+        await visit(script, **settings)  # at its end it hands over what it has
+        assert seen == [[]]
+        assert said(caplog, "drivers", logging.INFO) == [f"This crawl stores robots.txt files in sqlite at {path}"]
 
 
 def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:

@@ -293,7 +293,9 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "redis", None)
     for module in ("redis", "redis_clients"):
         monkeypatch.delitem(sys.modules, f"scrapy_gbot_robots.storage.{module}")
-    with pytest.raises(ImportError, match=r"needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"):
+    with pytest.raises(
+        ImportError, match=r"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"
+    ):
         __import__("scrapy_gbot_robots.storage.redis")
 
 

@@ -66,4 +66,4 @@ def with_body(packed: bytes, size: int) -> bytes:
 
 
 # The beginnings of the log lines for a storage that fails, and for one that works again.
-FAILED, WORKS = "The robots.txt storage failed. Unti", "The robots.txt storage answers agai"
+FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage answers"
