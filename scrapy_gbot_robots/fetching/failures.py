@@ -57,18 +57,34 @@ _FAILURES = {
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+_SAYS_NO_MORE = re.compile(  # messages of Scrapy and Twisted that only repeat the failure and the URL
+    r"(?:Getting \S+ took longer than [\d.]+ seconds|User timeout caused connection failure"
+    r"|(?:TCP connection timed out|Connection was refused by other side)(?:: \d+: Connection (?:refused|timed out))?)\.?"
+)
 
 
-def failure_of(error: BaseException) -> Unreachable:
-    """Return the outcome of a fetch that ended in `error`. Passwords in URLs of its message are left out."""
-    try:
-        detail = _USER_INFO.sub("", str(error)[:_DETAIL_CHARS])
-    except Exception:
-        detail = type(error).__name__
+def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
+    """Return the outcome of a fetch that ended in `error`.
+
+    The reason contains the message of `error` if that says more than the failure. Passwords in its URLs are left out.
+    `redirected_to` is the URL that failed, if a redirect led there.
+    """
+    detail = _detail(error)
     if isinstance(error, IgnoreRequest):
-        return failed(Failure.OTHER, f"another middleware dropped the request: {detail}")
-    kinds = list(_kinds(error, _MOST_CAUSES))
+        detail = f"another middleware dropped the request: {detail}"
+    elif _SAYS_NO_MORE.fullmatch(detail):
+        detail = ""
+    if redirected_to:
+        detail = f"redirected to {redirected_to}{': ' if detail else ''}{detail}"
+    kinds = [] if isinstance(error, IgnoreRequest) else list(_kinds(error, _MOST_CAUSES))
     return failed(Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail)
+
+
+def _detail(error: BaseException) -> str:
+    try:
+        return _USER_INFO.sub("", str(error)[:_DETAIL_CHARS]).strip()
+    except Exception:
+        return type(error).__name__
 
 
 def _kinds(error: object, depth: int) -> Iterator[Failure]:

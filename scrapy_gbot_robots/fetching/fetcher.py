@@ -127,7 +127,7 @@ class Fetcher:
             exchanges.append(exchange)
             answer = exchange.response
             if answer is None:
-                return self._failed(exchange)
+                return self._failed(exchange, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
                 read = partial(outcome_of_response, answer, asked[-1], exchange, self._settings)
                 long = len(answer.body) > _DECODE_IN_THREAD_BYTES and content_encoding(answer, exchange)
@@ -142,7 +142,7 @@ class Fetcher:
                 return hop
             left -= time.monotonic() - looking_at
             if left <= 0:
-                return failed(Failure.TIMEOUT, "redirects")
+                return failed(Failure.TIMEOUT, f"redirected to {hop}")
             asked.append(hop)
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
@@ -157,7 +157,7 @@ class Fetcher:
         try:
             inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
         except TimeoutError:
-            return failed(Failure.TIMEOUT, "the address of a redirect's target")
+            return failed(Failure.TIMEOUT, f"redirected to {hop}: its address was not found")
         if not inside:
             return hop
         self._tell_refused(asked[0], hop)
@@ -244,12 +244,12 @@ class Fetcher:
             shown(target),
         )
 
-    def _failed(self, exchange: Exchange) -> Outcome:
+    def _failed(self, exchange: Exchange, redirected_to: str) -> Outcome:
         error = exchange.error
         if error is None:
             return failed(Failure.REPLACED)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        return failure_of(error)
+        return failure_of(error, redirected_to)
 
 
 def _is_url_for_scrapy(url: str) -> bool:

@@ -249,7 +249,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             {
                 "request": request,
                 "verdict": verdict,
-                "source": f" of {answer.origin.robots_url}" if answer is not None else "",
+                "source": f" ({answer.origin.robots_url})" if answer is not None else "",
             },
             extra={"spider": self.crawler.spider},
         )

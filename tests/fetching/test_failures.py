@@ -80,6 +80,37 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
     assert len(failure_of(ValueError("x" * 100_000)).why) < 300
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        pytest.param(
+            TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds."),
+            "no answer in time",
+            id="time-out",
+        ),
+        pytest.param(twisted.TCPTimedOutError(110, "Connection timed out"), "no answer in time", id="time-out-of-tcp"),  # type: ignore[no-untyped-call]
+        pytest.param(twisted.ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"),  # type: ignore[no-untyped-call]
+        pytest.param(
+            twisted.ConnectError(101, "Network is unreachable"),
+            "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
+            id="no-route",
+        ),
+    ],
+)
+def test_message_that_only_repeats_the_failure_is_left_out(error: BaseException, why: str) -> None:
+    assert failure_of(error).why == why
+
+
+def test_url_that_a_redirect_led_to_is_named() -> None:
+    slow = TimeoutError("Getting http://b.example/r.txt took longer than 9.5 seconds.")
+    assert failure_of(slow, "http://b.example/r.txt").why == "no answer in time (redirected to http://b.example/r.txt)"
+    cut = twisted.ConnectionLost("cut off")
+    assert failure_of(cut, "http://b.example/r.txt").why == (
+        "connection lost (redirected to http://b.example/r.txt: Connection to the other side was lost in a non-clean "
+        "fashion: cut off.)"
+    )
+
+
 def test_exception_that_cannot_be_shown_is_named() -> None:
     class UnspeakableError(Exception):
         def __str__(self) -> str:
