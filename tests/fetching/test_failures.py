@@ -91,7 +91,7 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
         pytest.param(twisted.TCPTimedOutError(110, "Connection timed out"), "no answer in time", id="time-out-of-tcp"),  # type: ignore[no-untyped-call]
         pytest.param(twisted.ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"),  # type: ignore[no-untyped-call]
         pytest.param(
-            twisted.ConnectError(101, "Network is unreachable"),
+            twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
             "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
             id="no-route",
         ),

@@ -20,10 +20,10 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats, under_way
-from ..support.redis_server import free_port, redis_server
+from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import Visitor, visit
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
