@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 
+from scrapy_gbot_robots.fetching.proxies import carry_credentials, leave_credentials
 from scrapy_gbot_robots.signals import robotstxt_served
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
@@ -54,6 +55,47 @@ def passed(url: str, proxy: Proxy) -> Request:
     """A request that has passed HttpProxyMiddleware, as one that is retried or redirected has."""
     meta = {"proxy": proxy.url(""), "_auth_proxy": proxy.url("")}
     return Request(url, meta=meta, headers={"Proxy-Authorization": BASIC}, dont_filter=True)
+
+
+HERE, ELSEWHERE = "http://proxy.example:80", "http://another.example:80"
+
+
+@pytest.mark.parametrize(
+    ("own_proxy", "proxy", "authorised", "carried"),
+    [
+        pytest.param(HERE, HERE, HERE, True, id="the-same"),
+        pytest.param(HERE, HERE, None, True, id="header-of-the-users-own"),
+        pytest.param(HERE, HERE, ELSEWHERE, False, id="header-for-another-proxy"),
+        pytest.param(ELSEWHERE, HERE, HERE, False, id="another-for-robots-txt"),
+        pytest.param(None, HERE, HERE, False, id="none-for-robots-txt"),
+        pytest.param(None, None, None, False, id="none-at-all"),
+        pytest.param(HERE, None, None, False, id="none-for-the-page"),
+    ],
+)
+def test_credentials_are_carried_to_the_same_proxy_alone(
+    own_proxy: str | None, proxy: str | None, authorised: str | None, carried: bool
+) -> None:
+    request = Request("http://e/page", meta={"proxy": proxy}, headers={"Proxy-Authorization": BASIC})
+    if authorised is not None:
+        request.meta["_auth_proxy"] = authorised
+    own = Request("http://e/robots.txt", meta={"proxy": own_proxy})
+    carry_credentials(own, request)
+    assert own.headers.get("Proxy-Authorization") == (BASIC.encode() if carried else None)
+    assert own.meta.get("_auth_proxy") == (HERE if carried else None)  # else HttpProxyMiddleware would drop the header
+    leave_credentials(own)
+    assert ("Proxy-Authorization" in own.headers) is carried
+    own.meta["proxy"] = ELSEWHERE  # as a middleware may choose it
+    leave_credentials(own)
+    assert "Proxy-Authorization" not in own.headers
+
+
+def test_credentials_of_a_middleware_for_its_own_proxy_stay() -> None:
+    own = Request("http://e/robots.txt", meta={"proxy": HERE}, headers={"Proxy-Authorization": "Basic b3du"})
+    leave_credentials(own)
+    assert own.headers["Proxy-Authorization"] == b"Basic b3du"
+    own.meta["proxy"] = None
+    leave_credentials(own)
+    assert "Proxy-Authorization" not in own.headers
 
 
 @in_reactor
