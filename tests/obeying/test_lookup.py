@@ -14,7 +14,8 @@ from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
-from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.concurrency import Closing, pause, within
+from scrapy_gbot_robots.core.agents import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.obeying import cache, shared_fetch
 from scrapy_gbot_robots.obeying.answer import Answer
@@ -328,6 +329,22 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
         crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])
         assert len(pages(crawler).crawled) == 40
         assert most < 15  # a fetch that begins or ends may let one more in before it counts; all would be 40
+
+
+@in_reactor
+async def test_lookup_that_was_abandoned_starts_no_other() -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            middleware = visitor.crawler.get_downloader_middleware(GbotRobotsTxtMiddleware)
+            assert middleware is not None
+            lookup, origin, agent = middleware._lookup, Origin.of(site.url("")), RobotsAgent.of("testbot")
+            lookup.abandon()
+            with pytest.raises(Closing):
+                await within(5, lookup.ask(origin, agent))
+            assert fetches(site) == 0
+
+        await visit(script)
 
 
 @in_reactor

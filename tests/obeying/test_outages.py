@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scrapy_gbot_robots.obeying.entries import Entries
+
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats
 from ..support.visits import Visitor, fetches, visit
@@ -13,6 +15,9 @@ from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scrapy_gbot_robots.policy.entry import Entry
+
 
 RULES = b"user-agent: *\ndisallow: /no"
 
@@ -95,6 +100,44 @@ async def test_site_whose_pages_answered_in_an_earlier_run_needs_no_probe(  # S2
 
         clock.goes_on(25 * DAY)
         await visit(script, **settings)
+
+
+@in_reactor
+async def test_site_that_never_had_a_robots_txt_is_probed_too(  # S2.23
+    clock: Clock, settings: dict[str, Any]
+) -> None:
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
+    with Site({"/robots.txt": Reply(503), "*": Reply(500)}) as site:
+        await visits(site, clock, [0], **settings)
+        site.pages["*"] = b"ok"
+        assert await visits(site, clock, [40], **settings) == [OPEN]
+
+
+@in_reactor
+async def test_storage_is_told_once_that_a_site_is_up(  # S2.23
+    clock: Clock, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
+    asked: list[str] = []
+    get = Entries.get
+
+    async def noted(entries: Entries, origin: str) -> Entry | None:
+        asked.append(origin)
+        return await get(entries, origin)
+
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await visits(site, clock, [0], **settings)
+        site.pages["/robots.txt"] = Reply(503)
+        await visits(site, clock, [1], **settings)
+        monkeypatch.setattr(Entries, "get", noted)
+
+        async def script(visitor: Visitor) -> None:
+            for _ in range(5):
+                assert await visitor.may(site.url("/yes"))
+
+        clock.goes_on(DAY)
+        await visit(script, **settings)
+        assert asked == [site.url("")]
 
 
 @in_reactor

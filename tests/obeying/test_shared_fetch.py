@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.shared_fetch import _pauses
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, stats
-from ..support.visits import CLOSED, Visitor, fetches, visit
+from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Site
 
 if TYPE_CHECKING:
@@ -65,6 +66,36 @@ async def test_refresh_is_left_to_the_process_that_has_the_lease(clock: Clock, t
         crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
         assert fetches(site) == 1
         assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+
+
+@in_reactor
+async def test_of_many_requests_that_come_one_refreshes_the_answer(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, looked = Gate(""), 0
+    find = Entries.find
+
+    async def noted(*arguments: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return await find(*arguments)
+
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            site.pages["/robots.txt"] = gate
+            monkeypatch.setattr(Entries, "find", noted)
+            clock.goes_on(23.5 * HOUR)
+            for _ in range(10):
+                assert await visitor.may(site.url("/"))
+            assert looked == 1
+            clock.goes_on(11)  # this refresh takes long: another try can do no harm
+            assert await visitor.may(site.url("/"))
+            assert looked == 2
+            gate.open()
+
+        await visit(script)
 
 
 def test_holder_of_a_lease_is_looked_for_soon_and_then_ever_less_often() -> None:
