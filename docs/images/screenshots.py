@@ -42,7 +42,7 @@ def main() -> None:
         _shoot(report, HERE / "report.png", 900, 780, place)
         page = place / "command.html"
         page.write_text(_terminal(place), encoding="utf-8")
-        _shoot(page, HERE / "command.png", 900, 415, place)
+        _shoot(page, HERE / "command.png", 900, 522, place)
 
 
 def _terminal(place: Path) -> str:
