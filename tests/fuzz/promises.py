@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.core import grammar, index, lines
+from scrapy_gbot_robots.core import grammar, index, lines, needles
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
@@ -34,10 +34,11 @@ _SMALL: Final = (
     (grammar, "MAX_LINE_BYTES", 60),
     (index, "_FEW_STEMS", 2),
     (index, "_FEW_NEEDLES", 1),
-    (index, "_MANY_NEEDLES", 6),
-    (index, "_CROWD", 1),
     (index, "_CROWDED_STEM", 1),
-    (index, "_FEW_SHORT_NEEDLES", 1),
+    (needles, "_FEW_NEEDLES", 1),
+    (needles, "_FEW_SHORT_NEEDLES", 1),
+    (needles, "_MANY_NEEDLES", 6),
+    (needles, "_CROWD", 1),
 )
 
 
