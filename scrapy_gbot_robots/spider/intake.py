@@ -146,7 +146,12 @@ class SitemapIntake:
         for reason, count in left_out.items():
             self._stats.count(f"entries/{reason}", count)
         if left_out["host"]:
-            logger.info("%s: left out %d entries on other hosts than those given", url, left_out["host"])
+            logger.info(
+                "%s lists %d page%s on other hosts than the given ones. scope = 'any' crawls such pages, too",
+                url,
+                left_out["host"],
+                "" if left_out["host"] == 1 else "s",
+            )
         if reader.over_limit:
             self._stats.count("over_limit")
             logger.warning(

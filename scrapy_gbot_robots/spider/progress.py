@@ -39,6 +39,7 @@ class Progress:
         self._crawler = crawler
         self._intake = intake
         self._every_secs = every_secs
+        self._said = ""
         self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
         self.hosts: int | None = None
         self.asked = self.done = self.without = self.unreachable = 0
@@ -62,8 +63,12 @@ class Progress:
         self.unreachable += outcome == "unreachable"
         self._crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
 
-    def _say(self) -> None:
-        logger.info("%s", str(self), extra={"spider": self._crawler.spider})
+    def _say(self, *, is_last: bool = False) -> None:
+        """Log the progress if there was any: a crawl may wait a minute for an unreachable robots.txt."""
+        line = str(self)
+        if line != self._said or is_last:
+            logger.info("%s", line, extra={"spider": self._crawler.spider})
+        self._said = line
 
     def _spider_opened(self) -> None:
         if self._every_secs > 0:
@@ -73,7 +78,7 @@ class Progress:
     def _spider_closed(self) -> None:
         if self._looping is not None and self._looping.running:
             self._looping.stop()
-        self._say()
+        self._say(is_last=True)
 
     def _response_received(self, request: Request) -> None:
         self.crawled += LISTED in request.meta

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -321,6 +322,18 @@ async def test_robots_txt_may_be_requested_by_the_spiders_own_start(site: Site) 
 
 
 @in_reactor
+async def test_pages_on_other_hosts_are_logged_with_what_crawls_them(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.spider.intake")
+    site.pages["/s.xml"] = xml(urlset(site.url("/1"), "http://other.example/1"))
+    await crawl(Hosts, hosts=[site.url()])
+    assert [record.getMessage() for record in caplog.records if record.name.endswith("intake")] == [
+        f"{site.url('/s.xml')} lists 1 page on other hosts than the given ones. scope = 'any' crawls such pages, too"
+    ]
+
+
+@in_reactor
 async def test_hosts_come_from_a_file_no_faster_than_they_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
@@ -388,7 +401,8 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(site: Site, ca
     with Site({"/robots.txt": Reply(404)}) as bare:
         await crawl(Hosts, hosts=[site.url(), bare.url()], progress_secs="0.2")
     lines = [record.getMessage() for record in caplog.records if record.name == "scrapy_gbot_robots.spider.progress"]
-    assert len(lines) >= 3
+    assert len(lines) >= 2
+    assert all(before != line for before, line in pairwise(lines[:-1]))  # nothing is logged while there is no progress
     begun = "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, 1 crawled, 2 blocked"
     assert begun in lines[:-1]
     assert lines[-1] == "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, 2 crawled, 2 blocked"
