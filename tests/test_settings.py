@@ -166,7 +166,7 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     def read_only(path: object) -> str:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
+    monkeypatch.setattr("scrapy_gbot_robots.setting_values.data_path", read_only)
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert read(STORAGE="memory").storage == "memory"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.robots import RobotsTxt
 from ..policy.overrides import SETTING, Overrides
-from ..settings import path_of
+from ..setting_values import path_of
 
 if TYPE_CHECKING:
     from ..settings import GbotSettings

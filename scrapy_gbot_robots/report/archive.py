@@ -20,7 +20,8 @@ from scrapy.exceptions import NotConfigured
 
 from ..concurrency import Background, OneThread
 from ..policy.outcome import Fetched
-from ..settings import ARCHIVES, GbotSettings, archive_named
+from ..setting_values import ARCHIVES, archive_named
+from ..settings import GbotSettings
 from ..signals import robotstxt_served
 from .records import Served, record_maker
 
