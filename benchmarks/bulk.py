@@ -89,7 +89,7 @@ def ask_protego(urls: list[str], served_of: Callable[..., Any]) -> list[bytearra
     """What everybody writes: a parser for each site, a question for each URL."""
     from protego import Protego
 
-    from scrapy_gbot_robots.bulk.judging import sites
+    from scrapy_gbot_robots.bulk.bench import sites
 
     column = bytearray()
     for first, end, _, origin in sites(urls):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrow import URL, answers_array
+from .bench import NO_URL
 from .errors import BulkError
-from .judging import NO_URL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

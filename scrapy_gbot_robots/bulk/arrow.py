@@ -8,16 +8,17 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from .bench import NO_URL, Bench, Served
 from .errors import BulkError
-from .judging import NO_URL, Bench, Served, crawlers_of
+from .judging import answers_in_rows, crawlers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
     from ..policy.ladder import Policy
-    from .judging import Agent
+    from .judging import Agent, Batch
 
 URL, STATUS, BODY = "url", "status", "body"
 
@@ -46,12 +47,20 @@ def judge_batch(
         BulkError: a column is missing.
     """
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
 
     need(batch.schema.names, [URL, BODY], "the batch")
-    crawlers = crawlers_of(agents)
-    bench = Bench(crawlers, policy=policy, strict=strict)
-    columns = [bytearray(len(batch)) for _ in crawlers]
+    bench = Bench(crawlers_of(agents), policy=policy, strict=strict)
+    columns = answers_in_rows(bench, len(batch), _batches(batch))
+    kept = [name for name in batch.schema.names if name != BODY]
+    names = [*kept, *(crawler.name or "*" for crawler in bench.crawlers)]
+    return pa.record_batch([*(batch[name] for name in kept), *map(answers_array, columns)], names=names)
+
+
+def _batches(batch: pa.RecordBatch) -> Iterator[Batch]:
+    """Yield rows that have the same status and body, in the order of their URLs."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     bodies = pc.dictionary_encode(batch[BODY], null_encoding="encode")
     statuses = batch[STATUS] if STATUS in batch.schema.names else pc.if_else(pc.is_valid(batch[BODY]), 200, None)
     texts = pc.fill_null(batch[URL], "")
@@ -60,13 +69,7 @@ def judge_batch(
     rows, urls = keys["row"].to_pylist(), keys["url"].to_pylist()
     for first, end in _runs(keys["status"].to_pylist(), keys["body"].to_pylist()):
         robots = _served(keys["status"][first].as_py(), bodies.dictionary[keys["body"][first].as_py()].as_py())
-        found = bench.answers(urls[first:end], lambda _origin, robots=robots: robots)  # type: ignore[misc]
-        for column, answers in zip(columns, found, strict=True):
-            for row, answer in zip(rows[first:end], answers, strict=True):
-                column[row] = answer
-    kept = [name for name in batch.schema.names if name != BODY]
-    names = [*kept, *(crawler.name or "*" for crawler in crawlers)]
-    return pa.record_batch([*(batch[name] for name in kept), *map(answers_array, columns)], names=names)
+        yield rows[first:end], urls[first:end], lambda _origin, robots=robots: robots  # type: ignore[misc]
 
 
 def answers_array(column: bytearray) -> Any:

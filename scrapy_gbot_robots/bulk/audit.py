@@ -11,14 +11,13 @@ from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .judging import Bench, Served, sites
+from .bench import Bench, Served, Site, sites
 from .store import NOT_THERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
     from ..policy.ladder import Policy
     from .store import Store
 
@@ -47,8 +46,10 @@ class Judged(NamedTuple):
 
 
 class _Piece(NamedTuple):
+    """Some URLs in sorted order, their sites with what was served for the robots.txt, and how many are not known."""
+
     urls: list[str]
-    robots: dict[Origin, Served]
+    sites: list[tuple[Site, Served]]
     unknown_origins: int
 
 
@@ -61,13 +62,13 @@ def audit(store: Store, urls: Iterable[Any], terms: Terms, workers: int = 1) -> 
     if workers == 1:
         bench = _bench(terms)
         for piece in pieces:
-            yield Judged(piece.urls, _judged(bench, piece.urls, piece.robots), piece.unknown_origins)
+            yield Judged(piece.urls, bench.answers(piece.urls, piece.sites), piece.unknown_origins)
         return
     context = multiprocessing.get_context("spawn")  # DuckDB's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, _start, (terms,)) as pool:
         waiting: deque[tuple[_Piece, Any]] = deque()
         for piece in pieces:
-            waiting.append((piece, pool.submit(_work, piece.urls, piece.robots)))
+            waiting.append((piece, pool.submit(_work, piece.urls, piece.sites)))
             if len(waiting) > workers * _AHEAD:
                 yield _finished(*waiting.popleft())
         while waiting:
@@ -82,10 +83,6 @@ def _bench(terms: Terms) -> Bench:
     return Bench(terms.crawlers, policy=terms.policy, strict=terms.strict, max_bytes=terms.max_bytes)
 
 
-def _judged(bench: Bench, urls: list[str], robots: Mapping[Origin, Served]) -> list[bytearray]:
-    return bench.answers(urls, lambda origin: robots.get(origin, NOT_THERE))
-
-
 _benches: list[Bench] = []  # of a worker process: its one
 
 
@@ -93,29 +90,30 @@ def _start(terms: Terms) -> None:
     _benches.append(_bench(terms))
 
 
-def _work(urls: list[str], robots: dict[Origin, Served]) -> list[bytearray]:
-    return _judged(_benches[0], urls, robots)
+def _work(urls: list[str], sites: list[tuple[Site, Served]]) -> list[bytearray]:
+    return _benches[0].answers(urls, sites)
 
 
 def _pieces(store: Store, urls: Iterable[Any]) -> Iterator[_Piece]:
-    """Yield pieces of work: URLs in sorted order, with what was served for their origins."""
-    before = None
+    """Yield pieces of work: some URLs, and so many robots.txt files as may be in memory at a time."""
+    last = None
     for batch in _sorted(store, urls):
-        origins = [(origin, end) for _, end, _, origin in sites(batch)]
-        found = store.found({origin for origin, _ in origins if origin is not None})
-        first, size, unknown = 0, 0, 0
-        robots: dict[Origin, Served] = {}
-        for number, (origin, end) in enumerate(origins):
-            if origin in found and origin not in robots:
-                assert origin is not None  # noqa: S101 - for the type checker
-                robots[origin] = store.served(found[origin])
-                size += len(robots[origin].body)
-            elif origin is not None and origin not in found and origin != before:
+        there = list(sites(batch))
+        found = store.found({origin for _, _, _, origin in there if origin is not None})
+        begin, size, unknown = 0, 0, 0
+        piece: list[tuple[Site, Served]] = []
+        for first, end, prefix, origin in there:
+            robots = NOT_THERE
+            if origin in found:
+                robots = piece[-1][1] if origin == last and piece else store.served(found[origin])
+                size += len(robots.body)
+            elif origin is not None and origin != last:
                 unknown += 1
-            before = origin
-            if size > _PIECE_BYTES or number == len(origins) - 1:
-                yield _Piece(batch[first:end], robots, unknown)
-                first, size, unknown, robots = end, 0, 0, {}
+            last = origin
+            piece.append(((first - begin, end - begin, prefix, origin), robots))
+            if size > _PIECE_BYTES or end == len(batch):
+                yield _Piece(batch[begin:end], piece, unknown)
+                begin, size, unknown, piece = end, 0, 0, []
 
 
 def _sorted(store: Store, urls: Iterable[Any]) -> Iterator[list[str]]:

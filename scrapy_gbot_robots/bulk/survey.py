@@ -16,14 +16,14 @@ from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..policy.ladder import State
-from .judging import Bench
+from .bench import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..core.agents import RobotsAgent
     from .audit import Terms
-    from .judging import Served
+    from .bench import Served
     from .store import Store
 
 _HOME: Final = "/"

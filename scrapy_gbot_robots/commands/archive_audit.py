@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..bulk.bench import NO, NO_URL, UNREACHABLE, YES
 from ..bulk.errors import BulkError
-from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES
 from ..core.urls import shown
 from ..report.words import count
 from . import crawlers as agents

@@ -16,6 +16,8 @@ from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
     from .index import Index
     from .preferences import Preferences, Statements
 
@@ -94,6 +96,22 @@ class Rules:
         return ()
 
     @property
+    def wording(self) -> Hashable:
+        """All that the answers of `allowed` depend on, but `strict`: rules of the same wording give the same answers."""
+        return self._allows.text, self._disallows.text
+
+    @property
+    def wildcards(self) -> int:
+        """How many rules have a wildcard at the most."""
+        texts = self._allows.text + self._disallows.text
+        return min(texts.count("*") + texts.count("$"), len(self._allows.lines) + len(self._disallows.lines))
+
+    @property
+    def can_refuse(self) -> bool:
+        """Whether any rule disallows anything."""
+        return bool(self._disallows.text.strip("\n"))
+
+    @property
     def weight(self) -> int:
         """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
         weight = self._allows.weight + self._disallows.weight
@@ -120,6 +138,11 @@ class Rules:
         if is_known:
             return index.allows_url(url, start)  # type: ignore[arg-type]
         return index.allows(self._path(url))
+
+    def allowed_each(self, urls: Iterable[str], start: int) -> bytearray:
+        """Return 1 for each URL that may be fetched, else 0. In each the path begins at the slash at `start`."""
+        allows = (self._index or self._indexed()).allows_url
+        return bytearray([allows(url, start) for url in urls])
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""

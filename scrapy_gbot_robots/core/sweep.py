@@ -1,203 +1,261 @@
-"""One crawler's rules put to many URLs of one site at a time, faster than one after the other.
+r"""One crawler's rules put to many URLs of one site at once, faster than one after the other.
 
-1. The URLs are sorted, so those that begin with the same text lie side by side: for a rule that is a plain prefix one
-   bisection finds all that it matches, however many they are.
-2. A wildcard rule is tried only on URLs that begin with its literal beginning, and only where one of its literal
-   segments is found in the text of all URLs together.
-3. What matches is painted over the answers, the least preferred rule first: the most preferred one stands at the end.
+Operations wanted, for the sorted URLs of a site, from five to fifty thousand:
 
-The answers are those of `Rules.allowed`, which is asked itself where that is faster, and for a URL that has to be escaped
-or freed of its fragment before rules are compared with it.
+* `SitePaths(urls, site)`: the paths of these URLs, ready to be asked about; once for all crawlers.
+* `Sweep(rules)`: a crawler's rules, ready to be put to the paths of any site whose robots.txt has the same rules.
+* `sweep.allowed(paths)`: the answers of `allowed_in_all_forms` (wire.py) for each URL.
+
+Plan:
+
+1. Sorted paths that begin with the same text lie side by side. One bisection finds all paths that a plain prefix matches,
+   however many they are.
+2. All paths also stand in one text, each between two LF. A wildcard rule is tried only on paths that hold its longest
+   literal segment, and one search through the text finds them. An LF marks the beginning of a path, or with "$" the end.
+3. What matches is painted over the answers, the least preferred rule first. So the most preferred rule is on top.
+
+A worked example. The rules are "disallow: /a", "allow: /a/b", "disallow: /*.pdf$", and the paths
+
+    1  /a        painted 0 by "/a"
+    2  /a/b      painted 0 by "/a", then 1 by "/a/b"
+    3  /c.pdf    the text has ".pdf\n": "/*.pdf$" is tried and paints 0
+    4  /c.pdf?x  holds no ".pdf\n", so it is not tried: stays 1
+
+Warning: this is only right for a path that rules are compared with as it stands. Any other path (with an escape in lower
+case, a dot segment, a fragment) is *odd*, and is asked about on its own.
+
 Source: as rules.py.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
-from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from bisect import bisect_left
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .matching import matches
+from .matching import follow
+from .wire import allowed_in_all_forms, has_one_form, have_one_form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .rules import Rules
 
-    # What one pattern matches: its priority (see index.py), the first URL, and the one after the last
+    # What a pattern matches: its priority, the number of the first path, and the number after the last.
     Hit = tuple[int, int, int]
 
 _FEW_URLS: Final = 4  # so many are sooner asked about one by one
-_MANY_PREFIXES: Final = 40  # from which on it may be faster to look each URL's beginnings up
-_LOOKUPS_PER_BISECTION: Final = 5  # take the same time
-_AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a URL that is ASCII
-_ODD: Final = re.compile(r"[^\x00-\x7f]|#|%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")  # a URL with one is not its own path
+_MANY_URLS: Final = 400  # so many are sooner asked about one by one if the rules are indexed
+_FEW_STARTS: Final = 16  # so many are sooner looked for than filed by their heads
+_HEAD: Final = 5  # characters
+_AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a path that is not odd
+
+
+class SitePaths:
+    """The paths of `urls`, which are sorted. Each URL begins with `site`, a scheme and an authority, and a slash.
+
+    The paths count from 1.
+
+    Attributes:
+        urls: the URLs.
+        start: where the paths begin in them.
+        odd: the numbers of the odd paths.
+        paths: after `arrange`: the paths, after an empty text and before one that sorts behind them.
+        text: after `arrange`: all paths, an LF before and after each.
+    """
+
+    __slots__ = ("_heads", "odd", "paths", "start", "text", "urls")
+
+    def __init__(self, urls: Sequence[str], site: str) -> None:
+        self.urls = urls
+        self.start = start = len(site)
+        self.odd: Sequence[int] = ()
+        if not have_one_form("\n".join(["", *urls, ""]), len(urls)):
+            self.odd = [number for number, url in enumerate(urls, 1) if not has_one_form(url[start:])]
+        self.paths: list[str] = []
+        self._heads: set[str] | None = None
+
+    def arrange(self) -> None:
+        """Take the paths out of the URLs, when this is called for the first time."""
+        if self.paths:
+            return
+        start = self.start
+        self.paths = ["", *[url[start:] for url in self.urls], ""]
+        self.text = "\n".join([path.replace("\n", " ") for path in self.paths] if self.odd else self.paths)
+        self.paths[-1] = _AFTER_ALL
+
+    @property
+    def heads(self) -> set[str]:
+        """What the paths begin with."""
+        if self._heads is None:
+            self._heads = {path[:_HEAD] for path in self.paths}
+        return self._heads
+
+    def holding(self, text: str) -> list[int]:
+        """Return the paths in which `text` occurs; an LF in it stands for the beginning or the end of the path."""
+        every = self.text
+        found: list[int] = []
+        place = every.find(text)
+        last = len(every) - 1  # the LF there begins no path
+        number = counted = 0  # so many paths begin before `counted`
+        while 0 <= place < last:
+            place += text[0] == "\n"  # the path begins behind it
+            number += every.count("\n", counted, place)
+            found.append(number)
+            counted = place
+            place = every.find(text, every.find("\n", place))
+        return found
 
 
 class Sweep:
     """The rules of one crawler, ready to be put to many URLs."""
 
-    __slots__ = ("_allows", "_disallows", "_parts", "_wildcards", "rules")
+    __slots__ = ("_allows", "_disallows", "_parts", "_sites", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._parts = [Sweep(part) for part in rules.parts]
-        allows, disallows = rules.patterns()
-        self._disallows = _Patterns(disallows, 0)
-        self._allows = _Patterns(allows, 1)
-        self._wildcards = len(self._disallows.wildcards) + len(self._allows.wildcards)
+        self._parts: list[Sweep] | None = None  # of several crawlers; None: nobody has asked yet
+        self._disallows: _Patterns | None = None  # as above
+        self._allows: _Patterns
+        self._sites = 0  # that these rules were put to
 
-    def allowed(self, urls: Sequence[str], first: int, end: int, site: str) -> bytearray:
-        """Return 1 for each of `urls[first:end]` that may be fetched, else 0.
-
-        These are sorted, and each begins with `site`, which is a scheme and an authority, and a slash.
-        """
+    def allowed(self, paths: SitePaths) -> bytearray:
+        """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
+        if not self.rules.can_refuse:
+            return bytearray(b"\1") * len(paths.urls)
+        if self._parts is None:
+            self._parts = [Sweep(part) for part in self.rules.parts]
         if self._parts:
-            return bytearray(
-                map(min, zip(*(part.allowed(urls, first, end, site) for part in self._parts), strict=True))
-            )
-        if not self._disallows:
-            return bytearray(b"\1") * (end - first)
-        if self._is_sooner_done_one_by_one(end - first):
-            return bytearray(map(self.rules.allowed, urls[first:end]))
-        batch = _Batch(urls, first, end, site)
-        answers = bytearray(b"\1") * (end - first)
-        hits = self._disallows.hits(batch)
-        if hits:
-            hits += self._allows.hits(batch)
-            for priority, begin, stop in sorted(hits):
-                answers[begin - first : stop - first] = bytes((priority & 1,)) * (stop - begin)
-        for number in batch.odd():
-            answers[number - first] = self.rules.allowed(urls[number])
+            return bytearray(map(min, zip(*(part.allowed(paths) for part in self._parts), strict=True)))
+        self._sites += 1
+        answers = self._asked(paths) if self._is_sooner_asked(len(paths.urls)) else self._painted(paths)
+        for number in paths.odd:
+            answers[number - 1] = allowed_in_all_forms(self.rules, paths.urls[number - 1])
         return answers
 
-    def _is_sooner_done_one_by_one(self, urls: int) -> bool:
-        """Whether `Rules.allowed` is faster: weighs what each way takes, as it was measured."""
-        wildcards = self._wildcards  # to try them takes as the first product, to index and ask them as the others
-        return urls <= _FEW_URLS or wildcards * urls > 200 * wildcards + 500 * urls
+    def _asked(self, paths: SitePaths) -> bytearray:
+        """Ask about one URL after the other."""
+        if len(paths.urls) <= _FEW_URLS:
+            return bytearray(map(self.rules.allowed, paths.urls))
+        return self.rules.allowed_each(paths.urls, paths.start)
 
+    def _painted(self, paths: SitePaths) -> bytearray:
+        """Look for all that each rule matches."""
+        if self._disallows is None:
+            allows, disallows = self.rules.patterns()
+            self._disallows, self._allows = _Patterns(disallows, 0), _Patterns(allows, 1)
+        paths.arrange()
+        answers = bytearray(b"\1") * (len(paths.urls) + 1)
+        hits = self._disallows.hits(paths)
+        if hits:
+            hits += self._allows.hits(paths)
+            hits.sort()
+            for priority, begin, stop in hits:
+                if stop - begin == 1:
+                    answers[begin] = priority & 1
+                else:
+                    answers[begin:stop] = bytes((priority & 1,)) * (stop - begin)
+        del answers[0]
+        return answers
 
-class _Batch:
-    """URLs of one site, and the text of all of them."""
+    def _is_sooner_asked(self, urls: int) -> bool:
+        """Whether to ask about one URL after the other is faster: weighs what each way takes, as it was measured.
 
-    __slots__ = ("_starts", "end", "first", "site", "text", "urls")
-
-    def __init__(self, urls: Sequence[str], first: int, end: int, site: str) -> None:
-        self.urls = urls
-        self.first = first
-        self.end = end
-        self.site = site
-        self.text = "\n".join(urls[first:end])
-        self._starts: list[int] | None = None
-
-    def beginning_with(self, text: str) -> tuple[int, int]:
-        """Return the first URL that begins with the site and `text`, and the one after the last; the same if none does."""
-        sought = self.site + text
-        begin = bisect_left(self.urls, sought, self.first, self.end)
-        if begin == self.end or not self.urls[begin].startswith(sought):
-            return begin, begin
-        return begin, bisect_left(self.urls, sought + _AFTER_ALL, begin, self.end)
-
-    def holding(self, text: str, begin: int, stop: int) -> list[int]:
-        """Return those of the URLs from `begin` to `stop` in which `text` occurs."""
-        starts = self._starts
-        if starts is None:
-            lengths = (len(url) + 1 for url in self.urls[self.first : self.end])
-            starts = self._starts = list(accumulate(lengths, initial=0))
-        found = []
-        place = self.text.find(text, starts[begin - self.first])
-        limit = starts[stop - self.first]
-        while 0 <= place < limit:
-            number = bisect_right(starts, place)
-            found.append(self.first + number - 1)
-            place = self.text.find(text, starts[number])
-        return found
-
-    def odd(self) -> list[int]:
-        """Return the URLs that are not as rules are compared with them."""
-        text = self.text
-        if text.isascii() and "#" not in text and ("%" not in text or not _ODD.search(text)):
-            return []
-        return [number for number in range(self.first, self.end) if _ODD.search(self.urls[number])]
+        The rules are indexed for that, which takes about as long as to paint a few hundred URLs.
+        """
+        if urls <= _FEW_URLS or (urls <= _MANY_URLS and self._sites > 1):
+            return True
+        wildcards = self.rules.wildcards  # to try them takes as the first product, to index and ask them as the others
+        return wildcards * urls > 200 * wildcards + 500 * urls
 
 
 class _Patterns:
-    """The allow or the disallow patterns of a crawler.
+    """The allow or the disallow patterns of a crawler, each with its priority, sorted by how they are looked for.
 
-    `prefixes` are those without "*" and "$", `starred` those whose only stars are at the end, which they do without,
-    each with its priority. `wildcards` are the others: the pattern, what it begins with literally, and its longest
-    literal segment.
+    `starts` match each path that begins with them: patterns without "*" and "$", and those whose only stars are at the
+    end, without these stars. Many of them are filed by their first characters.
     """
 
-    __slots__ = ("_allow", "_lengths", "_set", "prefixes", "starred", "wildcards")
+    __slots__ = ("_by_head", "_starts", "_wildcards")
 
     def __init__(self, patterns: Sequence[str], allow: int) -> None:
-        self._allow = allow
-        self.prefixes = [each for each in patterns if each and "*" not in each and "$" not in each]
-        self.starred: list[tuple[str, int]] = []
-        self.wildcards: list[tuple[str, str, str]] = []
-        self._set: frozenset[str] = frozenset()
-        self._lengths: list[int] = []
-        for pattern in [each for each in patterns if "*" in each or "$" in each]:
-            stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
-            if "*" in stem or stem[-1:] == "$":
-                literals = pattern.removesuffix("$").split("*")
-                self.wildcards.append((pattern, literals[0], max(literals, key=len)))
-            else:
-                self.starred.append((stem, self._priority(pattern)))
-
-    def __bool__(self) -> bool:
-        return bool(self.prefixes or self.starred or self.wildcards)
-
-    def _priority(self, pattern: str) -> int:
-        return 2 * len(pattern) + self._allow
-
-    def hits(self, batch: _Batch) -> list[Hit]:
-        """Return what matches in `batch`."""
-        hits = self._prefixes_in(batch)
-        for stem, priority in self.starred:
-            begin, stop = batch.beginning_with(stem)
-            if begin < stop:
-                hits.append((priority, begin, stop))
-        at = len(batch.site)
-        for pattern, stem, segment in self.wildcards:
-            if segment not in batch.text:
-                continue
-            begin, stop = batch.beginning_with(stem)
-            if begin < stop:
-                priority = self._priority(pattern)
-                hits += [
-                    (priority, number, number + 1)
-                    for number in batch.holding(segment, begin, stop)
-                    if matches(pattern, batch.urls[number][at:])
-                ]
-        return hits
-
-    def _prefixes_in(self, batch: _Batch) -> list[Hit]:
-        urls, first, end, site = batch.urls, batch.first, batch.end, batch.site
-        if len(self.prefixes) > _MANY_PREFIXES:
-            if not self._lengths:
-                self._set = frozenset(self.prefixes)
-                self._lengths = sorted(set(map(len, self.prefixes)))
-            if len(self._lengths) * (end - first) < _LOOKUPS_PER_BISECTION * len(self.prefixes):
-                return self._prefixes_of_each_url(batch)
-        hits: list[Hit] = []
-        for stem in self.prefixes:
-            sought = site + stem
-            begin = bisect_left(urls, sought, first, end)
-            if begin < end and urls[begin].startswith(sought):
-                hits.append((self._priority(stem), begin, bisect_left(urls, sought + _AFTER_ALL, begin, end)))
-        return hits
-
-    def _prefixes_of_each_url(self, batch: _Batch) -> list[Hit]:
-        """Look up the beginnings of each URL among the prefixes, which are more than there are such beginnings."""
-        prefixes, at = self._set, len(batch.site)
-        ends = [at + length for length in self._lengths]
-        return [
-            (self._priority(beginning), number, number + 1)
-            for number in range(batch.first, batch.end)
-            for url in [batch.urls[number]]
-            for beginning in [url[at:end] for end in ends if end <= len(url)]
-            if beginning in prefixes
+        self._starts = [
+            (each, 2 * len(each) + allow) for each in patterns if each and "*" not in each and "$" not in each
         ]
+        self._wildcards: list[_Wildcard] = []
+        if len(self._starts) < len(patterns):
+            for pattern in patterns:
+                if "*" in pattern or "$" in pattern:
+                    self._add(pattern, 2 * len(pattern) + allow)
+        self._by_head: dict[str, list[tuple[str, int]]] | None = None
+        if len(self._starts) > _FEW_STARTS:
+            self._file_by_head()
+
+    def _add(self, pattern: str, priority: int) -> None:
+        stem = pattern.rstrip("*")  # stars at the end do nothing but add to the length
+        if "*" in stem or stem[-1:] == "$":
+            self._wildcards.append(_Wildcard.of(pattern, priority))
+        else:
+            self._starts.append((stem, priority))
+
+    def _file_by_head(self) -> None:
+        """File patterns by their head; those that are shorter stay."""
+        by_head: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for each in self._starts:
+            by_head[each[0][:_HEAD]].append(each)
+        self._starts = [each for each in self._starts if len(each[0]) < _HEAD]
+        self._by_head = by_head
+
+    def hits(self, paths: SitePaths) -> list[Hit]:
+        """Return what matches."""
+        starts, every = self._starts, paths.paths
+        if self._by_head is not None:
+            starts = starts[:]
+            for head in paths.heads & self._by_head.keys():
+                starts += self._by_head[head]
+        hits: list[Hit] = []
+        for stem, priority in starts:
+            begin = bisect_left(every, stem)
+            if every[begin].startswith(stem):
+                hits.append((priority, begin, bisect_left(every, stem + _AFTER_ALL, begin)))
+        text = paths.text
+        for priority, stem, segment, at, rest, anchored in self._wildcards:
+            if stem and not every[bisect_left(every, stem)].startswith(stem):
+                continue
+            if segment in text:
+                for number in paths.holding(segment):
+                    path = every[number]
+                    if rest is None or (path.startswith(stem) and follow(rest, path, at, anchored)):
+                        hits.append((priority, number, number + 1))
+        return hits
+
+
+class _Wildcard(NamedTuple):
+    """A pattern with a wildcard, taken apart.
+
+    Attributes:
+        priority: its priority.
+        stem: the literal text that it begins with; "" if that is a slash at the most, which tells nothing.
+        segment: the longest literal text in it, with an LF where that begins or ends a path.
+        at: the length of all literal text before the first star.
+        rest: what follows that star; None if there is no star, so that `segment` is the whole path.
+        anchored: whether it has to reach the end of the path.
+    """
+
+    priority: int
+    stem: str
+    segment: str
+    at: int
+    rest: str | None
+    anchored: bool
+
+    @classmethod
+    def of(cls, pattern: str, priority: int) -> _Wildcard:
+        """Take `pattern` apart."""
+        anchored = pattern[-1] == "$"
+        first, star, rest = pattern.removesuffix("$").partition("*")
+        literals = [f"\n{first}", *rest.split("*")] if star else [f"\n{first}"]
+        if anchored:
+            literals[-1] += "\n"
+        stem = "" if first == "/" else first
+        return cls(priority, stem, max(literals, key=len), len(first), rest if star else None, anchored)

@@ -44,6 +44,12 @@ def path_of(url: str | bytes) -> str:
     return path if path[0] == "/" else "/" + path
 
 
+def prefix_of(url: str) -> str:
+    """Return the text of `url` up to the slash its path begins with, and the slash; "" if it is not of that form."""
+    found = _PREFIX.match(url)
+    return found[0] if found else ""
+
+
 def split_path(url: str | bytes) -> tuple[str, str]:
     """Return the text of `url` up to the slash its path begins with, and its path as `path_of` gives it.
 

@@ -14,10 +14,25 @@ from __future__ import annotations
 
 import re
 import string
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-# A URL of characters that every client sends as they are. Without "/." and an empty query it has one form.
-_PLAIN = re.compile(r"[A-Za-z0-9!$&'()*+,./:;=?_~#-]*\Z")
+from .urls import shown
+
+if TYPE_CHECKING:
+    from .rules import Rules
+    from .verdict import Verdict
+
+# What every client sends as it is: these characters, and escapes in upper case of bytes that none decodes. A path or a URL
+# of nothing else has one form, unless it has "/." or an empty query. A client escapes what is past ASCII: in UTF-8, as it
+# is compared with rules.
+_SENT: Final = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
+_KEPT_ESCAPES: Final = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
+_PLAIN = re.compile(
+    rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
+)
+_PLAIN_PATH = re.compile(rf"[{re.escape(_SENT)}@]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}@]*)*\Z")
+_MAY_BE_DOTS = re.compile(r"/\.")
+_PLAIN_BYTES: Final = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 _ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients take off both ends of a URL
@@ -71,8 +86,47 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(forms) if form != text)
 
 
+def has_one_form(path: str) -> bool:
+    """Return whether rules are compared with `path`, of a URL, as it is written, and no client sends it otherwise.
+
+    False may be wrong: `other_forms` tells.
+    """
+    return _PLAIN_PATH.match(path) is not None and "/." not in path and path[-1:] != "?"
+
+
+def have_one_form(paths: str, count: int) -> bool:
+    """Return whether `has_one_form` is true of each of `count` paths or URLs. Each stands between two LF in `paths`."""
+    return (
+        paths.isascii()
+        and len(paths.encode().translate(None, _PLAIN_BYTES)) == count + 1  # nothing but the LFs is left
+        and not _MAY_BE_DOTS.search(paths)
+        and ("?" not in paths or "?\n" not in paths)
+    )
+
+
+def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
+    """Return whether `rules` allow `url` in every form in which a client may send it. Faster than `verdict_on_all_forms`."""
+    return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
+
+
+def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
+    """Return the verdict on `url` in every form in which a client may send it. The first disallowed form decides.
+
+    If that is not the URL as written, the reason names it.
+    """
+    verdict = rules.verdict(url)
+    if verdict.allowed:
+        for form in other_forms(url):
+            other = rules.verdict(form)
+            if not other.allowed:
+                return other._replace(reason=f"some download handlers send it as {shown(form)}")
+    return verdict
+
+
 def _without_dots(path: str, *dots: str) -> str:
     """Take out dot segments (RFC 3986 5.2.4), which are written as one of `dots`; at the root `..` leads nowhere."""
+    if "/." not in path and "/%2" not in path:
+        return path
     segments = path.split("/")[1:]
     if not any(segment.lower() in dots for segment in segments):
         return path

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..core.agents import AllOf
 from ..core.preferences import NOTHING_SAID
-from ..core.urls import shown
 from ..core.verdict import Verdict
-from ..core.wire import other_forms
+from ..core.wire import allowed_in_all_forms, verdict_on_all_forms
 from ..policy.ladder import Decision, State
 
 if TYPE_CHECKING:
@@ -186,8 +185,7 @@ class Answer:
         """Whether `agent` may fetch `url` in every form in which a download handler may send it. Faster than `verdict`."""
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
-        rules = self._rules[agent]
-        return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
+        return allowed_in_all_forms(self._rules[agent], url)
 
     def judged(self, url: str, refusal: Verdict | None) -> None:
         """Note that a request for `url` goes on, or that `refusal` forbids it. A hook for subclasses."""
@@ -216,17 +214,6 @@ class Answer:
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
-
-
-def verdict_on_all_forms(rules: Rules, url: str) -> Verdict:
-    """The verdict on `url` in every form in which a download handler may send it. The first disallowed form decides."""
-    verdict = rules.verdict(url)
-    if verdict.allowed:
-        for form in other_forms(url):
-            other = rules.verdict(form)
-            if not other.allowed:
-                return other._replace(reason=f"some download handlers send it as {shown(form)}")
-    return verdict
 
 
 def _status(entry: Entry | None) -> int | None:

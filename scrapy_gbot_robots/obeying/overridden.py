@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..core.preferences import NOTHING_SAID
+from ..core.wire import verdict_on_all_forms
 from ..policy.ladder import Decision, State
 from ..policy.overrides import Action
-from .answer import Answer, verdict_on_all_forms
+from .answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from scrapy.robotstxt import RobotParser
 from ..core.agents import Crawler as RobotsCrawler
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.wire import other_forms
+from ..core.wire import allowed_in_all_forms
 from ..settings import GbotSettings
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ class GbotRobotParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""
-        agent = RobotsCrawler.of(user_agent)
-        return all(self.robotstxt.allowed(form, agent) for form in (url, *other_forms(url)))
+        return allowed_in_all_forms(self.robotstxt.rules_for(RobotsCrawler.of(user_agent)), url)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """The crawl-delay in seconds of the group that `user_agent` follows, or None. Google ignores this field."""

@@ -9,9 +9,11 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
-from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
+from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.policy.ladder import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import outcome_of
 
+RULES = Decision(State.RULES, "", False, 1.0, 1.0)
 ROBOTS = b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"
 
 
@@ -134,3 +136,34 @@ def test_many_urls_get_the_answers_they_get_one_by_one() -> None:
     urls = [f"{chance.choice(hosts)}/{'/'.join(chance.choices(words, k=3))}" for _ in range(2_000)]
     expected = [RobotsTxt.parse(bodies[str(Origin.of(url))]).allowed(url, "a") for url in urls]
     assert judge(urls, bodies, "a") == {"a": expected}
+
+
+@pytest.mark.parametrize("others", [0, 1, 10, 1_000], ids="{} others".format)
+def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
+    robots = {"https://a.example": b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"}
+    urls = [
+        "https://a.example/x/../private",
+        "https://a.example/%70rivate",
+        "https://a.example/./private?x",
+        "https://a.example/x\\..\\private",
+        "https://a.example/x/a.pdf?",
+        "https://a.example/x/a%2Epdf",
+        "https://a.example/pri\tvate",
+        " https://a.example/private",
+        "https://a.example/%7Euser/private",
+        "https://a.example/private%2F..",
+    ]
+    around = [f"https://a.example/other/{number}" for number in range(others)]
+    answers = judge([*urls, *around], robots, "a")["a"]
+    assert answers == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [1] * others
+    answer = Answer.of(Origin.of("https://a.example"), None, RULES, None, 0.0)
+    answer.learn(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
+    assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
+
+
+def test_sites_with_the_same_rules_get_the_same_answers_however_many_they_are() -> None:
+    rules = b"user-agent: *\ndisallow: /no\ndisallow: /*.pdf$\nallow: /no/but\n"
+    robots = {f"https://{number}.example": rules + b"sitemap: /%d" % number for number in range(5)}
+    paths = ["/", "/a.pdf", "/a.pdf?x", "/no", "/no/b", "/no/but", "/no/../x", "/%6eo"]
+    urls = [site + path for site in robots for path in paths]
+    assert judge(urls, robots, "a") == {"a": [1, 0, 1, 0, 0, 1, 0, 0] * 5}

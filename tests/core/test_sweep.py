@@ -7,24 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.sweep import Sweep
+from scrapy_gbot_robots.core.sweep import SitePaths, Sweep
+from scrapy_gbot_robots.core.wire import allowed_in_all_forms
 
 SITE = "https://www.example.com"
 
 
 def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
-    """The answers to URLs with these paths, judged all at a time and one by one, with other URLs around them."""
+    """The answers to URLs with these paths, judged all at a time and one by one."""
     crawler = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
     urls = sorted(SITE + path for path in paths)
-    around = ["http://www.example.com/a", *urls, "https://www.example.com.example/a"]
-    answers = Sweep(crawler).allowed(around, 1, len(around) - 1, SITE)
+    answers = Sweep(crawler).allowed(SitePaths(urls, SITE))
     one_by_one = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
-    return list(answers), [one_by_one.allowed(url) for url in urls]
+    return list(answers), [allowed_in_all_forms(one_by_one, url) for url in urls]
 
 
 PATHS = """
 / /a /a/ /a/b /a/b/c /ab /a.php /a.php?x=1 /a/b.php /A /b?sort=x /b/?sort=x&y=1 /b;x /%C3%BC /%c3%bc /ü /ü/a /a#b /#a
-/a%2Fb /a%2fb /index.htm /index.html /d/ /d/index.html /a* /a$ /a*$ /robots.txt /x/y/z /x/y/z.php /x//y /b /b/ /b/c
+/a%2Fb /a%2fb /a%20b /%D0%B0 /x/../a /x/./y /%61/b /b? /b?#x /a|b /a\\b /.well-known /index.htm /index.html /d/ /d/index.html /a* /a$ /a*$ /robots.txt /x/y/z /x/y/z.php /x//y /b /b/ /b/c
 """.split()
 
 
@@ -48,6 +48,10 @@ PATHS = """
         pytest.param("disallow: example", id="text of the site is no path"),
         pytest.param("disallow: /*www\ndisallow: /*example", id="segments that the site has"),
         pytest.param("disallow: /$", id="the end alone"),
+        pytest.param("disallow: *$", id="anything up to the end"),
+        pytest.param("disallow: $\nallow: *", id="nothing up to the end"),
+        pytest.param("disallow: /a*$\nallow: /a*/*$", id="stars before the end"),
+        pytest.param("disallow: /a*b\ndisallow: /x/*z$", id="a beginning that is the longest text"),
         pytest.param(
             "disallow: /no*.html\ndisallow: /a*none\ndisallow: /none*", id="beginnings or segments that no URL has"
         ),
@@ -74,7 +78,7 @@ def test_rules_that_were_put_to_one_site_can_be_put_to_another() -> None:
     sweep = Sweep(rules)
     for site in (SITE, "http://other.example"):
         urls = sorted(f"{site}/{n}x" for n in range(50, 150, 10))
-        assert list(sweep.allowed(urls, 0, len(urls), site)) == [rules.allowed(url) for url in urls]
+        assert list(sweep.allowed(SitePaths(urls, site))) == [rules.allowed(url) for url in urls]
 
 
 def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
@@ -83,7 +87,29 @@ def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
     assert at_a_time == one_by_one
 
 
-_PIECE = st.sampled_from(["/", "a", "b", "*", "$", "%2f", "%2F", ".php", "?x=", "ü", "index.html", "#", "//"])
+_PIECE = st.sampled_from(
+    [
+        "/",
+        "a",
+        "b",
+        "*",
+        "$",
+        "%2f",
+        "%2F",
+        ".php",
+        "?x=",
+        "ü",
+        "index.html",
+        "#",
+        "//",
+        "/../",
+        "%61",
+        "?",
+        "\n",
+        "%20",
+        "|",
+    ]
+)
 _TEXT = st.lists(_PIECE, max_size=6).map("".join)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.core.urls import path_of
-from scrapy_gbot_robots.core.wire import as_sent, other_forms
+from scrapy_gbot_robots.core.wire import as_sent, has_one_form, have_one_form, other_forms
 
 HOST = "http://example.com"
 
@@ -89,3 +89,18 @@ def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
 def test_forms_are_few_and_each_is_given_once(text: str) -> None:
     forms = other_forms(f"{HOST}/{text}")
     assert len(forms) == len(set(forms)) <= 4
+
+
+@given(st.lists(PIECES | st.sampled_from(["%C3%BC", "%0A", "\n", "#", "%20", "x", "\0", "?"]), max_size=8).map("".join))
+def test_path_that_has_one_form_is_compared_as_it_stands_in_every_form(text: str) -> None:
+    path = f"/{text}"
+    if has_one_form(path):
+        assert {path_of(form) for form in (HOST + path, *other_forms(HOST + path))} == {path}
+    if have_one_form(f"\n/a\n{path}\n", 2):
+        assert has_one_form(path)
+
+
+def test_usual_paths_have_one_form() -> None:
+    paths = ["/", "/a/b.html?c=d&e=f", "/~user/x:y;z", "/@me/1,2", "/a+b*$!"]
+    assert all(map(has_one_form, [*paths, "/caf%C3%A9", "/a%20b"]))
+    assert have_one_form("\n".join(["", *paths, ""]), len(paths))
