@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import random
+import threading
 import time
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,8 +22,9 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.fetching import download
+from scrapy_gbot_robots.fetching import download, reading
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
+from scrapy_gbot_robots.policy.served import decoded
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, redirect
@@ -417,6 +421,22 @@ async def test_middleware_that_is_cancelled_is_a_network_failure_and_tried_again
     got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
     assert stats(crawler)["gbot_robots/unreachable"] == 1
+
+
+@pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])
+@in_reactor
+async def test_long_body_is_decoded_off_the_reactor(size: int, off: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[threading.Thread] = []
+
+    def noted(*arguments: Any, **more: Any) -> tuple[bytes, bool]:
+        seen.append(threading.current_thread())
+        return decoded(*arguments, **more)
+
+    monkeypatch.setattr(reading, "decoded", noted)
+    packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
+    got, _, _ = await run(Scenario("", OBEY, coded("gzip", packed)))
+    assert got == OBEY
+    assert [thread is not threading.current_thread() for thread in seen] == [off]
 
 
 @in_reactor
