@@ -14,6 +14,7 @@ import pytest
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import TextResponse
 from scrapy.signalmanager import SignalManager
@@ -22,16 +23,17 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.fetching import download, reading
+from scrapy_gbot_robots.fetching import download, fetcher, reading
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.served import decoded
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, redirect
-from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, hops, raw, run
+from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, raw, run
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from socket import socket
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -421,6 +423,31 @@ async def test_middleware_that_is_cancelled_is_a_network_failure_and_tried_again
     got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
     assert stats(crawler)["gbot_robots/unreachable"] == 1
+
+
+def test_pages_wait_for_a_robots_txt_with_the_priority_that_scrapy_gives_it() -> None:
+    assert fetcher.PRIORITY == RobotsTxtMiddleware.DOWNLOAD_PRIORITY
+
+
+class LateTheSecondTime:
+    """A 404 whose body hangs; the second time its headers take a while."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, connection: socket) -> None:
+        self.asked += 1
+        time.sleep(0.4 if self.asked > 1 else 0.0)
+        connection.sendall(head("Content-Length: 9", status="404 No"))
+        time.sleep(2)
+
+
+@in_reactor
+async def test_second_request_for_the_status_has_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:  # S2.11
+    monkeypatch.setattr(fetcher, "_STATUS_SECS", 20.0)
+    monkeypatch.setattr(download, "GRACE_SECS", 0.0)
+    got, _, _ = await run(Scenario("", ALLOW, LateTheSecondTime()), GBOT_ROBOTS_TIMEOUT_SECS=1.5)
+    assert got == ALLOW
 
 
 @pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])

@@ -12,6 +12,7 @@ import pytest
 from scrapy.extensions.httpcache import FilesystemCacheStorage
 
 from scrapy_gbot_robots.policy.entry import Entry, Outage
+from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from typing_extensions import Self
 
 NAMES = [f"free{number}" for number in range(10)]
 LONG = RULES + b"#" * 2000
@@ -60,6 +63,34 @@ def free(site: Site) -> set[str]:
 )
 def pages_of_site(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {**request.param, "*": b"ok"}
+
+
+class Hearing(Pages):
+    """Notes for which URLs the signal `robotstxt_served` comes."""
+
+    name = "hearing"
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.served = []
+        crawler.signals.connect(spider.hear, robotstxt_served)
+        return spider
+
+    served: list[str]
+
+    def hear(self, request: Request) -> None:
+        self.served.append(request.url)
+
+
+@in_reactor
+async def test_only_what_a_server_sends_is_told_as_served(cached: dict[str, Any]) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        first = await crawl(Hearing, cached, urls=urls(site))
+    again = await crawl(Hearing, cached, urls=urls(site))
+    assert isinstance(first.spider, Hearing)
+    assert isinstance(again.spider, Hearing)
+    assert (first.spider.served, again.spider.served) == ([site.url("/robots.txt")], [])
 
 
 @pytest.mark.parametrize("settings", [{}, PURE], ids=["network-gone", "HTTPCACHE_IGNORE_MISSING"])

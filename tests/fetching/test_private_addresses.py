@@ -91,6 +91,17 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
     assert said[0].endswith(target)
 
 
+@in_reactor
+async def test_warning_names_the_robots_txt_and_not_the_last_redirect(
+    proxy: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    inside = "http://127.0.0.1/r"
+    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"{PUBLIC}/1"), f"{PUBLIC}/1": redirect(inside)}
+    await crawl(Pages, REFUSE, urls=[f"{PUBLIC}/free"])
+    (said,) = [record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()]
+    assert said.startswith(f"{PUBLIC}/robots.txt ")
+
+
 @pytest.mark.parametrize("target", INSIDE)
 @in_reactor
 async def test_redirect_is_followed_anywhere_by_default(proxy: Site, target: str) -> None:
