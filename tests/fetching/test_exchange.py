@@ -60,7 +60,7 @@ def test_middlewares_see_a_response_that_needs_no_decoding() -> None:
 
 def test_time_is_that_of_the_server() -> None:
     exchange, request = Exchange(10), Request(URL)
-    assert exchange.latency is None
+    assert (exchange.latency, exchange.secs) == (None, 0.0)
     exchange.reached_downloader(request)
     assert exchange.latency is None
     request.meta["download_latency"] = 1.5

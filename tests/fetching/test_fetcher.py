@@ -365,6 +365,18 @@ async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: 
     assert got == OBEY
 
 
+@pytest.mark.parametrize(("looks", "expected"), [([True, False, True, False], OBEY), ([True, True], DISALLOW)])
+@in_reactor
+async def test_download_is_given_up_as_forgotten_only_if_it_stays_so(
+    looks: list[bool], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
+    monkeypatch.setattr(download, "is_forgotten", lambda _crawler, _request: bool(looks) and looks.pop(0))
+    got, _, _ = await run(Scenario("", expected, Reply(200, RULES, after_secs=0.8)))
+    assert got == expected
+    assert not looks
+
+
 class ReasonsError(Exception):
     """As Twisted's ResponseFailed: of HTTP/2's reasons the value may be a text."""
 
