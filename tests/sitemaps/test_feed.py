@@ -1,0 +1,284 @@
+"""How a found sitemap enters the crawl: handlers see it, then it is scheduled as a start request."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.request import request_from_dict
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.meta import SITEMAP
+from scrapy_gbot_robots.signals import sitemap_found
+
+from ..support.crawls import crawl, in_reactor, stats
+from ..support.redis_server import redis_server
+from ..support.sitemap_web import (
+    Links,
+    Remembers,
+    Sitemaps,
+    Web,
+    listing,
+    parsed,
+    sitemap_stats,
+)
+from ..support.web import Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
+
+
+@in_reactor
+async def test_sitemap_follow_is_applied() -> None:
+    with Web() as web:
+        news = web.sites["news"]
+        crawler = await crawl(Sitemaps, start_urls=[news.url()], sitemap_follow=["/plain", "/part"])
+        assert set(parsed(crawler)) == {news.url("/a")}
+        assert sitemap_stats(crawler)["refused/follow"] == 6
+
+
+class Shown(Sitemaps):
+    """Notes the sitemaps that it is shown. Subclasses override `say` to answer."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.shown: list[tuple[FoundSitemap, Request | None]] = []
+        self.fallback: dict[str, Any] = {}
+
+    def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        self.shown.append((sitemap, request))
+        return self.say(sitemap, request)
+
+    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        return None
+
+
+class Vetoing(Shown):
+    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        return False
+
+
+class Ignoring(Shown):
+    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        raise IgnoreRequest
+
+
+class Failing(Shown):
+    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        raise KeyError("a bug of the spider's")
+
+
+class Changing(Shown):
+    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        assert request is not None
+        return request.replace(url=request.url.replace("/s.xml", "/other.xml"))
+
+
+class Waiting(Shown):
+    async def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+        await pause(0.3)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("spider", "crawled"),
+    [(Shown, "/page"), (Vetoing, None), (Ignoring, None), (Failing, None), (Changing, "/other"), (Waiting, None)],
+)
+@in_reactor
+async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
+    spider: type[Shown], crawled: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(spider, start_urls=[site.url()])
+        assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
+        assert sitemap_stats(crawler).get("refused/vetoed", 0) == (0 if crawled else 1)
+        assert isinstance(crawler.spider, Shown)
+        [(sitemap, request)] = crawler.spider.shown
+        assert sitemap == (site.url("/s.xml"), site.url("/robots.txt"), 2)
+        assert request is not None
+        assert request.url == site.url("/s.xml")
+        errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+        assert errors == ([f"Failing.sitemap_found failed for {site.url('/s.xml')}"] if spider is Failing else [])
+
+
+class Listening(Sitemaps):
+    """Handles the signal."""
+
+    answer: Any = None
+    heard: list[Any]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.heard = []
+        crawler.signals.connect(spider.hear, sitemap_found)
+        return spider
+
+    async def hear(self, sitemap: FoundSitemap, request: Request | None, spider: Any) -> Any:
+        await pause(0.1)
+        self.heard.append((sitemap.url, request, spider))
+        if self.answer is IgnoreRequest:
+            raise IgnoreRequest
+        return request.replace(url=self.answer) if isinstance(self.answer, str) and request else self.answer
+
+
+@pytest.mark.parametrize(("answer", "crawled"), [(None, "/page"), (False, None), (IgnoreRequest, None), ("", "/other")])
+@in_reactor
+async def test_signal_is_sent_for_each_discovery_and_may_veto_or_change_it(answer: Any, crawled: str | None) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(
+            Listening, start_urls=[site.url()], answer=site.url("/other.xml") if answer == "" else answer
+        )
+        assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
+        [(url, request, spider)] = crawler.spider.heard  # type: ignore[union-attr]
+        assert (url, request.url, spider) == (site.url("/s.xml"), site.url("/s.xml"), crawler.spider)
+
+
+@in_reactor
+async def test_other_spiders_are_shown_discoveries_without_a_request() -> None:
+    class Shows(Links):
+        def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> bool:
+            self.parsed[sitemap.url] = request  # type: ignore[assignment]
+            return False
+
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(Shows, start_urls=[site.url("/x")])
+        assert parsed(crawler)[site.url("/s.xml")] is None
+        assert "refused" not in sitemap_stats(crawler)
+
+
+@in_reactor
+async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> None:
+    """Its values are plain and its callback has a name, so any queue can keep it and another process can run it."""
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(Shown, {"DEPTH_STATS_VERBOSE": True}, start_urls=[site.url()])
+        spider = crawler.spider
+        assert isinstance(spider, Shown)
+        [(_, request)] = spider.shown
+        assert request is not None
+        as_dict = request.to_dict(spider=spider)
+        assert as_dict["callback"] == "_parse_sitemap"
+        assert as_dict["errback"] is None
+        assert not as_dict["dont_filter"]
+        assert as_dict["meta"] == {
+            "allow_offsite": True,
+            "is_start_request": True,
+            "depth": 0,
+            "download_timeout": 180.0,
+            "download_slot": "127.0.0.1",
+            "download_latency": as_dict["meta"]["download_latency"],
+            SITEMAP: {"robotstxt": site.url("/robots.txt"), "line": 2},
+        }
+        as_dict["body"] = as_dict["body"].decode()
+        as_dict["headers"] = {}
+        again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
+        assert (again.url, again.callback, again.meta) == (request.url, request.callback, request.meta)
+        assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
+
+
+class EachRequest(BaseSpiderMiddleware):
+    """Does with each start request what the settings say."""
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        what = self.crawler.settings["TEST_WHAT"]
+        if response is not None or not request.url.endswith("/s.xml"):
+            return request
+        if what == "fail":
+            raise KeyError(what)
+        return None if what == "drop" else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
+
+
+class AllRequests:
+    """Adds a start request."""
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        yield Request("data:,login", callback=NO_CALLBACK)
+        async for given in start:
+            yield given
+
+
+@pytest.mark.parametrize(("what", "crawled"), [("drop", None), ("fail", None), ("change", "/other")])
+@in_reactor
+async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(what: str, crawled: str | None) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        settings = {"TEST_WHAT": what, "SPIDER_MIDDLEWARES": {EachRequest: 100, AllRequests: 200}}
+        crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
+        assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
+        assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
+        assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
+
+
+@in_reactor
+async def test_long_sitemap_url_is_refused_by_scrapys_own_limit() -> None:
+    with Site({"*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/' + 'x' * 2100)}".encode()
+        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+        assert sitemap_stats(crawler) == {"found": 1, "refused": 1, "refused/middleware": 1}
+
+
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@in_reactor
+async def test_fleet_on_scrapy_redis_asks_for_each_sitemap_once() -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    with redis_server() as redis, Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        listing(site)
+        other.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}".encode()
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": redis.url,
+        }
+        one = await crawl(Sitemaps, settings, start_urls=[site.url()])
+        another = await crawl(Sitemaps, settings, start_urls=[other.url()])
+        assert set(parsed(one)) == {site.url("/page")}
+        assert sitemap_stats(another) == {"found": 1, "duplicate": 1}
+        assert site.paths() == ["/robots.txt", "/s.xml", "/page"]
+
+
+@pytest.mark.parametrize("kind", [Sitemaps, Links])
+@in_reactor
+async def test_handler_of_sitemap_found_may_make_a_request_to_the_same_origin(
+    kind: type[Remembers],
+) -> None:
+    class Asking(kind):  # type: ignore[valid-type,misc]
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            response = await self.crawler.engine.download_async(Request(f"{sitemap.url}?terms"))
+            self.parsed["terms"] = response
+
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(Asking, start_urls=[site.url("/x")])
+        assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
+        assert parsed(crawler)["terms"].body == b"ok"
+
+
+@in_reactor
+async def test_crawl_that_waits_for_a_handler_ends_when_the_handler_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0)  # nothing else wakes it
+
+    class Slowly(Sitemaps):
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request) -> bool:
+            await pause(0.3)
+            return False
+
+    with Site({"/robots.txt": b"", "/": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}"
+        crawler = await crawl(Slowly, {"CLOSESPIDER_TIMEOUT": 20}, start_urls=[site.url()])
+    assert stats(crawler)["finish_reason"] == "finished"

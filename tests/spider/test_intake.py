@@ -1,0 +1,221 @@
+"""Sitemap files become requests in real crawls: formats, broken files, limits, and turns for the reactor."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.utils.asyncio import call_later
+
+from scrapy_gbot_robots.meta import LISTED
+from scrapy_gbot_robots.sitemap_files import reader
+
+from ..support.crawls import crawl, in_reactor, own_warnings, stats
+from ..support.hosts_spider import Hosts
+from ..support.sitemap_web import index, parsed, sitemap_stats, urlset, xml
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+FEED = "<rss><channel><link>{0}x</link><item><link>{0}1</link></item><item><link>{0}2</link></item></channel></rss>"
+
+
+ATOM = '<feed><entry><link href="{0}1"/></entry><entry><link href="{0}2"/></entry></feed>'
+
+
+@pytest.mark.parametrize("gzipped", [False, True], ids=["plain", "gzipped"])
+@pytest.mark.parametrize("form", [urlset("{0}1", "{0}2").decode(), FEED, ATOM, "{0}1\n{0}2"])
+@in_reactor
+async def test_format_is_told_by_content_whatever_the_type_and_name(form: str, gzipped: bool, site: Site) -> None:
+    body = form.replace("{0}", site.url()).encode()
+    for path, headers in (
+        ("/s.xml", {"Content-Type": "text/html"}),
+        ("/s?page=1", {}),
+        ("/s.jpg", {"Content-Type": "a"}),
+    ):
+        site.pages["/robots.txt"] = f"Sitemap: {site.url(path)}".encode()
+        site.pages[path] = Reply(200, gzip.compress(body) if gzipped else body, headers)
+        crawler = await crawl(Hosts, hosts=[site.url()])
+        assert set(parsed(crawler)) == {site.url("/1"), site.url("/2")}
+
+
+@in_reactor
+async def test_bad_entries_cost_no_other(site: Site) -> None:
+    bad = (
+        "",
+        "relative",
+        "http://[",
+        "file:///etc/hostname",
+        "javascript:alert(1)",
+        "http://e/\x01",
+        "//x/y",
+        "mailto:a@b",
+    )
+    site.pages["/s.xml"] = xml(urlset(site.url("/1"), *bad, site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3"))
+    crawler = await crawl(Hosts, hosts=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/1"), site.url("/%C3%BC%20a?b&c"), site.url("/3")}
+    counted = sitemap_stats(crawler)
+    assert (counted["entries/broken"], counted["entries/malformed"], counted["entries/scheme"]) == (2, 3, 3)
+    assert "failed" not in counted
+    assert "spider_exceptions/count" not in stats(crawler)
+
+
+@in_reactor
+async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
+    site.pages["/s.xml"] = many[: len(many) // 2]
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/html')}".encode()
+    crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
+    assert len(parsed(crawler)) > 40
+    assert sitemap_stats(crawler)["failed"] == 2
+    warnings = [record.getMessage() for record in caplog.records if record.name.endswith("intake")]
+    assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in warnings) == [
+        f"{site.url('/html')} is no sitemap: its first element is <title>",
+        f"{site.url('/s.xml')} was read only up to entry N: the compressed data ends too early",
+    ]
+
+
+@in_reactor
+async def test_sitemap_indexes_may_loop_and_have_no_end(site: Site) -> None:
+    site.pages["/s.xml"] = xml(index(site.url("/s.xml"), site.url("/i1.xml"), "file:///etc/hostname", "http://["))
+    site.pages |= {f"/i{n}.xml": index(site.url("/s.xml"), site.url(f"/i{n + 1}.xml")) for n in range(20)}
+    crawler = await crawl(Hosts, hosts=[site.url()])
+    assert site.paths() == ["/robots.txt", "/s.xml", "/i1.xml", "/i2.xml", "/i3.xml"]
+    assert sitemap_stats(crawler)["entries/depth"] == 2
+    assert sitemap_stats(crawler)["entries/scheme"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "crawled"),
+    [
+        pytest.param("/catalog/show?item=23", True, id="S10.25-at-or-below-the-sitemap"),
+        pytest.param("/image/show?item=23", True, id="S10.25-elsewhere-on-the-host"),
+        pytest.param("https://{host}:{port}/catalog/page1.php", True, id="S10.25-other-scheme"),
+        pytest.param("http://{host}:1/catalog/page1.php", False, id="S10.25-other-port-is-another-host"),
+    ],
+)
+@in_reactor
+async def test_sitemap_may_list_pages_that_do_not_lie_below_it(path: str, crawled: bool, site: Site) -> None:
+    """sitemaps.org says otherwise, but search engines accept it. `scope` decides."""
+    listed = path.format(host=site.host, port=site.port) if path.startswith("http") else site.url(path)
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/catalog/sitemap.xml')}".encode()
+    site.pages["/catalog/sitemap.xml"] = xml(urlset(listed))
+    crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
+    assert sitemap_stats(crawler).get("entries/host", 0) == (not crawled)
+    enqueued = stats(crawler)["scheduler/enqueued"]
+    assert (enqueued > 2) == crawled  # a request that waits outside the downloader is enqueued more than once
+
+
+@pytest.mark.parametrize(("hosts", "read"), [("any", 2), ("same-host", 1)])
+@in_reactor
+async def test_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: int, site: Site) -> None:
+    with Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
+        site.pages["/s.xml"] = xml(index(other.url("/part.xml")))
+        other.pages["/part.xml"] = xml(urlset(site.url("/1")))
+        crawler = await crawl(Hosts, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, hosts=[site.url()])
+        assert sitemap_stats(crawler)["read"] == read
+
+
+@in_reactor
+async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Site) -> None:
+    pages = [urlset(site.url(f"/{date}"), lastmod=date) for date in ("2025-12-31", "2026-01-01", "2026", "soon", "")]
+    names = [f"/{number}.xml" for number in range(len(pages))]
+    site.pages |= dict(zip(names, map(xml, pages), strict=True))
+    site.pages["/old.xml"] = xml(urlset(site.url("/in-an-old-sitemap")))
+    site.pages["/s.xml"] = xml(index(*map(site.url, names)) + b"")
+    site.pages["/o.xml"] = xml(index(site.url("/old.xml"), lastmod="2020-05-05"))
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/o.xml')}".encode()
+    crawler = await crawl(Hosts, hosts=[site.url()], since="2026-01-01")
+    assert {url: response.meta[LISTED] for url, response in parsed(crawler).items()} == {
+        site.url("/2026-01-01"): {"sitemap": site.url("/1.xml"), "lastmod": "2026-01-01"},
+        site.url("/2026"): {"sitemap": site.url("/2.xml"), "lastmod": "2026"},
+        site.url("/soon"): {"sitemap": site.url("/3.xml"), "lastmod": "soon"},
+        site.url(): {"sitemap": site.url("/4.xml"), "lastmod": ""},
+    }
+    assert sitemap_stats(crawler)["entries/old"] == 2
+    assert "/old.xml" not in site.paths()
+
+
+@in_reactor
+async def test_pages_on_other_hosts_are_logged_with_what_crawls_them(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.spider.intake")
+    site.pages["/s.xml"] = xml(urlset(site.url("/1"), "http://other.example/1"))
+    await crawl(Hosts, hosts=[site.url()])
+    assert [record.getMessage() for record in caplog.records if record.name.endswith("intake")] == [
+        f"{site.url('/s.xml')} lists 1 page on other hosts than the given ones. scope = 'any' crawls such pages, too"
+    ]
+
+
+@in_reactor
+async def test_first_page_is_requested_before_a_large_sitemap_is_read_through(site: Site) -> None:
+    class Noting(Hosts):
+        known = 0
+
+        def parse(self, response: Any, **kwargs: Any) -> None:
+            assert self.crawler.stats is not None
+            self.known = self.known or self.crawler.stats.get_value("scheduler/enqueued")
+
+    locs = (site.url(f"/{number}?{'x' * 2000}") for number in range(2700))
+    site.pages["/s.xml"] = xml(urlset(*locs))  # more than the 5 MB at which Scrapy would hold requests back
+    crawler = await crawl(Noting, {"CLOSESPIDER_PAGECOUNT": 20}, hosts=[site.url()])
+    assert isinstance(crawler.spider, Noting)
+    assert 0 < crawler.spider.known < 1000
+
+
+@in_reactor
+async def test_reactor_runs_after_every_few_requests(site: Site) -> None:
+    class Looking(Hosts):
+        most = known = 0
+        is_open = True
+
+        async def start(self) -> AsyncIterator[Any]:
+            self.look()
+            async for request in super().start():
+                yield request
+
+        def look(self) -> None:
+            assert self.crawler.stats is not None
+            now = self.crawler.stats.get_value("scheduler/enqueued", 0)
+            self.most, self.known = max(self.most, now - self.known), now
+            if self.is_open:
+                call_later(0, self.look)
+
+        def closed(self, reason: str) -> None:
+            self.is_open = False
+
+    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/no/{number}") for number in range(600))))
+    crawler = await crawl(Looking, hosts=[site.url()])
+    assert isinstance(crawler.spider, Looking)
+    assert crawler.spider.known > 600
+    assert crawler.spider.most < 50
+
+
+@in_reactor
+async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site: Site) -> None:
+    locs = [site.url(f"/no/{number}") for number in range(500)]
+    body = gzip.compress(urlset(*locs))
+    site.pages["/s.xml"] = Reply(200, body, {"Content-Type": "text/xml", "Content-Encoding": "gzip"})
+    crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": len(body)}, hosts=[site.url()])
+    assert sitemap_stats(crawler)["entries"] == len(locs)
+
+
+@in_reactor
+async def test_sitemap_over_the_limit_is_counted_and_used_up_to_the_limit(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(reader, "MAX_ENTRIES", 2)
+    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(3))))
+    crawler = await crawl(Hosts, hosts=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/0"), site.url("/1")}
+    assert sitemap_stats(crawler)["over_limit"] == 1
+    [warning] = own_warnings(caplog)
+    assert warning.startswith(
+        f"{site.url('/s.xml')} has more than the 50000 entries or 52428800 bytes that a sitemap may"
+    )
