@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core import lint as core
+from ..core import lint_findings as core
 from ..core.agents import Crawler
+from ..core.lint import findings
 from ..obeying.user_agent import of_project
 from ..policy.entry import Kind
 from .exits import FAILED, FINE, FOUND, CommandError
@@ -67,7 +68,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
-        found = core.findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
+        found = findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
         report.take(source, found)
         if status == FINE and any(finding.level in fails_on for finding in found):
             status = FOUND

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from .. import __version__
-from ..core import lint as core
+from ..core import lint_findings as core
 from ..core import remarks as kinds
 from ..core.lines import split_lines
 from ..report.words import count

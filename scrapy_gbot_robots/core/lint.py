@@ -1,21 +1,42 @@
-"""What the author of a robots.txt should hear: all remarks and what only the whole file shows, the worst first.
+"""What the author of a robots.txt should know about it: the findings, the greatest harm first.
 
-Boundary: nothing here changes a verdict. The remarks of single lines come from remarks.py; this module adds what takes
-more than one line to see (a rule that another always outweighs) or more than the grammar to guess (a misspelt field).
-Source: Google's page and Google's parser; what is harmful is our judgement, and stands in one table.
+The remarks on single lines come from remarks.py. This module adds what only several lines show (a rule that another rule
+always outweighs) and what the grammar alone does not tell (a misspelt field). lint_findings.py has the kinds of finding.
+
+Boundary: nothing here changes a verdict.
+Source: Google's page and Google's parser.
 """
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from . import grammar
 from . import lint_preferences as preferences
 from . import remarks as kinds
 from .groups import read_groups
 from .lines import read_lines, split_lines, without_bom
+from .lint_findings import (
+    AGENT_VERSION,
+    CLOSED,
+    DUPLICATE,
+    JOINED,
+    MISSPELT,
+    NO_RULES,
+    NOT_TEXT,
+    OTHER_FIELD,
+    RANK,
+    RAW,
+    SHADOWED,
+    SPACE,
+    TOO_MANY,
+    TWO_SITEMAPS,
+    WEB_PAGE,
+    Finding,
+    finding,
+)
 from .rivals import MOST_WORK, WORK_OF_RULE, Budget, covers, duplicates, shadowed
 from .robots import RobotsTxt
 from .urls import shown
@@ -28,133 +49,62 @@ if TYPE_CHECKING:
     from .remarks import Remark
     from .verdict import Rule
 
-ERROR: Final = "error"  # what is written does nothing, or something else
-WARNING: Final = "warning"  # it works here and fails elsewhere, or looks like more than it does
-NOTE: Final = "note"  # harmless
-
-# The kinds of finding that are not kinds of remark.
-NOT_TEXT: Final = "not text"
-WEB_PAGE: Final = "web page"
-CLOSED: Final = "whole site disallowed"
-TWO_SITEMAPS: Final = "several sitemaps in a line"
-MISSPELT: Final = "misspelt field"
-SPACE: Final = "space in a path"
-OTHER_FIELD: Final = "another field read as a rule"
-RAW: Final = "path not escaped"
-SHADOWED: Final = "shadowed rule"
-JOINED: Final = "joined groups"
-AGENT_VERSION: Final = "user agent with version"
-NO_RULES: Final = "group without rules"
-DUPLICATE: Final = "duplicate rule"
-TOO_MANY: Final = "too many rules to compare"
-
-# Every kind, the greatest harm first.
-_HARM: Final = (
-    (ERROR, NOT_TEXT),
-    (ERROR, WEB_PAGE),
-    (ERROR, kinds.CUT),
-    (ERROR, kinds.RULE_BEFORE_GROUP),
-    (ERROR, kinds.NO_AGENT),
-    (ERROR, kinds.AGENT_CUT),
-    (ERROR, MISSPELT),
-    (ERROR, OTHER_FIELD),
-    (ERROR, kinds.IGNORED),
-    (ERROR, kinds.NO_SLASH),
-    (ERROR, SPACE),
-    (ERROR, SHADOWED),
-    (ERROR, kinds.OVER_LONG),
-    (ERROR, kinds.NOT_UTF8),
-    (ERROR, TWO_SITEMAPS),
-    (ERROR, kinds.BAD_SITEMAP),
-    (ERROR, preferences.UNREADABLE),
-    (ERROR, preferences.BAD_LICENSE),
-    (WARNING, preferences.CONTRADICTING),
-    (WARNING, preferences.NOT_REPEATED),
-    (WARNING, CLOSED),
-    (WARNING, JOINED),
-    (WARNING, kinds.TYPO),
-    (WARNING, kinds.PREFIX),
-    (WARNING, kinds.MISSING_COLON),
-    (WARNING, kinds.UNUSED_FIELD),
-    (WARNING, kinds.UNKNOWN_FIELD),
-    (NOTE, NO_RULES),
-    (NOTE, DUPLICATE),
-    (NOTE, AGENT_VERSION),
-    (NOTE, RAW),
-    (NOTE, preferences.NO_STANDARD),
-    (NOTE, TOO_MANY),
-)
-LEVELS: Final = (ERROR, WARNING, NOTE)  # the greatest harm first
-KINDS: Final = tuple(kind for _, kind in _HARM)
-_RANK: Final = {kind: rank for rank, (_, kind) in enumerate(_HARM)}
-LEVEL_OF: Final = {kind: level for level, kind in _HARM}
-
 _PAGE_BEGINS: Final = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
 _FIELD_NAMES: Final = [name.decode("ascii") for _, name, _ in grammar.FIELDS]
-_MAX_FIELD: Final = 30  # characters; a longer key is no misspelt field
-_ENDING: Final = 2  # characters of an inflection, as in "Disallowed"; more of them make another word
+_MAX_FIELD: Final = 30  # characters; a longer name is no misspelling
+_ENDING: Final = 2  # characters of an ending, as in "Disallowed"; more of them make another word
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
-
-
-class Finding(NamedTuple):
-    """Something odd in line `line` (from 1): `level` is ERROR, WARNING or NOTE, `text` a printable sentence."""
-
-    level: str
-    line: int
-    kind: str
-    text: str
 
 
 def findings(
     body: bytes, *, strict: bool = False, max_bytes: int | None = grammar.MAX_BYTES, truncated: bool = False
 ) -> list[Finding]:
-    """Return what is odd about a robots.txt, the greatest harm first, then by line; empty where nothing is.
+    """Return what is odd about a robots.txt, the greatest harm first, then by line. No `body` makes this raise.
 
-    `strict` and `max_bytes` are those of `RobotsTxt.parse`; `truncated` says that more was served than `body`. Never
-    raises because of `body`.
+    Args:
+        body: the bytes of the file.
+        strict: as for `RobotsTxt.parse`.
+        max_bytes: as for `RobotsTxt.parse`.
+        truncated: whether more was served than `body`.
     """
     if is_binary(body):
-        return [_finding(1, NOT_TEXT, "this is not UTF-8 text: no line of it is understood, so all is allowed")]
+        return [finding(1, NOT_TEXT, "this is not UTF-8 text: no line of it is understood, so all is allowed")]
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
     lines, groups = robotstxt.lines, read_groups(robotstxt.lines)
     if _PAGE_BEGINS.match(without_bom(body)):
-        return [_finding(1, WEB_PAGE, _on_page(groups))]
+        return [finding(1, WEB_PAGE, _on_page(groups))]
     lost = "" if truncated or max_bytes is None else _lost(body, max_bytes, strict=strict)
     remarks = [remark for remark in robotstxt.remarks if not _is_of_license(remark, lines[remark.line - 1])]
     found = [_refined(remark, lines[remark.line - 1], lost) for remark in remarks]
     for line, raw in zip(lines, split_lines(body), strict=False):
         found += _on_bytes(line, raw)
-    found += [_finding(line, kind, text) for line, kind, text in preferences.on_preferences(robotstxt)]
+    found += [finding(line, kind, text) for line, kind, text in preferences.on_preferences(robotstxt)]
     found += _on_joined(lines)
     found += _on_groups(groups, strict=strict)
     found += _on_closed(groups)
-    return sorted(set(found), key=lambda finding: (_RANK[finding.kind], finding.line, finding.text))
-
-
-def _finding(line: int, kind: str, text: str) -> Finding:
-    return Finding(LEVEL_OF[kind], line, kind, text)
+    return sorted(set(found), key=lambda each: (RANK[each.kind], each.line, each.text))
 
 
 def is_binary(body: bytes) -> bool:
-    """Whether `body` holds NUL bytes and no field: UTF-16, an image, an archive."""
+    """Whether `body` has NUL bytes and no field, as UTF-16, images and archives do."""
     if b"\0" not in body:
         return False
     return all(line.kind == grammar.UNKNOWN for line in RobotsTxt.parse(body).lines)
 
 
 def _on_page(groups: Sequence[Group]) -> str:
-    """Say what a web page in the place of a robots.txt amounts to."""
+    """Say what it means that a web page is served as the robots.txt."""
     rules = sum(len(group.rules) for group in groups)
     text = "this is a web page, not a robots.txt"
     return f"{text}; {rules} of its lines are read as rules" if rules else f"{text}: it has no rules, so all is allowed"
 
 
 def _lost(body: bytes, max_bytes: int, *, strict: bool) -> str:
-    """Say what stands past the size limit: how many bytes, and how many whole rules."""
+    """Say what comes after the size limit: how many bytes, and how many whole rules."""
     rest = body[max_bytes:]
     whole = rest if body[:max_bytes].endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
     rules = sum(line.kind in _RULES for line in read_lines(whole, strict=strict))
@@ -167,61 +117,62 @@ def _is_of_license(remark: Remark, line: Line) -> bool:
 
 
 def _refined(remark: Remark, line: Line, lost: str) -> Finding:
-    """Turn a remark into a finding. Some kinds of remark mean one of two things to the author; `lost` is of the cut."""
+    """Turn a remark into a finding. `lost` says what the cut took.
+
+    A remark may become another kind of finding: "googlebot/2.1" names a version, "Disalllow" a misspelt field.
+    """
     if remark.kind == kinds.CUT:
-        return _finding(remark.line, remark.kind, remark.text + lost)
+        return finding(remark.line, remark.kind, remark.text + lost)
     if remark.kind == kinds.AGENT_CUT:
         agent = grammar.agent_of(line.value).decode("ascii")
         if _PRODUCT.match(line.value):
-            return _finding(line.number, AGENT_VERSION, f'this is for "{agent}" of any version: a version is ignored')
+            return finding(line.number, AGENT_VERSION, f'this is for "{agent}" of any version: a version is ignored')
         written = shown(line.value.decode("utf-8", "backslashreplace"), 60)
         text = f'this is for "{agent}", not for "{written}": a name ends where anything but letters, "-" and "_" begins'
-        return _finding(line.number, kinds.AGENT_CUT, text)
+        return finding(line.number, kinds.AGENT_CUT, text)
     if remark.kind == kinds.PREFIX and line.kind in _RULES and _ENDING < _more_than_name(line) <= _MAX_FIELD:
         name = "Allow" if line.kind == grammar.ALLOW else "Disallow"
         value = shown(line.value.decode("ascii"), 60)
-        return _finding(
-            line.number, OTHER_FIELD, f'Google reads it as "{name}: {value}", whatever the rest of it means'
-        )
+        return finding(line.number, OTHER_FIELD, f'Google reads it as "{name}: {value}", whatever the rest of it means')
     if remark.kind == kinds.UNKNOWN_FIELD and len(line.key) <= _MAX_FIELD:
         key = line.key.decode("ascii", "replace").lower()
         for name in get_close_matches(key, _FIELD_NAMES, n=1, cutoff=0.75):
-            return _finding(line.number, MISSPELT, f'{remark.text}, so the line is ignored; "{name}" is meant?')
-    return _finding(remark.line, remark.kind, remark.text)
+            return finding(line.number, MISSPELT, f'{remark.text}, so the line is ignored; did you mean "{name}"?')
+    return finding(remark.line, remark.kind, remark.text)
 
 
 def _more_than_name(line: Line) -> int:
-    """Return how many characters the field name of a rule has beyond the name it is read as."""
+    """Return how much longer the field name of a rule is than the name that it is read as, in characters."""
     return len(line.key) - len(_FIELD_NAMES[line.kind - 1])
 
 
 def _on_bytes(line: Line, raw: bytes) -> Iterator[Finding]:
-    """What is wrong with the characters of a line that has a directive."""
+    """Look at the bytes of a line that has a directive."""
     if not line.flags & grammar.HAS_DIRECTIVE:
         return
     written = raw.partition(b"#")[0]
     if b"\0" in written:
-        yield _finding(line.number, kinds.NOT_UTF8, "a NUL byte: the rest of the line is ignored")
+        yield finding(line.number, kinds.NOT_UTF8, "a NUL byte: the rest of the line is ignored")
     try:
         written.decode("utf-8")
         if line.kind in _RULES and not written.isascii():
             text = shown(line.value.decode("ascii"), 100)
-            yield _finding(line.number, RAW, f"matched as {text}: write it so, for crawlers that do not escape")
+            yield finding(line.number, RAW, f"matched as {text}: write it so, for crawlers that do not escape")
     except UnicodeDecodeError:
-        yield _finding(line.number, kinds.NOT_UTF8, "not UTF-8: bytes are matched as they stand")
+        yield finding(line.number, kinds.NOT_UTF8, "not UTF-8: bytes are matched as they stand")
     if line.kind == grammar.SITEMAP and len(line.value.split()) > 1:
-        yield _finding(line.number, TWO_SITEMAPS, "white space in the URL of a sitemap: one URL a line")
+        yield finding(line.number, TWO_SITEMAPS, "white space in the URL of a sitemap: one URL a line")
     if line.kind not in _RULES:
         return
     if b" " in line.value or b"\t" in line.value:
-        yield _finding(line.number, SPACE, "no URL has white space in it: a space is %20 there; one rule a line")
+        yield finding(line.number, SPACE, "no URL has white space in it: a space is %20 there; one rule a line")
     elif line.value.startswith(b"$"):
         text = shown(line.value.decode("ascii"))
-        yield _finding(line.number, kinds.NO_SLASH, f'no path begins like "{text}": it should begin with "/"')
+        yield finding(line.number, kinds.NO_SLASH, f'no path begins like "{text}": it should begin with "/"')
 
 
 def _on_joined(lines: Iterable[Line]) -> Iterator[Finding]:
-    """User-agent lines that look like two groups and are one (Google's page: only rules end the user-agent lines)."""
+    """Find user-agent lines that look like two groups and are one. Only rules end the user-agent lines (Google's page)."""
     first, between = 0, False
     for line in lines:
         if line.kind in _RULES:
@@ -233,14 +184,14 @@ def _on_joined(lines: Iterable[Line]) -> Iterator[Finding]:
         elif between:
             between = False
             text = f"in one group with line {first}, as no rule stands between: both follow the same rules"
-            yield _finding(line.number, JOINED, text)
+            yield finding(line.number, JOINED, text)
 
 
 def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     for group in groups:
         if not group.rules:
             for agent, line in group.agents.items():
-                yield _finding(
+                yield finding(
                     line,
                     NO_RULES,
                     f'no rules follow: "{agent.decode("ascii")}" may fetch everything' if agent else "no rules",
@@ -252,36 +203,36 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
             for rule, first in duplicates(rules):
-                yield _finding(rule.line, DUPLICATE, f'"{rule}" stands in line {first.line} already')
+                yield finding(rule.line, DUPLICATE, f'"{rule}" stands in line {first.line} already')
             for rule, rival in shadowed(rules, budget, strict=strict):
                 text = (
                     f'"{rule}" never decides{whom}: "{rival}" in line {rival.line} matches all of it and is preferred'
                 )
-                yield _finding(rule.line, SHADOWED, text)
+                yield finding(rule.line, SHADOWED, text)
         if budget.left <= 0:
             text = "from this group on, not all rules were compared with each other: there are too many"
-            yield _finding(min(groups[numbers[0]].agents.values()), TOO_MANY, text)
+            yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY, text)
             return
 
 
 def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
-    """`Disallow: /` for every crawler there is: often a leftover of the time before a site was public."""
+    """Find `Disallow: /` for all crawlers. It is often left over from the time before the site was public."""
     shut = [_shuts(group) for group in groups]
     for group, rule in zip(groups, shut, strict=True):
         if rule is not None and grammar.GLOBAL in group.agents and all(shut):
             text = f'"{rule}" keeps every crawler away from the whole site'
-            yield _finding(rule.line, CLOSED, text)
+            yield finding(rule.line, CLOSED, text)
 
 
 def _shuts(group: Group) -> Rule | None:
-    """Return the rule that disallows everything, if nothing in the group allows anything."""
+    """Return the rule that disallows everything, if no rule of the group allows anything."""
     if any(rule.allow and rule.pattern for rule in group.rules):
         return None
     return next((rule for rule in group.rules if rule.pattern and covers(rule.pattern, "/")), None)
 
 
 def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
-    """Return which groups are merged, by number, and for which agents (RFC 9309 2.2.1)."""
+    """Return the numbers of the groups that are merged, with the agents that they are merged for (RFC 9309 2.2.1)."""
     named: dict[bytes, list[int]] = {}
     for number, group in enumerate(groups):
         for agent in group.agents:

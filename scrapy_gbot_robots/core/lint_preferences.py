@@ -1,7 +1,6 @@
-"""What is wrong in the lines by which a site says more than "may I": `Content-Usage`, `Content-Signal`, `License`.
+"""What is wrong in lines about the use of content: `Content-Usage`, `Content-Signal`, `License`.
 
-Boundary: as lint.py, which asks this module; kinds and their levels stand here. Sources: as preferences.py; RSL 1.0 for
-`License`.
+It is a part of lint.py, with the same boundary. Sources: those of preferences.py; RSL 1.0 for `License`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Found = tuple[int, str, str]
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Iterator[Found]:
-    """Yield what is wrong in these lines, in no order."""
+    """Yield what is wrong in these lines, in no particular order."""
     usage, signals = (robotstxt.fields(name) for name in FIELDS)
     yield from _on_usage(usage)
     for field in signals:
@@ -53,14 +52,14 @@ def on_preferences(robotstxt: RobotsTxt) -> Iterator[Found]:
 
 
 def _on_usage(lines: Sequence[FieldLine]) -> Iterator[Found]:
-    """Values that say nothing, and `y` and `n` for the same path of the same group."""
+    """Find values that say nothing, and `y` and `n` for the same path of the same group."""
     said: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
     for line, value, agents in lines:
         path, dictionary = path_and_dictionary(value.encode())
         members = read_dictionary(dictionary)
         if members is None:
             why = "keys are in lower case" if read_dictionary(dictionary.lower()) is not None else "see RFC 9651, 3.2"
-            yield line, UNREADABLE, f"not a dictionary, so the line is passed over: {why}"
+            yield line, UNREADABLE, f"not a dictionary, so the line is ignored: {why}"
             continue
         for key in _USAGE_KEYS:
             token = members.get(key)
@@ -76,9 +75,9 @@ def _on_usage(lines: Sequence[FieldLine]) -> Iterator[Found]:
 
 
 def _unread_signal(value: str) -> str:
-    """Say why a Content-Signal says less than it seems to, "" if it does not."""
+    """Say why a Content-Signal line says less than it seems to; "" if it does not."""
     if value.startswith("/"):
-        return "a path in Content-Signal, which has none: the line says less than it seems to"
+        return "Content-Signal has no paths: the line says less than it seems to"
     for pair in value.lower().split(","):
         key, _, granted = (part.strip() for part in pair.partition("="))
         if key in _SIGNAL_KEYS and granted not in _YES_OR_NO:
@@ -89,7 +88,7 @@ def _unread_signal(value: str) -> str:
 
 
 def _on_groups(robotstxt: RobotsTxt, *fields: Sequence[FieldLine]) -> Iterator[Found]:
-    """Groups for named crawlers that state no preference, though the group for all does: they do not inherit it."""
+    """Find groups for named crawlers without preferences, if the group for all has some: those do not count for them."""
     everyone = grammar.GLOBAL.decode("ascii")
     speaking = {agent for lines in fields for field in lines for agent in field.agents}
     if everyone not in speaking:

@@ -1,6 +1,6 @@
-"""What was odd about a robots.txt, line by line. A bad file raises nothing: it becomes a remark.
+"""What was odd about a robots.txt, line by line. A bad line raises nothing; it gets a remark.
 
-Boundary: remarks are for people; no verdict depends on them. Kinds and flags come from the line reader.
+Boundary: remarks are for people. No verdict depends on them. The careful reader (lines.py) sets the kinds and flags.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .lines import Line
 
-# The kinds of remark. Each names one reason; a line may earn several.
+# The kinds of remark. A line may have several.
 IGNORED: Final = "ignored"
 TYPO: Final = "typo"
 PREFIX: Final = "prefix"
@@ -47,7 +47,13 @@ class Remark(NamedTuple):
 
 
 def remarks_on(lines: Iterable[Line], *, bad_sitemaps: frozenset[int], cut_at: int | None) -> Iterator[Remark]:
-    """Yield the remarks in the order of the lines; `cut_at` the size in bytes if the file was cut."""
+    """Yield the remarks in the order of the lines.
+
+    Args:
+        lines: all lines of the file.
+        bad_sitemaps: the numbers of the sitemap lines whose URL is none.
+        cut_at: the size of the file in bytes if it was cut, else None.
+    """
     in_group = False
     last = 0
     for line in lines:

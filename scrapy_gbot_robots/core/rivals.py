@@ -1,6 +1,6 @@
-"""The rules of one crawler compared with each other: which say the same twice, and which can never decide.
+"""The rules of one crawler compared with each other: rules that repeat another, and rules that can never decide.
 
-Boundary: works on rules alone. It compares within a budget, since a hostile file would take hours.
+Boundary: it knows rules alone. The comparison stays within a budget, since a hostile file would take hours.
 Source: RFC 9309 2.2.2 and Google's page ("Order of precedence for rules").
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     _Wide = dict[bool, list[tuple[str, Rule]]]
 
 MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
-WORK_OF_RULE: Final = 100  # to look at a rule once takes as long as to compare so many characters
+WORK_OF_RULE: Final = 100  # to look at a rule takes as long as to compare so many characters
 
 
 def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:
@@ -31,18 +31,18 @@ def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:
 
 
 class Budget:
-    """How much work may still be done; `left` is in characters compared."""
+    """How much work may still be done. `left` is in the units in which work is spent."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
     def spend(self, work: int) -> None:
-        """Take note that `work` was done."""
+        """Subtract `work` that is done."""
         self.left -= work
 
 
 def shadowed(rules: Sequence[Rule], budget: Budget, *, strict: bool) -> Iterator[tuple[Rule, Rule]]:
-    """Yield each rule that never decides, with a rule of the other kind that matches all of it and is preferred."""
+    """Yield each rule that never decides, with a rule of the other kind that matches all its paths and is preferred."""
     wide, same = _rivals(rules, strict=strict)
     for rule in rules:
         rival = same.get((not rule.allow, rule.pattern)) if not rule.allow else None
@@ -57,7 +57,7 @@ def shadowed(rules: Sequence[Rule], budget: Budget, *, strict: bool) -> Iterator
 
 
 def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[bool, str], Rule]]:
-    """Return the rules that may match all that a rule of their length or less matches: with "*", or equal to it."""
+    """Return the rules that may match all paths of another rule: those with "*", the longest first, and all by pattern."""
     wide: _Wide = {True: [], False: []}
     same: dict[tuple[bool, str], Rule] = {}
     for rule in rules:

@@ -30,7 +30,7 @@ def test_remarks_are_shown_in_place_the_worst_first(tmp_path: Path) -> None:
         'robots.txt:2: error: this is for "bot", not for "bot2000": a name ends where anything but letters, "-" and "_" begins\n'
         "2 | user-agent: bot2000\n"
         "  |             ^^^^^^^\n"
-        'robots.txt:3: error: unknown field "disalllow", so the line is ignored; "disallow" is meant?\n'
+        'robots.txt:3: error: unknown field "disalllow", so the line is ignored; did you mean "disallow"?\n'
         "3 | disalllow: /x\n"
         "  | ^^^^^^^^^\n"
         "robots.txt:5: error: not UTF-8: bytes are matched as they stand\n"
