@@ -18,7 +18,7 @@ from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from scrapy.crawler import Crawler as ScrapyCrawler
@@ -310,13 +310,19 @@ class GbotSettings:
 
 def warn_of_misspelt(settings: BaseSettings) -> None:
     """Log a warning for each setting that looks like one of the plugin's and is none, with the nearest name."""
+    for text in misspelt(settings):
+        logger.warning("%s", text)
+
+
+def misspelt(settings: BaseSettings) -> Iterator[str]:
+    """Yield a sentence for each setting that looks like one of the plugin's and is none, with the nearest name."""
     known = [row.setting for row in TABLE]
     for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
         if name not in known:
             from difflib import get_close_matches  # noqa: PLC0415  most settings are spelt right
 
             nearest = get_close_matches(name, known, n=1)
-            logger.warning("%s is no setting%s", name, f"; did you mean {nearest[0]}?" if nearest else "")
+            yield f"{name} is no setting" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
 
 TABLE: tuple[Row, ...] = tuple(Row(name=each.name, **each.metadata) for each in fields(GbotSettings))

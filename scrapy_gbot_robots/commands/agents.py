@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.robots import RobotsTxt
 from ..report.words import count
 from .exits import FINE, CommandError
-from .inputs import checked, is_site, is_url, typed
+from .inputs import checked, is_site, is_url, typed, typed_source
 from .known_crawlers import AS_OF, KNOWN_CRAWLERS, PURPOSES
 from .versions import versions
 
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("url", metavar="URL", type=typed, help="a URL or a host; with --robots also a path")
     parser.add_argument(
-        "--robots", type=typed, metavar="FILE|URL|HOST", help="use this robots.txt, not that of the URL's site"
+        "--robots", type=typed_source, metavar="FILE|URL|HOST", help="use this robots.txt, not that of the URL's site"
     )
     parser.add_argument("--json", action="store_true", help="write one JSON object per crawler, one per line")
 

@@ -83,7 +83,7 @@ class Audit:
 
     def batches(self, err: Terminal) -> Iterator[list[str]]:
         """Yield the URLs to judge, some at a time. Other lines are counted and left out."""
-        with err.progress("Auditing", size_of(self._path)) as progress:
+        with err.progress("Auditing", size_of(self._path), beside=self._out) as progress:
             for lines, size in url_batches(self._path):
                 good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
                 if len(good) < len(lines):
@@ -153,7 +153,7 @@ class Audit:
         now = "now " if self.compares else ""
         err.say(f"{self.disallowed:,} {now}disallowed, {total - self.disallowed:,} {now}allowed")
         if self.invalid:
-            err.say((f"{count(self.invalid, 'line')} left out: no URL, such as: {self.first_invalid}", "warning"))
+            err.say((f"{count(self.invalid, 'line')} left out; the first: {self.first_invalid}", "warning"))
         for robots_txt, urls in self.missing.top(1):
             others = f" and {count(len(self.missing) - 1, 'other')}" if len(self.missing) > 1 else ""
             err.say((f"could not be fetched: {robots_txt} ({count(urls, 'URL')}){others}", "bad"))

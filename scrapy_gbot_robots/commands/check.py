@@ -10,7 +10,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..core.lint import is_binary
+from ..core.lint import findings
+from ..core.lint_findings import OF_THE_FILE
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.verdict import Verdict
@@ -74,8 +75,9 @@ def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Termi
         if not url.startswith("/"):
             _absolute(url)
     body = read(options.file)
-    if is_binary(body):
-        err.say((f"note: {options.file} is binary; a robots.txt like this disallows nothing", "warning"))
+    for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
+        if finding.kind in OF_THE_FILE:
+            err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     asked = [(who, robotstxt.rules_for(who.crawler)) for who in whos]
     return [

@@ -99,11 +99,15 @@ class RobotsCommand(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
-        from .output import standard  # noqa: PLC0415  see the module's law
+        from ..settings import misspelt  # noqa: PLC0415  see the module's law
+        from .output import standard  # noqa: PLC0415
 
         out, err = standard()
         try:
             try:
+                assert self.settings is not None  # noqa: S101  for the type checker
+                for text in misspelt(self.settings):
+                    err.say((f"note: {text}", "warning"))
                 self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
                 out.flush()
             except CommandError as error:

@@ -78,8 +78,8 @@ def add_argument(parser: ArgumentParser) -> None:
         dest="agents",
         action="append",
         metavar="TOKEN[,TOKEN...]",
-        help="product token or User-Agent header of a crawler; may be repeated (default: the project's "
-        "GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
+        help="product token or User-Agent header of a crawler; * is one that no group names; may be repeated (default: the "
+        "project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
     )
 
 
@@ -115,8 +115,8 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
         return [Who(Crawler.of(sent.text), sent.source, sent.text)]
     found = []
     for name in (name for text in texts for name in ([text] if "(" in text else text.split(","))):
-        crawler = Crawler.of(name.strip())
-        if not crawler.name:
+        crawler = Crawler.of("" if name.strip() == "*" else name.strip())
+        if not crawler.name and name.strip() != "*":
             raise CommandError(
                 f'--as "{printable(name)}" names no crawler: a product token has letters, "-" and "_" only'
             )

@@ -12,7 +12,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..report.words import count
 from .exits import FINE, FOUND
-from .inputs import MAX_URL, checked, typed, url_batches
+from .inputs import MAX_URL, checked, typed_source, url_batches
 from .versions import versions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument(
             name,
             metavar=name.upper(),
-            type=typed,
+            type=typed_source,
             help=f'{which}: a file, "-" for standard input, or a host or URL to fetch it from',
         )
     parser.add_argument(

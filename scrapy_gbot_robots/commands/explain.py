@@ -173,7 +173,7 @@ def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
     if known is not None:
         now = time.time()
         facts.append(("robots.txt", _served(known)))
-        facts.append(("fetched", _source(known, gbot, now)))
+        facts.append(("tried" if known.missing else "fetched", _source(known, gbot, now)))
         until = span(max(0.0, math.ceil(known.decision.ask_at - now)))
         facts.append(("asked again", f"in {until}") if known.decision.temporary else ("fresh", f"for {until}"))
     return facts

@@ -48,7 +48,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                     return FINE if lives else FOUND
                 out.flush()
                 time.sleep(_EVERY_SECS)
-    except (StorageError, ImportError) as error:
+    except ImportError:
+        raise CommandError("fleet needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from None
+    except StorageError as error:
         raise CommandError(str(error)) from None
 
 

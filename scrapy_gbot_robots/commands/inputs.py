@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -38,6 +39,11 @@ def typed(text: str) -> str:
     except UnicodeEncodeError:  # not from the command line
         return text
     return _decoded(raw)
+
+
+def typed_source(text: str) -> str:
+    """Return the name of a file as it is if there is such a file, else a URL or a host as `typed` does."""
+    return text if Path(text).exists() else typed(text)
 
 
 def is_url(text: str) -> bool:
@@ -185,4 +191,6 @@ def size_of(path: str) -> int | None:
 
 def unreadable(path: str, error: OSError | ValueError) -> str:
     """Return a line that says why a file cannot be read or written."""
+    if isinstance(error, UnicodeEncodeError):  # no file can have that name in this locale
+        return f"{path}: {os.strerror(errno.ENOENT)}"
     return f"{path}: {getattr(error, 'strerror', None) or error}"

@@ -13,7 +13,7 @@ from ..core.lint import findings
 from ..obeying.user_agent import of_project
 from ..policy.entry import Kind
 from .exits import FAILED, FINE, FOUND, CommandError
-from .inputs import STDIN, checked, is_site, origin_of, read, typed
+from .inputs import STDIN, checked, is_site, origin_of, read, typed_source
 from .lint_formats import FORMATS, Source
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "sources",
         nargs="+",
-        type=typed,
+        type=typed_source,
         metavar="FILE|URL|HOST",
         help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
     )

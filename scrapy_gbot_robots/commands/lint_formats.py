@@ -40,7 +40,6 @@ _PART = {
     core.DUPLICATE: "whole",
     core.SHADOWED: "whole",
 }
-_OF_THE_FILE = {core.NOT_TEXT, core.WEB_PAGE}  # findings about the whole file
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
@@ -86,7 +85,7 @@ class Text:
             style = _STYLES[finding.level]
             where = f"{source.name}:{finding.line}: "
             self._out.say((where, "strong"), (finding.level, style), f": {finding.text}")
-            if finding.kind not in _OF_THE_FILE:
+            if finding.kind not in core.OF_THE_FILE:
                 for line in excerpt(lines, [Mark(finding.line, _PART.get(finding.kind, "value"), "", style)]):
                     self._out.say(*line)
         levels = Counter(finding.level for finding in found)

@@ -52,6 +52,11 @@ class Terminal:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # escapes and no exception on a terminal that is not UTF-8
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person reads it."""
+        return self._stream.isatty()
+
     def say(self, *parts: Part) -> None:
         """Write a line."""
         texts = [(printable(part), "") if isinstance(part, str) else (printable(part[0]), part[1]) for part in parts]
@@ -76,12 +81,19 @@ class Terminal:
             self.say((_GAP.join(padded).rstrip(), style))
 
     @contextmanager
-    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    def progress(
+        self, what: str, total: int | None, beside: Terminal | None = None
+    ) -> Iterator[Callable[[int, str], None]]:
         """Show the progress of long work, on a terminal with rich.
 
         Yields a function to call with the number of units done since its last call, and a word on them.
+
+        Args:
+            what: the work.
+            total: the number of units; None if it is not known.
+            beside: where rows are written meanwhile. If that is a terminal, they show the progress, and no bar is mixed in.
         """
-        if self._rich is None:
+        if self._rich is None or (beside is not None and beside.is_terminal):
             yield lambda _done, _word: None
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415

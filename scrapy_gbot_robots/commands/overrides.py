@@ -39,7 +39,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     else:
         if found:
             out.table(("key", "what", "reason", "until", "state"), [_row(*each) for each in found])
-        out.say(f"{count(len(found), 'override')}, {run_out:,} run out")
+        out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
     return FOUND if run_out else FINE
 
 

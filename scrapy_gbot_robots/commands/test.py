@@ -16,7 +16,7 @@ from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
 from .expectations import Expectation, read_expectations
 from .explain import Check, show_line
 from .explain_json import as_json
-from .inputs import STDIN, checked, is_url, read, typed
+from .inputs import STDIN, checked, is_url, read, typed_source
 from .versions import versions
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--robots",
         required=True,
-        type=typed,
+        type=typed_source,
         metavar="FILE|URL|HOST",
         help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
     )

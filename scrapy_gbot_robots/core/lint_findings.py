@@ -30,6 +30,8 @@ NO_RULES: Final = "group without rules"
 DUPLICATE: Final = "duplicate rule"
 TOO_MANY: Final = "too many rules to compare"
 
+OF_THE_FILE: Final = {NOT_TEXT, WEB_PAGE}  # findings about the whole file, not about a line
+
 # Every kind, the greatest harm first.
 _HARM: Final = (
     (ERROR, NOT_TEXT),

@@ -114,7 +114,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert "HTTP 500" in str(rows[ill.url("/a"), "testbot"]["reason"])
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
-        assert "2 lines left out: no URL, such as: no absolute URL with a host: nonsense" in ended.err
+        assert "2 lines left out; the first: no absolute URL with a host: nonsense" in ended.err
         assert f"could not be fetched: {ill.url('/robots.txt')} (1 URL)" in ended.err
 
 
@@ -219,6 +219,13 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001
     assert {row.split()[0] for row in rows} == {"VERDICT", "disallowed"}
+
+
+def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
+    pytest.importorskip("rich")
+    ended = run_on_terminal("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files)
+    assert "Auditing" not in ended.out
+    assert without_colour(ended.out).splitlines()[0].startswith("VERDICT ")
 
 
 def test_memory_stays_the_same_however_many_urls() -> None:

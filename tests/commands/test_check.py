@@ -122,13 +122,13 @@ def test_what_was_tried_in_vain_is_not_said_to_come_from_the_storage(project: Pa
     with Site({}) as gone:
         gone.__exit__(None, None, None)
         ended = run("check", gone.url("/x"), cwd=project)
-        assert "fetched: just now" in ended.out
+        assert "tried: just now" in ended.out
         assert "storage" not in ended.out
     with Site({"/robots.txt": Reply(503, headers={"Retry-After": "600"})}) as ill:
         run("check", ill.url("/x"), cwd=project)
         again = run("check", ill.url("/x"), cwd=project)
         assert ill.paths() == ["/robots.txt"]
-        assert re.search(r"fetched: unreachable for \d+ s, from the storage \(sqlite\)", again.out)
+        assert re.search(r"tried: unreachable for \d+ s, from the storage \(sqlite\)", again.out)
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}], ids=["C", "UTF-8"])
@@ -235,8 +235,29 @@ def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path)
     garbage = bytes(range(256)) * 20
     ended = run("check", "https://example.com/x", "--file", "-", cwd=tmp_path, stdin=garbage)
     assert ended.status == 0
-    assert ended.err == "note: - is binary; a robots.txt like this disallows nothing\n"
+    assert ended.err == "note: -: this is not UTF-8 text: no line of it is understood, so all is allowed\n"
     assert "no group for this user agent" in ended.out
+
+
+def test_web_page_is_said_to_be_none_that_restricts(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text("<!DOCTYPE html><title>Welcome</title>")
+    ended = run_here("check", "/x", "--as", "me", "--file", "robots.txt", cwd=tmp_path)
+    assert ended.status == 0
+    assert ended.err == ("note: robots.txt: this is a web page, not a robots.txt: it has no rules, so all is allowed\n")
+
+
+def test_star_is_a_crawler_that_no_group_names(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    ended = run_here("check", "/images/", "--as", "*", "--file", "robots.txt", cwd=tmp_path)
+    (crawler,) = re.findall("= crawler: (.*)", ended.out)
+    assert (ended.err, crawler) == ("", "*; it heeds the group of *")
+    assert "the crawler stands for all that no group names" in ended.out
+
+
+def test_misspelt_setting_is_said_though_nothing_is_crawled(tmp_path: Path) -> None:
+    ended = run_here("check", "/x", "--file", "-", "--as", "me", "-s", "GBOT_ROBOTS_STRIKT=1", cwd=tmp_path)
+    assert ended.status == 0
+    assert ended.err == "note: GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?\n"
 
 
 def test_misspelt_google_crawler_is_hinted_at_and_answered(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.redis_fleet import RedisFleet
 
-from ..support.command import run_here
+from ..support.command import run, run_here
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.entries import DOWN, RULES
 from ..support.redis_server import redis_server
@@ -34,6 +35,13 @@ def told(url: str, directory: Path) -> tuple[int, dict[str, Any]]:
     ended = run_here("fleet", "--redis", url, "--json", cwd=directory)
     assert ended.err == ""
     return ended.status, json.loads(ended.out)
+
+
+def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['redis'] = None; from scrapy_gbot_robots.__main__ import console; console()"
+    ended = run("fleet", cwd=tmp_path, command=[sys.executable, "-c", script])
+    assert ended.status == 2
+    assert ended.err == "gbot-robots fleet: error: fleet needs redis-py: pip install 'scrapy-gbot-robots[redis]'\n"
 
 
 def test_redis_without_a_fleet_is_status_1(url: str, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -81,6 +83,23 @@ def test_a_site_without_robots_txt_is_status_2(tmp_path: Path) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert "there is nothing to read: HTTP 404" in ended.err
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}], ids=["C", "UTF-8"])
+@pytest.mark.parametrize("name", [b"caf\xc3\xa9.txt", b"caf\xe9.txt"], ids=["UTF-8-name", "latin-1-name"])
+def test_file_is_found_by_its_name_in_any_locale(name: bytes, locale: dict[str, str], tmp_path: Path) -> None:
+    raw = os.fsencode(tmp_path) + b"/" + name
+    try:
+        with open(raw, "wb") as file:  # noqa: PTH123  a path of bytes
+            file.write(b"user-agent: *\ndisallow: /x\n")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    shell = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots lint {os.fsdecode(name)} missing-é.txt', "sh"]
+    ended = run(cwd=tmp_path, command=shell, env=locale)
+    assert ended.out.endswith(".txt: clean\n")
+    assert ended.err.startswith("error: missing-")
+    assert ended.err.endswith(".txt: No such file or directory\n")
+    assert ended.status == 2
 
 
 @pytest.mark.parametrize(
