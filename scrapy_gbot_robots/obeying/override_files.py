@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.robots import RobotsTxt
+from ..policy.override_reader import read_overrides
 from ..policy.overrides import SETTING, Overrides
 from ..setting_values import path_of
 
@@ -23,7 +24,7 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
     """
     value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
     parse = partial(RobotsTxt.parse, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    return Overrides.read(value, partial(_beginning, gbot.max_bytes + 1), parse)
+    return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), parse)
 
 
 def _content(path: Path) -> Any:

@@ -14,7 +14,7 @@ from scrapy_gbot_robots import Origin, RobotsTxt, Rule, Verdict
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.ladder import Decision, State
-from scrapy_gbot_robots.policy.overrides import Overrides
+from scrapy_gbot_robots.policy.override_reader import read_overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.over_time import MOST_SPANS
 from scrapy_gbot_robots.report.page import page
@@ -135,7 +135,7 @@ def test_many_overrides_are_added_up() -> None:
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
-    for override in Overrides.read(value, lambda path: b""):
+    for override in read_overrides(value, lambda path: b""):
         crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
     assert extension.summary().splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._report())
