@@ -220,6 +220,21 @@ def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
     return active if isinstance(active, set) else None
 
 
+def queued_secs(crawler: Crawler, request: Request) -> float:
+    """For how many seconds the delay of its download slot keeps back the slot's requests, before `request` gets its turn.
+
+    Requests that are in a middleware on their way to the slot count, too. 0 if this downloader does not say.
+    """
+    downloader = getattr(crawler.engine, "downloader", None)
+    if not isinstance(downloader, Downloader):
+        return 0.0
+    key, slot = downloader._get_slot(request)  # noqa: SLF001
+    if not slot.delay:
+        return 0.0
+    ahead = [each for each in downloader.active if each not in slot.transferring]
+    return slot.delay * sum(downloader.get_slot_key(each) == key for each in ahead)
+
+
 def download_slots(crawler: Crawler) -> dict[str, Slot]:
     """The downloader's slots by their keys."""
     return getattr(getattr(crawler.engine, "downloader", None), "slots", None) or {}

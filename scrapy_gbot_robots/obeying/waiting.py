@@ -163,8 +163,10 @@ class Waiting:
             return
         if is_closing(self._crawler):
             self._close()
-        else:
-            self._patience.look()
+            return
+        self._patience.look()
+        if self._room is not None:
+            self._room.tick()
 
     def _close(self) -> None:
         self._closing = True
