@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .fetching.scenarios import RULES
 from .support.reactors import as_arguments, ways_to_run
 from .support.web import Reply, Site, redirect
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+RULES = b"user-agent: *\ndisallow: /page\n"
 SPIDER = """
 from scrapy import Request, Spider
 

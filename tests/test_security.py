@@ -23,13 +23,12 @@ from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.sitemaps.urls import usable_url
 from scrapy_gbot_robots.storage.codec import encode
 
-from .fetching.scenarios import raw
 from .support.command import project, run_here
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.entries import with_body
 from .support.redis_server import redis_server
 from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
-from .support.web import Reply, Site, redirect
+from .support.web import Reply, Site, raw, redirect
 
 if TYPE_CHECKING:
     import socket

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import ssl
-import struct
-import tempfile
-import time
 import zlib
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from functools import cache
-from pathlib import Path
-from socket import SO_LINGER, SOL_SOCKET
 from typing import TYPE_CHECKING, Any
 
 import brotli
 
 from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, download_with, handler_in_use, pages
-from ..support.web import Content, Reply, Site, redirect
+from ..support.tls import tls_context
+from ..support.web import Content, Reply, Site, raw, redirect
 from ..support.web_h2 import H2Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from socket import socket
 
     from scrapy.crawler import Crawler
@@ -53,21 +47,6 @@ class Scenario:
     def expected_with(self, handler: str) -> str:
         """What is expected with one of `DOWNLOAD_HANDLERS`."""
         return self.elsewhere.get(handler, self.expected)
-
-
-def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
-    """An answer byte for byte; a number is a pause in seconds."""
-
-    def send(connection: socket) -> None:
-        for part in parts:
-            if isinstance(part, bytes):
-                connection.sendall(part)
-            else:
-                time.sleep(part)
-        if reset:
-            connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
-
-    return send
 
 
 def head(*lines: str, status: str = "200 OK") -> bytes:
@@ -273,29 +252,6 @@ SCENARIOS = [
     Scenario("TLS-503", DISALLOW, Reply(503), tls=True),
     Scenario("TLS-redirect", OBEY, redirect("/1"), hops(1), tls=True),
 ]
-
-
-@cache
-def tls_context() -> ssl.SSLContext:
-    """A certificate of our own making for 127.0.0.1."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(timezone.utc)
-    certificate = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
-    pem = certificate.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    pem += key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory, "tls.pem")
-        file.write_bytes(pem)
-        context.load_cert_chain(file)
-    return context
 
 
 async def run(

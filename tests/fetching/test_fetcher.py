@@ -28,8 +28,8 @@ from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.served import decoded
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.web import Reply, Site, redirect
-from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, raw, run
+from ..support.web import Reply, Site, raw, redirect
+from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
-from ..support.web import Reply, Site, redirect
-from .scenarios import RULES, hops, raw
+from ..support.web import Reply, Site, raw, redirect
+from .scenarios import RULES, hops
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,9 @@ from scrapy_gbot_robots.fetching.proxies import carry_credentials, leave_credent
 from scrapy_gbot_robots.signals import robotstxt_served
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.tls import tls_context
 from ..support.web import Reply, Site, redirect
-from .scenarios import RULES, tls_context
+from .scenarios import RULES
 
 USER, PASSWORD = "me", "secret"
 BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()

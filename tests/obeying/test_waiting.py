@@ -16,16 +16,18 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import patience, room
 
-from ..fetching.scenarios import RULES, raw
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.visits import CLOSED, Gate
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from scrapy.http import Response
+
+
+RULES = b"user-agent: *\ndisallow: /page\n"
 
 
 class Opening(Pages):

@@ -16,12 +16,12 @@ from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
-from ..fetching.scenarios import tls_context
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.example import PROJECT
 from ..support.hosts_spider import Hosts, host_stats, without
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import Web, found, index, parsed, sitemap_stats, urlset, xml
+from ..support.tls import tls_context
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import socketserver
+import struct
 import threading
 import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from socket import socket
+from socket import SO_LINGER, SOL_SOCKET, socket
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -41,6 +42,21 @@ class Reply:
 
 def redirect(to: str, status: int = 302) -> Reply:
     return Reply(status, headers={"Location": to})
+
+
+def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
+    """A page that sends `parts` as they are. A number among them is a pause in seconds."""
+
+    def send(connection: socket) -> None:
+        for part in parts:
+            if isinstance(part, bytes):
+                connection.sendall(part)
+            else:
+                time.sleep(part)
+        if reset:
+            connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+
+    return send
 
 
 @dataclass(frozen=True)
