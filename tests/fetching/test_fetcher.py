@@ -365,6 +365,14 @@ async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: 
     assert got == OBEY
 
 
+@in_reactor
+async def test_download_handler_has_its_whole_time_and_some_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "GRACE_SECS", 4.5)
+    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
+    got, _, _ = await run(Scenario("", OBEY, Reply(200, RULES, after_secs=1.0)), GBOT_ROBOTS_TIMEOUT_SECS=5)
+    assert got == OBEY
+
+
 @pytest.mark.parametrize(("looks", "expected"), [([True, False, True, False], OBEY), ([True, True], DISALLOW)])
 @in_reactor
 async def test_download_is_given_up_as_forgotten_only_if_it_stays_so(
