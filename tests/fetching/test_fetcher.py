@@ -121,7 +121,7 @@ REDIRECTED = (redirect("/1"), hops(1))
             id="DOWNLOAD_FAIL_ON_DATALOSS",
         ),
         pytest.param(
-            Scenario("", OBEY, Reply(200, RULES, after_secs=0.5)), {"DOWNLOAD_TIMEOUT": 0.2}, id="DOWNLOAD_TIMEOUT"
+            Scenario("", OBEY, Reply(200, RULES, after_secs=1.2)), {"DOWNLOAD_TIMEOUT": 1}, id="DOWNLOAD_TIMEOUT"
         ),
         pytest.param(
             Scenario("", DISALLOW, RULES), {"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, id="dropping-middleware"
