@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy import Selector
+from scrapy import Request, Selector
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
@@ -99,6 +99,15 @@ async def test_nothing_forged_reaches_the_log(kind: str, caplog: pytest.LogCaptu
         assert_nothing_forged(messages(caplog))
         for error in pages(crawler).refused.values():
             assert_nothing_forged([str(error)])
+
+
+@in_reactor
+async def test_verbatim_url_of_a_refused_request_forges_nothing_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site, caplog.at_level("DEBUG"):
+        request = Request(site.url("/no/\x1b[31m\x9b\u202e\r\n2026"), meta={"verbatim_url": True}, dont_filter=True)
+        await crawl(Pages, urls=[request])
+        assert_nothing_forged(messages(caplog))
+        assert any("Forbidden by robots.txt: <GET" in line for line in messages(caplog))
 
 
 class Forger(Remembers, RobotsSitemapSpider):

@@ -20,6 +20,7 @@ from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread
 from ..core.origin import Origin
+from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+
+_LONGEST_URL = 2_000  # characters in the log
 
 logger = logging.getLogger(__name__)
 
@@ -247,7 +250,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         logger.debug(
             "Forbidden by robots.txt: %(request)s: %(verdict)s%(source)s",
             {
-                "request": request,
+                "request": shown(str(request), _LONGEST_URL),
                 "verdict": verdict,
                 "source": f" ({answer.origin.robots_url})" if answer is not None else "",
             },
