@@ -1,4 +1,4 @@
-"""The rules of several crawlers at once: what one of them may not fetch, none does."""
+"""The rules of several crawlers at once. A URL is disallowed if it is disallowed to one of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class RulesOfAll(Rules):
-    """What each of several crawlers follows. `group` is that of the first, `crawl_delay` the largest, in seconds."""
+    """The rules of several crawlers. `group` is that of the first crawler; `crawl_delay` is the largest, in seconds."""
 
     __slots__ = ("_by_crawler",)
 
     def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
-        """Take the rules with the name of the crawler that follows them, in the order in which they are asked."""
+        """Take the name of each crawler and its rules, in the order in which to ask them."""
         delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
         super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
         self._by_crawler = tuple(by_crawler)
@@ -30,7 +30,7 @@ class RulesOfAll(Rules):
 
     @property
     def parts(self) -> tuple[Rules, ...]:
-        """The rules of each crawler: what one of them refuses is refused."""
+        """The rules of each crawler."""
         return tuple(rules for _, rules in self._by_crawler)
 
     @property
@@ -45,7 +45,7 @@ class RulesOfAll(Rules):
 
     @property
     def weight(self) -> int:
-        """Roughly how many bytes of memory these rules take."""
+        """How many bytes of memory these rules take at the most, with their indexes."""
         return sum(rules.weight for _, rules in self._by_crawler)
 
     def allowed(self, url: str | bytes) -> bool:
@@ -57,7 +57,7 @@ class RulesOfAll(Rules):
         return any(rules.takes_long(url) for _, rules in self._by_crawler)
 
     def verdict(self, url: str | bytes) -> Verdict:
-        """Return the verdict on the first crawler that may not fetch `url`, by name; if all may, that on the first."""
+        """Return the verdict for the first crawler that may not fetch `url`, with its name; if all may, for the first."""
         for name, rules in self._by_crawler:
             verdict = rules.verdict(url)
             if not verdict.allowed:
@@ -65,7 +65,7 @@ class RulesOfAll(Rules):
         return self._by_crawler[0][1].verdict(url)
 
     def preferences(self, url: str | bytes) -> Preferences:
-        """Return what the site says to any of the crawlers about the use of `url`'s content: the more restrictive."""
+        """Return what the site says to the crawlers about the use of `url`'s content; the most restrictive counts."""
         from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
 
         return combined(rules.preferences(url) for _, rules in self._by_crawler) if self.allowed(url) else NOTHING_SAID

@@ -15,7 +15,7 @@ USER_AGENT: Final = 1
 ALLOW: Final = 2
 DISALLOW: Final = 3
 SITEMAP: Final = 4
-UNUSED: Final = 5  # known from elsewhere, never used by Google
+UNUSED: Final = 5  # other programs use them, Google does not
 
 # What is odd about a line: bits, numbered as in the line report of Google's parser.
 EMPTY: Final = 1
@@ -26,9 +26,8 @@ TYPO: Final = 16
 TOO_LONG: Final = 32
 MISSING_COLON: Final = 64
 
-# (kind, the name as written in Google's page, further names Google's parser accepts). A name is compared without
-# regard to case, and in this order; Google's parser takes any key that begins with one of them, strict reading only
-# the first.
+# Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this order, without regard to
+# case. Google's parser takes any key that begins with one of them. Strict reading takes only the name in Google's page.
 FIELDS: Final = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -55,11 +54,11 @@ UNUSED_FIELDS: Final = frozenset(
     }
 )
 
-BOM: Final = b"\xef\xbb\xbf"  # skipped at the very start, and so is a beginning of it (Google's parser)
+BOM: Final = b"\xef\xbb\xbf"  # skipped at the very start, also if only its first bytes are there (Google's parser)
 MAX_BYTES: Final = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
 MAX_LINE_BYTES: Final = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
 
-INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it also allows its directory
+INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
 
 # RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
 # "*" is a star alone or one that white space follows (Google's parser).
@@ -81,6 +80,6 @@ def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
 
 
 def agent_of(value: bytes) -> bytes:
-    """Return what a user-agent line names: "*", a product token in lower case, or b"" for no crawler."""
+    """Return the agent that a user-agent line names: "*", or a product token in lower case; b"" if it names none."""
     found = _AGENT.match(value)
     return found[0].lower() if found else b""

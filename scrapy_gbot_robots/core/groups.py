@@ -1,7 +1,8 @@
 """Lines -> groups: which rules are for which user agent.
 
-A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the run; blank, sitemap,
-unknown and unreadable lines do not. Groups that name the same agent are merged; named and global ones never are.
+A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the run: blank, sitemap,
+unknown and unreadable lines do not. Groups that name the same agent are merged later; a named group and that of "*" never
+are.
 Source: RFC 9309 2.2.1 and Google's page ("Grouping of lines and rules", "Order of precedence for user agents").
 """
 
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """User agents (product tokens in lower case, "*") and the rules they share, in file order.
+    """User agents and the rules that they share.
 
-    `agents` has the line that first names each; `delays` has the first crawl delay, in seconds, that follows the line.
+    Attributes:
+        agents: product tokens in lower case, or "*", each with the line that first names it.
+        rules: in file order.
+        delays: the first crawl delay after the line of an agent, in seconds, if there is one.
     """
 
     agents: dict[bytes, int]
@@ -31,9 +35,12 @@ class Group(NamedTuple):
 
 
 class FieldLine(NamedTuple):
-    """A line of any field: `value` as text, `agents` those (product tokens in lower case, "*") of the group it is in.
+    """A line of any field.
 
-    `line` counts from 1; `agents` is empty before any group.
+    Attributes:
+        line: its number, from 1.
+        value: as text.
+        agents: the agents of its group, product tokens in lower case or "*"; () before any group.
     """
 
     line: int
@@ -42,7 +49,7 @@ class FieldLine(NamedTuple):
 
 
 def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
-    """Yield the lines whose field name is `key`, which is in lower case."""
+    """Yield the lines whose field name is `key`, given in lower case."""
     group: dict[bytes, None] = {}
     found: list[tuple[Line, dict[bytes, None]]] = []
     has_rules = False
@@ -63,10 +70,10 @@ def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
 
 
 def read_groups(lines: Iterable[Line]) -> list[Group]:
-    """Return the groups in file order; rules before the first user-agent line are in none (RFC 9309 2.2.2)."""
+    """Return the groups in file order. Rules before the first user-agent line are in no group (RFC 9309 2.2.2)."""
     groups: list[Group] = []
     group: Group | None = None
-    undelayed: list[bytes] = []  # agents of the group that no crawl delay is given for yet
+    undelayed: list[bytes] = []  # the agents of the group without a crawl delay so far
     for line in lines:
         if line.kind == grammar.USER_AGENT:
             if group is None or group.rules:

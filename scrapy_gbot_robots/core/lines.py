@@ -1,7 +1,12 @@
 """Bytes of a robots.txt -> its lines, read as Google's parser reads them.
 
-Boundary: one line at a time; which group a line belongs to is for groups.py. This is the careful reader: it tells all
-there is to know about each line, and it is the specification that the fast reader (scan.py) is tested against.
+This is the careful reader. It tells all there is to know about each line, and it is the specification of the fast reader
+(scan.py): tests compare the two. Groups, remarks and lint use it; a crawl does so only for lines in an unusual form.
+
+A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a disallow line, and the
+flags for a directive, a typo and a comment.
+
+Boundary: one line at a time. groups.py finds out which group it belongs to.
 Source: RFC 9309 2.2, Google's page ("File format", "Syntax"), and Google's parser where these are silent.
 """
 
@@ -21,10 +26,14 @@ _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
 class Line(NamedTuple):
-    """One line of a robots.txt.
+    """One line of a robots.txt, as in the line report of Google's parser.
 
-    `number` counts from 1; `kind` and `flags` are those of `grammar`; `key` and `value` are stripped, and empty if the
-    line has no directive. The value of an allow or disallow line is percent-escaped, of others it is as written.
+    Attributes:
+        number: from 1.
+        kind: one of the kinds of `grammar`.
+        flags: a sum of the flags of `grammar`.
+        key: the field name, stripped; empty if the line has no directive.
+        value: stripped, and percent-escaped except in user-agent and sitemap lines.
     """
 
     number: int
@@ -35,22 +44,22 @@ class Line(NamedTuple):
 
 
 def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
-    """Yield each line of `body`. The text after the last line end counts as a line, even if it is empty."""
+    """Yield each line of `body`. The text after the last line end is a line, even if it is empty."""
     for number, raw in enumerate(split_lines(body), 1):
         yield read_line(number, raw, strict=strict)
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """Split at CR LF, CR and LF and at nothing else; a byte-order mark is no part of the first line."""
+    """Split at CR LF, CR and LF, and at nothing else. A byte-order mark is no part of the first line."""
     text = without_bom(body)
-    lines = text.splitlines()  # of bytes: unlike str.splitlines it knows no other line end
+    lines = text.splitlines()  # bytes.splitlines knows no other line ends, unlike str.splitlines
     if not lines or text.endswith((b"\n", b"\r")):
         lines.append(b"")
     return lines
 
 
 def without_bom(body: bytes) -> bytes:
-    """Return `body` without the byte-order mark, or the beginning of one, that it begins with."""
+    """Return `body` without a byte-order mark, or the first bytes of one, at its beginning."""
     if not body.startswith(grammar.BOM[:1]):
         return body
     length = 1
@@ -65,9 +74,9 @@ def _usable(raw: bytes) -> bytes:
 
 
 def content_blocks(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of `body`, each as far as it counts and ended by LF but for the last, in blocks of whole lines.
+    """Yield the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
 
-    So the lines of a hostile file are never in memory all at once.
+    A block has whole lines, each as far as it counts. Each line but the last of the file ends with LF.
     """
     text = with_lf(without_bom(body))
     return blocks(text, 0, len(text))
@@ -90,7 +99,7 @@ def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
 
 
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
-    """Return what the line `raw` says; `number` is only handed through."""
+    """Return what the line `raw` says. `number` becomes the number of the result."""
     flags = grammar.TOO_LONG if len(raw) > grammar.MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
     text = text.strip()
@@ -109,7 +118,7 @@ def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
 
 
 def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
-    """Split at the first colon; in a line of exactly two words and no colon (Google's parser) between the words."""
+    """Return key, value and flags. A line of two words without a colon is split between them (Google's parser)."""
     key, colon, value = text.partition(b":")
     if colon:
         return key.strip(), value.strip(), 0
@@ -121,12 +130,12 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
 
 
 def as_written(raw: bytes, *, strict: bool = False) -> bytes:
-    """Return the value of the directive in the line `raw`, not escaped."""
+    """Return the value of the directive in the line `raw` without escaping it."""
     return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict)[1]
 
 
 def delay_of(line: Line) -> float | None:
-    """Return the crawl delay in seconds that a line gives, None if it gives none or no plain number."""
+    """Return the crawl delay in seconds that a line gives, None if it gives none or one that is no plain number."""
     is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY
     return seconds(line.value) if is_delay else None
 

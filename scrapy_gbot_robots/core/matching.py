@@ -1,9 +1,11 @@
 """One pattern against one path (RFC 9309 2.2.3; Google's page, "URL matching based on path values").
 
-A pattern matches the beginning of a path. "*" is any run of characters, "$" at the very end of the pattern the end of
-the path; nothing else is special. Each literal segment between stars is taken where it first occurs: whatever follows
-has then most room, so there is no way back, and time stays within pattern x path. No regular expression is built from a
-rule.
+A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end of the pattern stands
+for the end of the path. Nothing else is special.
+
+Each literal segment between stars is taken where it first occurs. That leaves most room for what follows, so the search
+never has to go back, and takes at most pattern x path steps. No regular expression is built from a rule. For the pattern
+"/a*b*c" and the path "/axbbc": "/a" at 0, "b" at 3, "c" at 5.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Final
 
 from .grammar import INDEX_PAGE
 
-_MANY_STARS: Final = 8  # with so many it pays to see first whether the last segment has a place at all
+_MANY_STARS: Final = 8  # with so many it pays to look first whether there is room for the last segment
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -28,9 +30,9 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
-    """Return whether what stands after the first star of a pattern matches `path` from place `end` on.
+    """Return whether `rest`, the text after the first star of a pattern, matches `path` from place `end` on.
 
-    If `anchored`, its last segment must be at the end of `path`.
+    If `anchored`, the last segment of `rest` must be at the end of `path`.
     """
     stars = rest.count("*")
     if not stars:
@@ -38,7 +40,7 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
     if stars > _MANY_STARS:
         last = rest[rest.rfind("*") + 1 :]
         if path.find(last, end + len(rest) - stars - len(last)) < 0:
-            return False  # no place for the last leaves room for those before it
+            return False  # no place of the last segment leaves room for the others
     begin = end
     for segment in rest.split("*"):
         begin = path.find(segment, end)
@@ -57,6 +59,6 @@ def stand_in(pattern: str) -> str:
 
 
 def directory_of_index(pattern: str) -> str | None:
-    """Return the pattern that an allow rule for an index page also stands for (Google's parser): "/d/$" for its /d/."""
+    """Return the second pattern of an allow rule for an index page: "/d/$" for "/d/index.htm" (Google's parser)."""
     slash = pattern.rfind("/")
     return pattern[: slash + 1] + "$" if slash >= 0 and pattern.startswith(INDEX_PAGE, slash) else None

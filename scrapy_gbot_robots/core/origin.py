@@ -1,8 +1,7 @@
-"""What a robots.txt is valid for: the origin of a URL.
+"""The origin of a URL: scheme, host and port, for which one robots.txt is valid.
 
-Boundary: nothing is fetched and nothing resolved.
-Source: Google's page ("Location and valid range"), RFC 9309 2.3, and the URL standard (url.spec.whatwg.org) for what a
-host is.
+Boundary: nothing is fetched, and no name is resolved.
+Source: Google's page ("Location and valid range") and RFC 9309 2.3; for hosts the URL standard (url.spec.whatwg.org).
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from typing import Final, NamedTuple
 
 from .urls import path_of, shown
 
-DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": 21}  # Google's page: the protocols robots.txt is read on
-ROBOTS_PATH: Final = "/robots.txt"  # case-sensitive, and nowhere but at the root
+DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": 21}  # the protocols with a robots.txt, by Google's page
+ROBOTS_PATH: Final = "/robots.txt"  # case-sensitive, only at the root
 
 _MAX_HOST: Final = 1_000  # characters
 _MAX_NAME: Final = 253  # characters of a host past ASCII; DNS has no longer name
 _MAX_LABEL: Final = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
 _MAX_PORT: Final = 65_535
 
-# The ordinary URL, read at once: nothing to fold, no user-info, no IPv6, no escapes.
+# The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
 _ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
 _PORT: Final = r":0*([0-9]*)\Z"
@@ -28,10 +27,13 @@ _FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 class Origin(NamedTuple):
-    """What a robots.txt is valid for, and nothing else (Google's page, "Location and valid range").
+    """The part of the web for which one robots.txt is valid (Google's page, "Location and valid range").
 
-    `scheme` is http, https or ftp; `host` is in lower case and punycode, an IPv6 address in brackets; `port` is given
-    even where it is the default. A host with a final dot is another host: its robots.txt is asked for under that name.
+    Attributes:
+        scheme: http, https or ftp.
+        host: in lower case and punycode; an IPv6 address is in brackets. With a final dot it is another host, whose
+            robots.txt is asked for under that name.
+        port: also if it is the default.
     """
 
     scheme: str
@@ -40,9 +42,10 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, url: str | bytes) -> Origin:
-        """Return the origin of an absolute `url`; user-info plays no part.
+        """Return the origin of an absolute `url`. User-info is ignored.
 
-        Raises ValueError for a URL without one: not http, https or ftp, no host, a host or port that cannot be.
+        Raises:
+            ValueError: the URL is not http, https or ftp, or has no host, or has an impossible host or port.
         """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")
@@ -56,7 +59,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of_robots_txt(cls, url: str | bytes) -> Origin | None:
-        """Return the origin whose robots.txt `url` is, None if it is none: the path must be exactly /robots.txt."""
+        """Return the origin whose robots.txt is at `url`, None if the path of `url` is not exactly /robots.txt."""
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")
         if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
@@ -68,7 +71,7 @@ class Origin(NamedTuple):
 
     @property
     def robots_url(self) -> str:
-        """Where the robots.txt of this origin is (RFC 9309 2.3)."""
+        """The URL of the robots.txt (RFC 9309 2.3)."""
         return f"{self}{ROBOTS_PATH}"
 
     def __str__(self) -> str:
@@ -92,7 +95,7 @@ def _odd_origin(url: str) -> Origin:
     scheme = parts[1].lower()
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
-    if "\\" in parts[2]:  # browsers end the host there; other clients take what stands before an "@" for user-info
+    if "\\" in parts[2]:  # browsers end the host here; other clients read user-info up to an "@"
         raise ValueError(f"no valid host: {shown(url)} (a backslash before the path)")
     authority = parts[2].rpartition("@")[2]
     port = re.search(_PORT, authority)
@@ -120,7 +123,7 @@ def _ipv6(name: str) -> str:
 
 
 def _host(name: str) -> str:
-    """Fold `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. ASCII names are not judged by label."""
+    """Convert `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. Labels in ASCII are not checked."""
     if "%" in name:
         name = _unescape(name)
     if not name.isascii():

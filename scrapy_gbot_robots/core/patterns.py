@@ -1,7 +1,7 @@
 """The patterns of a group's allow or disallow rules in a compact form, and the order in which rules decide.
 
-Most hosts of a crawl are asked a few times only: for them an index (index.py) would cost more time and memory than it
-saves, and the patterns are tried one by one.
+A crawl asks most hosts only a few times. For them an index (index.py) costs more time and memory than it saves, so this
+module tries the patterns one by one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .urls import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_IN_A_BYTE: Final = 256  # line numbers below that are held in a byte each
+_IN_A_BYTE: Final = 256  # a line number below this takes one byte
 
-# What an index takes of memory.
+# The memory of an index.
 _TEXT_COPIES: Final = 3
 _BYTES_PER_RULE: Final = 240
-_BYTES_PER_WILDCARD: Final = 620  # more than any other rule
+_BYTES_PER_WILDCARD: Final = 620  # in addition
 
-# A precedence, from its highest bits to its lowest: length of the pattern, kind, "how early is the line", kind again.
-# So an odd one allows, and the one of no rule is odd and below all others: what no rule matches is allowed.
+# A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line is, kind again. An odd
+# number allows. `NO_RULE` is odd and below all others, since a path that no rule matches is allowed.
 NO_RULE: Final = 1
 LAST_LINE: Final = 2**32 - 1
 KIND_BITS: Final = 33  # below the kind
@@ -42,7 +42,7 @@ def precedence_of(length: int, allow: bool, line: int) -> int:
 class Patterns(NamedTuple):
     """All allow or all disallow rules of a group.
 
-    `text` holds the patterns in file order, with a line feed between them; `lines` the line of each.
+    `text` has the patterns in file order, an LF between them; `lines` has the line of each.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Patterns(NamedTuple):
 
     @classmethod
     def of(cls, paths: bytes, lines: Sequence[int]) -> Patterns:
-        """Take the paths of rules, not yet escaped, LF between them, and the line of each."""
+        """Take the paths of rules, not yet escaped, with an LF between them, and the line of each."""
         text = escape(paths).decode("ascii")
         if lines[-1] < _IN_A_BYTE:
             return cls(text, bytes(lines))
@@ -60,7 +60,7 @@ class Patterns(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """Roughly how many bytes of memory the patterns take when they are indexed; measured, rounded up."""
+        """How many bytes of memory the patterns take once they are indexed. An estimate from measurements, rounded up."""
         marks = self.text.count("*") + self.text.count("$") + self.text.count(INDEX_PAGE)
         return (
             _TEXT_COPIES * len(self.text)
@@ -69,7 +69,7 @@ class Patterns(NamedTuple):
         )
 
     def texts(self) -> list[str]:
-        """Return the patterns in file order; that of a rule without a path is empty."""
+        """Return the patterns in file order. The pattern of a rule without a path is empty."""
         return self.text.split("\n") if self.lines else []
 
     def entries(self) -> list[tuple[str, int]]:
@@ -77,7 +77,7 @@ class Patterns(NamedTuple):
         return list(zip(self.texts(), self.lines, strict=True))
 
     def place_of(self, line: int) -> int:
-        """Return the place in `texts` of the rule in `line`."""
+        """Return the place of the rule in `line` among `texts`."""
         return bisect_left(self.lines, line)
 
     def lines_of(self, length: int, path: str) -> list[int]:
@@ -99,7 +99,7 @@ class Patterns(NamedTuple):
         return longest
 
     def directories(self) -> list[tuple[str, int]]:
-        """Return the patterns that rules for index pages also stand for, each with the line of the rule."""
+        """Return the patterns of the directories whose index page a rule names, each with the line of the rule."""
         if INDEX_PAGE not in self.text:
             return []
         found = ((directory_of_index(text), line) for text, line in self.entries())

@@ -1,7 +1,8 @@
-"""What a site would like to be done with its content: `Content-Usage` and `Content-Signal`, in robots.txt and in headers.
+"""Preferences about the use of content: `Content-Usage` and `Content-Signal`, in a robots.txt and in headers.
 
-Experimental: both are drafts, and so may names here change. Boundary: no verdict hangs on it; what a crawl makes of a
-preference is its own affair. What is not said is neither granted nor refused.
+Experimental: both fields are drafts, so names here may change. A preference that is not said is neither granted nor refused.
+
+Boundary: no verdict depends on preferences. The crawl decides how to heed them.
 Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
 draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`).
 """
@@ -18,7 +19,7 @@ from .urls import escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# (attribute of Preferences, key in Content-Usage by draft-ietf-aipref-vocab-08, key in Content-Signal)
+# Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
 LABELS: Final = (
     ("train_ai", b"train-ai", b"ai-train"),
     ("search", b"search", b"search"),
@@ -40,8 +41,12 @@ _BYTES_PER_LINE: Final = 40  # that a statement rests on
 class Preferences(NamedTuple):
     """What a site says about the use of a URL's content. Experimental.
 
-    `train_ai`, `search` and `ai_use` are True (granted), False (refused) or None (not said). `use` is "immediate",
-    "reference", "full" or None. `lines` are the lines of the robots.txt that this rests on, from 1; empty for headers.
+    Attributes:
+        train_ai: True (granted), False (refused) or None (not said).
+        search: likewise.
+        ai_use: likewise.
+        use: "immediate", "reference", "full" or None (not said).
+        lines: the numbers of the lines that say so in the robots.txt, from 1; empty for headers.
     """
 
     train_ai: bool | None = None
@@ -55,7 +60,7 @@ NOTHING_SAID: Final = Preferences()
 
 
 def combined(said: Iterable[Preferences]) -> Preferences:
-    """Return what counts if all of `said` does: of each label the more restrictive."""
+    """Return what counts if all of `said` apply: for each label the most restrictive."""
     several = [each for each in said if each is not NOTHING_SAID]
     if len(several) == 1:
         return several[0]
@@ -68,15 +73,15 @@ def combined(said: Iterable[Preferences]) -> Preferences:
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
-    """Return what a response says: the values of its `Content-Usage` and of its `Content-Signal` headers.
+    """Return what a response says by the values of its `Content-Usage` and `Content-Signal` headers.
 
-    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). They speak of that response only.
+    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). Headers are about their response only.
     """
     return combined([_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)])
 
 
 def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
-    """Return what a Dictionary says, None if `dictionary` is none. Only the Tokens y and n count."""
+    """Return what a Dictionary says, None if the bytes are no Dictionary. Only the Tokens y and n count."""
     members = read_dictionary(dictionary)
     if members is None:
         return None
@@ -85,7 +90,7 @@ def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
 
 
 def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
-    """Return what the value of a Content-Signal says; of the same key the more restrictive counts."""
+    """Return what the value of a Content-Signal says. If a key occurs twice, the more restrictive value counts."""
     said: list[Preferences] = []
     for pair in value.lower().split(b","):
         key, _, granted = (part.strip() for part in pair.partition(b"="))
@@ -100,30 +105,30 @@ def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
 class Statements:
     """The preferences that a robots.txt states for one crawler: those of its group, and those before any group.
 
-    `paths` are the patterns of the paths that statements are about, without those that are about every path.
+    `paths` are the patterns that statements name. A statement without a path is about every path.
     """
 
     __slots__ = ("_by_line", "_everywhere", "_index", "_signals", "paths")
 
     def __init__(self, usage: Iterable[tuple[int, bytes]], signals: Iterable[tuple[int, bytes]]) -> None:
-        """Take the lines of both fields in file order: the number of each, and what follows the colon up to a "#"."""
+        """Take the lines of both fields in file order: the number of each, and its value without a comment."""
         stated: dict[str, list[Preferences]] = {}
         for line, value in usage:
             path, dictionary = path_and_dictionary(value)
             said = _usage(dictionary, (line,))
-            if said is not None:  # else it says nothing at all, and a shorter path may count
+            if said is not None:  # a line that is no Dictionary says nothing, so a shorter path may count
                 stated.setdefault(path, []).append(said)
         said_by_path = {path: combined(said) for path, said in stated.items()}
-        self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path is the shortest
+        self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path counts as the shortest one
         self.paths = tuple(said_by_path)
         self._by_line = {said.lines[0]: said for said in said_by_path.values()}
         entries = [(path, said.lines[0]) for path, said in said_by_path.items()]
-        self._index = Index((), entries) if entries else None  # the longest path that matches decides, as for rules
+        self._index = Index((), entries) if entries else None  # as for rules, the longest path that matches decides
         self._signals = combined([_signal(value, (line,)) for line, value in signals])
 
     @property
     def weight(self) -> int:
-        """Roughly how many bytes of memory this takes."""
+        """How many bytes of memory this takes at the most. An estimate from measurements."""
         said = self._everywhere, self._signals, *self._by_line.values()
         weight = _BYTES_EACH + _BYTES_PER_LINE * sum(len(each.lines) for each in said)
         if self.paths:
@@ -136,14 +141,14 @@ class Statements:
         return self._index is not None and self._index.takes_long(chars, path, long_ns)
 
     def of(self, path: str) -> Preferences:
-        """Return what is said about `path`, escaped as `path_of` does."""
+        """Return what is said about `path`, as `path_of` gives it."""
         decider = NO_RULE if self._index is None else self._index.decider(path)
         usage = self._everywhere if decider == NO_RULE else self._by_line[LAST_LINE - (decider >> 1 & LAST_LINE)]
         return combined([usage, self._signals])
 
 
 def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
-    """Split the value of a Content-Usage line: a path stands first, if any, and ends at the first space or tab."""
+    """Split the value of a Content-Usage line into its path, "" if it has none, and its Dictionary."""
     value = value.strip()
     if value[:1] != b"/":
         return "", value

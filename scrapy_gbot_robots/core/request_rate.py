@@ -1,8 +1,8 @@
 """`Request-rate: 1/10`: how often a site wants to be asked, as seconds from one request to the next.
 
-Neither Google nor RFC 9309 has the field; a crawl heeds it only where it keeps crawl-delays, too. The value is a number of
-documents, a slash, and a time in seconds, or with s, m or h behind it. What follows a blank, such as hours of the day, is
-not heeded: the rate counts at any time.
+Neither Google nor RFC 9309 has this field. A crawl heeds it only if it also heeds crawl delays. The value is a number of
+documents, a slash, and a time in seconds, or with s, m or h after it. Text after a blank, such as hours of the day, is
+ignored: the rate counts at any time.
 Source: Sean Conner's draft "An Extended Standard for Robot Exclusion", which the field comes from.
 """
 
@@ -22,7 +22,7 @@ _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def slowest(lines: Iterable[FieldLine], agent: str) -> float | None:
-    """Return the largest number of seconds between two requests that the lines of the group of `agent` ask for."""
+    """Return the largest number of seconds between two requests by the lines for `agent`, None if there is none."""
     found = (seconds_between(line.value) for line in lines if agent in line.agents)
     return max((secs for secs in found if secs is not None), default=None)
 

@@ -1,9 +1,10 @@
 """RobotsTxt: one robots.txt, ready to be asked.
 
-The way of a body: bytes -> one crawler's rules (scan.py) -> Verdict (rules.py), and bytes -> sitemaps (sitemaps.py).
-Beside it the careful way, which tells all there is to know and is the specification of the other: bytes -> lines
-(lines.py) -> groups (groups.py) and remarks (remarks.py). Nothing is read before it is asked for, and nothing raises
-whatever the bytes: what is odd becomes a remark.
+There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (scan.py, rules.py) -> Verdict,
+and bytes -> sitemaps (sitemaps.py). The careful way tells all there is to know, and is the specification of the fast one:
+bytes -> lines (lines.py) -> groups (groups.py) and remarks (remarks.py).
+
+Nothing is read before it is asked for. No bytes raise: anything odd becomes a remark.
 Source: RFC 9309, Google's page, and where these are silent Google's parser.
 """
 
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
     from .sitemaps import SitemapLine
     from .verdict import Verdict
 
-_MOST_AGENTS: Final = 100  # whose rules are held at a time
+_MOST_AGENTS: Final = 100  # whose rules are kept at a time
 
 
 class RobotsTxt:
     """What a robots.txt says, to any crawler.
 
-    `truncated` tells whether bytes past the size limit were left out (Google's page, "File format").
+    Attributes:
+        truncated: whether bytes past the size limit were left out (Google's page, "File format").
     """
 
     __slots__ = ("_body", "_rules", "_strict", "truncated")
@@ -46,7 +48,7 @@ class RobotsTxt:
         self.truncated = truncated
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the bytes, and not what was read of them: it can be read again."""
+        """Pickle the bytes only: everything else can be read from them again."""
         return RobotsTxt, (self._body, self._strict, self.truncated)
 
     @classmethod
@@ -58,12 +60,17 @@ class RobotsTxt:
         max_bytes: int | None = grammar.MAX_BYTES,
         cut: bool = False,
     ) -> RobotsTxt:
-        """Take the bytes of a robots.txt; none of them raises.
+        """Take the bytes of a robots.txt, whatever they are.
 
-        `strict` turns off what Google's parser accepts beyond the written text: misspelt field names, names that only
-        begin like a field's, a missing colon, index.htm for its directory. What is past `max_bytes` is ignored
-        (Google's page: 500 KiB); None means no limit. `cut` says that more was served than `body` has. Raises TypeError
-        if `body` is not bytes.
+        Args:
+            body: the bytes.
+            strict: whether to leave out what Google's parser accepts beyond the written text: misspelt field names, names
+                that only begin like a field's, a missing colon, index.htm for its directory.
+            max_bytes: the rest of `body` is ignored (Google's page: 500 KiB); None means no limit.
+            cut: whether more was served than `body`.
+
+        Raises:
+            TypeError: `body` is not bytes.
         """
         if not isinstance(body, (bytes, bytearray, memoryview)):
             raise TypeError(f"a robots.txt is bytes, not {type(body).__name__}")
@@ -73,7 +80,7 @@ class RobotsTxt:
         return cls(raw[:max_bytes], strict, True)
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> bool:
-        """Return whether the crawler may fetch `url`; the answer of `verdict`, without the reasons."""
+        """Return whether the crawler may fetch `url`: the answer of `verdict` without its reason, and faster."""
         try:
             rules = self._rules[user_agent]
         except KeyError:
@@ -83,14 +90,14 @@ class RobotsTxt:
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
-        A product token, or the one in a whole User-Agent header, is looked for in the groups, then "*" (RFC 9309
-        2.2.1); a `Crawler` falls back from token to token first; `AllOf` refuses what is refused to any of its crawlers.
-        Only the path of `url` counts.
+        A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309 2.2.1). A `Crawler`
+        falls back from token to token, then to "*". `AllOf` refuses a URL that is refused to any of its crawlers. Only the
+        path of `url` counts.
         """
         return self.rules_for(user_agent).verdict(url)
 
     def rules_for(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
-        """Return the merged rules of the group that the crawler follows; they do not keep this object alive."""
+        """Return the merged rules that the crawler follows. They do not keep this object alive."""
         rules = self._rules.get(user_agent)
         if rules is None:
             if len(self._rules) >= _MOST_AGENTS:
@@ -106,11 +113,11 @@ class RobotsTxt:
         return scan(self._body, agents_heeded(user_agent), self._strict)
 
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
-        """Return the crawl delay in seconds in the crawler's group, None if it has none; Google ignores that field."""
+        """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""
         return self.rules_for(user_agent).crawl_delay
 
     def request_rate(self, user_agent: str | bytes | Crawler) -> float | None:
-        """Return the seconds between two requests that `Request-rate` lines of the crawler's group ask for, if any do."""
+        """Return the seconds between two requests by the `Request-rate` lines of the crawler's group, None without any."""
         from . import request_rate  # noqa: PLC0415 - few crawls ask
 
         group = self.rules_for(user_agent).group
@@ -121,13 +128,13 @@ class RobotsTxt:
     def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Preferences:
         """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
 
-        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that may not be fetched
-        has no preference. Experimental: both fields are drafts (see preferences.py).
+        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that is disallowed has
+        no preference. Experimental: both fields are drafts (see preferences.py).
         """
         return self.rules_for(user_agent).preferences(url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
-        """Return all lines of the field `name`, written in any case, in file order, each with the agents of its group."""
+        """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
         from .groups import field_lines  # noqa: PLC0415 - a crawl never asks for this
 
         return tuple(field_lines(self.lines, name.lower().encode("utf-8", "replace")))
@@ -136,14 +143,14 @@ class RobotsTxt:
     def licenses(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of `License` lines (RSL 1.0), in file order, each once.
 
-        They are for the whole file, wherever they stand.
+        They are for the whole file, wherever a line stands.
         """
         urls = dict.fromkeys(field.value for field in self.fields("license"))
         return tuple(url for url in urls if is_absolute(url))
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """All lines, with what Google's own line report says of each: the kind, the flags, the key and the value."""
+        """All lines, as in the line report of Google's parser: kind, flags, key and value."""
         return tuple(read_lines(self._body, strict=self._strict))
 
     @property
@@ -155,7 +162,7 @@ class RobotsTxt:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What was odd, per line."""
+        """What was odd, by line."""
         from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
 
         bad = frozenset(sitemap.line for sitemap in self.sitemap_lines if sitemap.url is None)
@@ -164,14 +171,14 @@ class RobotsTxt:
 
     @property
     def may_list_sitemaps(self) -> bool:
-        """Whether `sitemap_lines` is worth reading: quick to tell, and False only if there are none."""
+        """Whether there may be sitemap lines. A quick look: False is certain, True is not."""
         from .sitemaps import may_list_sitemaps  # noqa: PLC0415 - as above
 
         return may_list_sitemaps(self._body)
 
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
-        """All sitemap lines in file order, malformed ones included; they belong to no group (Google's page)."""
+        """All sitemap lines in file order, also malformed ones. They belong to no group (Google's page)."""
         from .sitemaps import read_sitemaps  # noqa: PLC0415 - verdicts do not need it
 
         return tuple(read_sitemaps(self._body, strict=self._strict))

@@ -1,7 +1,8 @@
-"""The rules one crawler follows, and what they say about a URL.
+"""The rules that one crawler follows, and what they say about a URL.
 
-The most specific matching rule decides: that of the longest pattern, in bytes as escaped; of two of equal length allow
-wins, and of equal ones the first is named. A rule without a path matches everything and never decides. No match: allowed.
+Of the rules that match, the most specific one decides: the one with the longest pattern, in bytes as escaped. Of two that
+are equally long, the allow rule wins; of equal rules, the first one is named. A rule without a path never decides. If no
+rule matches, the URL is allowed.
 Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 9309 2.2.2; for ties and for the length of
 "*" and "$", Google's parser.
 """
@@ -21,28 +22,32 @@ if TYPE_CHECKING:
     from .index import Index
     from .preferences import Preferences, Statements
 
+# Memory; measured, rounded up.
 _BYTES_WITHOUT_RULES: Final = 500
-_BYTES_EACH: Final = 2_200  # besides the rules, with the index
-_FEW_QUESTIONS: Final = 4  # that are answered by trying the rules before an index is built
-_MANY_RULES: Final = 1_500  # that take milliseconds to be tried, or to be indexed
-_LONG_PATH: Final = 1_000  # characters; many rules take as long to be tried with it as to be indexed
+_BYTES_EACH: Final = 2_200  # without the patterns, with the index
 
-# What a question may take before it counts as long, and what the estimate of that goes by; see index.py.
+_FEW_QUESTIONS: Final = 4  # are answered by trying each rule; the next one builds the index
+_MANY_RULES: Final = 1_500  # to try so many, or to index them, takes milliseconds
+_LONG_PATH: Final = 1_000  # characters; to try many rules with it takes as long as to index them
+
+# A question that may take longer than this counts as long. The other two are for the estimate; see index.py.
 _LONG_NS: Final = 5_000_000
-_NS_OF_CHAR: Final = 50  # of a pattern
-_BYTES_ESCAPED: Final = 12  # characters of a path for one of a URL past ASCII, at the most
+_NS_OF_CHAR: Final = 50  # for each character of a pattern
+_BYTES_ESCAPED: Final = 12  # a character of a URL past ASCII becomes at most so many of a path
 
-_NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with it
+_NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with an empty tuple of texts
 
 
 class Rules:
-    """The merged rules of the one group that a crawler follows (RFC 9309 2.2.1); immutable.
+    """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    It holds neither the body nor other groups: what a crawl keeps per origin. `group` is the token whose rules these
-    are, "*", or None where no group is for the crawler; `crawl_delay` is in seconds; Google ignores it.
+    A crawl keeps this object for each origin, so it holds neither the body nor other groups. The first questions are
+    answered by trying each rule, later ones by an index (index.py), since a crawl asks most hosts only a few times.
+    Threads may share an object: each attribute that changes is written in one step, and is right by itself.
 
-    The first questions are answered by trying the rules, later ones by an index (index.py): most hosts of a crawl are
-    asked a few times only. Threads may share an object: what it remembers is written at once and never half.
+    Attributes:
+        group: the product token whose rules these are, "*", or None if no group is for the crawler.
+        crawl_delay: in seconds, None if there is none. Google ignores it.
     """
 
     __slots__ = (
@@ -70,7 +75,7 @@ class Rules:
         unmatched: str = NO_MATCH,
         preferences: Statements | None = None,
     ) -> None:
-        """Take the rules of the group; `unmatched` is the reason given where none of them matches."""
+        """Take the rules. `unmatched` is the reason that a verdict gives if none of them matches."""
         self._allows = allows
         self._disallows = disallows
         self._strict = strict
@@ -81,18 +86,18 @@ class Rules:
             None  # the disallow and allow patterns, once there is an index
         )
         self._questions = 0
-        self._memo = _NO_ORIGIN  # the text that URLs of the last origin begin with, and where the path begins in them
+        self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
         self.group = group
         self.crawl_delay = crawl_delay
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rules and not what was built of them: it can be built again."""
+        """Pickle the rules without the index, which can be built again."""
         said = self._unmatched, self._preferences
         return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
     @property
     def parts(self) -> tuple[Rules, ...]:
-        """The rules of several crawlers, of which each may refuse; none if these are the rules of one."""
+        """If these are the rules of several crawlers: the rules of each of them. Else ()."""
         return ()
 
     @property
@@ -113,15 +118,15 @@ class Rules:
 
     @property
     def weight(self) -> int:
-        """Roughly how many bytes of memory these rules take at the most, the index included; measured, rounded up."""
+        """How many bytes of memory these rules take at the most, with their index. An estimate from measurements."""
         weight = self._allows.weight + self._disallows.weight
         weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
         return weight if self._preferences is None else weight + self._preferences.weight
 
     def patterns(self) -> tuple[list[str], list[str]]:
-        """Return the allow patterns and the disallow patterns; an empty one is of a rule without a path.
+        """Return the allow patterns and the disallow patterns. The pattern of a rule without a path is empty.
 
-        What rules for index pages also stand for, their directories, is among the first.
+        The allow patterns include those of directories whose index page is allowed.
         """
         return self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
 
@@ -154,7 +159,7 @@ class Rules:
         return self._undecided() if precedence == NO_RULE else self._said(precedence)
 
     def preferences(self, url: str | bytes) -> Preferences:
-        """Return what the site says about the use of the content of `url`; nothing if `url` may not be fetched.
+        """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed.
 
         Experimental: see `Preferences`.
         """
@@ -167,8 +172,8 @@ class Rules:
     def takes_long(self, url: str | bytes) -> bool:
         """Return whether `allowed`, `verdict` or `preferences` may take more than some five milliseconds for `url`.
 
-        An estimate on the safe side: each pattern that may have to be tried counts as if it were the most hostile one.
-        Whoever must not be held up asks those questions in a thread.
+        Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern that
+        may be tried counts as the most hostile one.
         """
         chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
         if self._preferences is not None and self._preferences.takes_long(chars, lambda: self._path(url), _LONG_NS):
@@ -198,11 +203,11 @@ class Rules:
         return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self.group)
 
     def _directories(self) -> list[tuple[str, int]]:
-        """Return what allow rules for index pages also stand for, with their lines."""
+        """Return the patterns of the directories whose index page an allow rule names, with its line."""
         return [] if self._strict else self._allows.directories()
 
     def _is_due(self, path: str) -> bool:
-        """Count a question. Return whether it pays to build the index: so many were asked, or this one is hard."""
+        """Count a question. Return whether to build the index: enough questions were asked, or this one is hard."""
         self._questions += 1
         return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
 
@@ -225,7 +230,7 @@ class Rules:
         return not length or self._longest_allow(path, length) >= length
 
     def _longest_allow(self, path: str, enough: int) -> int:
-        """Return the length of the longest allow pattern that matches `path`, or of one that has `enough` characters."""
+        """Return the length of the longest allow pattern that matches `path`; any length from `enough` on will do."""
         longest = self._allows.longest(path)
         for directory, _ in self._directories() if longest < enough else ():
             if len(directory) > longest and matches(directory, path):
@@ -244,7 +249,7 @@ class Rules:
         return precedence_of(allow, True, min(lines))
 
     def _path(self, url: str | bytes) -> str:
-        """Return the path of `url`, and remember with what the URLs of its origin begin."""
+        """Return the path of `url`, and remember how URLs of its origin begin."""
         prefix, path = split_path(url)
         if prefix:
             self._memo = (prefix, len(prefix) - 1)

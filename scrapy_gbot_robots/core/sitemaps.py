@@ -1,7 +1,6 @@
 """Bytes of a robots.txt -> its sitemap lines, which belong to no group (Google's page, "sitemap").
 
-Boundary: what the lines say; nothing is fetched. Source: Google's page, sitemaps.org; Google's parser for what such a
-line is.
+Boundary: nothing is fetched. Source: Google's page and sitemaps.org; Google's parser for which line is a sitemap line.
 """
 
 from __future__ import annotations
@@ -20,7 +19,13 @@ _BEGIN: Final = b"site"  # of all names of the field
 
 
 class SitemapLine(NamedTuple):
-    """A sitemap line: its number from 1, its URL as text (None if no absolute http, https or ftp one), its bytes."""
+    """A sitemap line.
+
+    Attributes:
+        line: its number, from 1.
+        url: its URL, None if that is no absolute http, https or ftp URL.
+        raw: the bytes of its value.
+    """
 
     line: int
     url: str | None
@@ -28,7 +33,7 @@ class SitemapLine(NamedTuple):
 
 
 def may_list_sitemaps(body: bytes) -> bool:
-    """Return False if `body` certainly has no sitemap line: the word that begins one is nowhere in it."""
+    """Return False if `body` has no sitemap line, since the word that begins one is nowhere in it."""
     return _BEGIN in body.lower()
 
 
@@ -48,7 +53,7 @@ def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
 
 
 def _absolute(value: bytes) -> str | None:
-    """Return the URL as text; bytes that are not UTF-8 stand percent-encoded in it, as a rule's would."""
+    """Return the URL as text. Bytes that are not UTF-8 are percent-encoded, as in rules."""
     try:
         url = value.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """Bytes -> a Dictionary of RFC 9651 ("Structured Field Values for HTTP"), as far as preferences need it.
 
-Boundary: all of the grammar is checked, since what breaks it is no Dictionary and says nothing; but only Tokens are
-returned as values, and no parameters. It never raises and takes one pass, whatever the bytes.
+The whole grammar is checked, since bytes that break it are no Dictionary and say nothing. Only Tokens are returned as
+values, and no parameters. The reader takes one pass and raises nothing, whatever the bytes.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_MAX_BYTES: Final = (
-    65_536  # of a value; header lines of servers are shorter, and a line of a robots.txt is much shorter
-)
+_MAX_BYTES: Final = 65_536  # servers send shorter header lines, and lines of a robots.txt are much shorter
 
 _KEY: Final = re.compile(rb"[a-z*][a-z0-9_.*-]*")  # 3.1.2
 _TOKEN: Final = re.compile(rb"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*")  # 3.3.4
-_OTHER: Final = re.compile(  # the other bare items, each told by its first character
+_OTHER: Final = re.compile(  # the other bare items; the first character tells which one it is
     rb"-?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])"  # Decimal, 3.3.2
     rb"|@?-?[0-9]{1,15}(?![0-9.])"  # Integer, 3.3.1, and Date, 3.3.7
     rb'|"(?:[ !#-\[\]-~]|\\["\\])*"'  # String, 3.3.3
@@ -32,9 +30,9 @@ class _NotDictionaryError(Exception):
 
 
 def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
-    """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is none; the last of a key counts.
+    """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is no Dictionary.
 
-    The value of a member is its Token; None stands for everything that is no Token.
+    The value of a member is its Token, or None for anything else. If a key occurs twice, the last one counts.
     """
     if len(value) > _MAX_BYTES:
         return None
@@ -45,14 +43,14 @@ def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
 
 
 class _Reader:
-    """Goes through `text` once; `at` is how far it is."""
+    """Reads `text` once, from left to right. `at` is the place of the next byte."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
         self.at = 0
 
     def take(self, pattern: re.Pattern[bytes]) -> bytes:
-        """Take what `pattern` matches here; what must be there and is not raises."""
+        """Take the bytes that `pattern` matches here. Raises if it does not match."""
         found = pattern.match(self.text, self.at)
         if found is None:
             raise _NotDictionaryError
@@ -60,7 +58,7 @@ class _Reader:
         return found[0]
 
     def takes(self, char: bytes) -> bool:
-        """Take `char` if it is here."""
+        """Take `char` if it is the next byte. Return whether it was."""
         if not self.text.startswith(char, self.at):
             return False
         self.at += 1

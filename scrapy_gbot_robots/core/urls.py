@@ -1,6 +1,6 @@
 """URLs as rules see them: the path that a rule is compared with, and percent-escaping.
 
-Boundary: nothing is fetched; `..` and `//` stay as they are, as in Google's parser.
+Boundary: nothing is fetched. `..` and `//` stay as written, as in Google's parser.
 Source: RFC 9309 2.2.2, and Google's parser for the path of odd URLs.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# scheme and authority, of which Google's parser takes any text before the first "/", "?" or ";". No way back (the
-# lookaheads): a "//" or "://" that stands there is never read as the beginning of the path.
+# Scheme, authority and path. For Google's parser, the authority is any text before the first "/", "?" or ";". The
+# lookaheads keep the search from going back: it never reads "//" or "://" before the authority as the beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
@@ -23,11 +23,11 @@ _ESCAPED: Final = [b"%%%02X" % byte for byte in range(256)]
 
 
 def path_of(url: str | bytes) -> str:
-    """Return what rules are compared with: path, parameters and query of `url`, escaped; "/" if it has none.
+    """Return the text that rules are compared with: path, parameters and query of `url`, escaped; "/" if it has none.
 
-    As in Google's parser, any text has a path: "//a/b" gives "/b", "example.com?a" gives "/?a", "mailto:a@b" gives "/".
-    A NUL ends the path.
-    Text past ASCII is taken as UTF-8 and percent-encoded, hexadecimal digits become upper case (RFC 9309 2.2.2).
+    As in Google's parser, any text has a path, and a NUL ends it: "//a/b" gives "/b", "example.com?a" gives "/?a",
+    "mailto:a@b" gives "/". Text past ASCII is percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC
+    9309 2.2.2).
     """
     if isinstance(url, bytes):
         text = escape(url).decode("ascii")
@@ -51,10 +51,10 @@ def prefix_of(url: str) -> str:
 
 
 def split_path(url: str | bytes) -> tuple[str, str]:
-    """Return the text of `url` up to the slash its path begins with, and its path as `path_of` gives it.
+    """Return the beginning of `url`, up to and with the first slash of its path, and the path as `path_of` gives it.
 
-    The path of any other text that begins like that begins at the same slash. The first is "" if `url` is not of the
-    form scheme://authority/path.
+    In any other URL that begins like that, the path begins at the same slash. The beginning is "" if `url` does not have
+    the form scheme://authority/path.
     """
     if not isinstance(url, str):
         return "", path_of(url)
@@ -67,7 +67,7 @@ def split_path(url: str | bytes) -> tuple[str, str]:
 
 
 def escape(raw: bytes) -> bytes:
-    """Percent-encode the bytes past ASCII and write the escapes in upper case; nothing is decoded (Google's parser)."""
+    """Percent-encode the bytes past ASCII, and turn escapes into upper case. Nothing is decoded (Google's parser)."""
     if raw.isascii() and (_PERCENT not in raw or not _LOOSE_ESCAPE.search(raw)):
         return raw
     return _LOOSE_BYTES.sub(_tightened, raw)
@@ -79,14 +79,14 @@ def _tightened(found: re.Match[bytes]) -> bytes:
 
 
 def escape_text(text: str) -> str:
-    """Do what `escape` does to the UTF-8 form of `text`; a lone surrogate is encoded as if UTF-8 had it."""
+    """Return the UTF-8 form of `text`, escaped by `escape`. A lone surrogate is encoded as if UTF-8 had it."""
     if text.isascii() and "%" not in text:
         return text
     return escape(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """Return `text` fit for a log line: what is not printable escaped, what is longer than `limit` characters cut."""
+    """Return `text` for a log line: characters that are not printable are escaped, and all after `limit` are cut."""
     cut = text if len(text) <= limit else text[:limit] + "..."
     if cut.isprintable():
         return cut

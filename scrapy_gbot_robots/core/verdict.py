@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from .urls import shown
 
-# The reasons of a verdict that rules have given. The policy adds its own, such as "robots.txt unreachable".
+# The reasons of a verdict by rules. The policy adds others, such as "robots.txt unreachable".
 MOST_SPECIFIC: Final = "most specific rule"
 INDEX_OF_DIRECTORY: Final = "an allowed index.htm allows its directory"
 EMPTY_RULE: Final = "only a rule without a path matches"
@@ -19,24 +19,33 @@ IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 
 class Rule(NamedTuple):
-    """An allow or disallow line: `pattern` is its path, percent-escaped (ASCII); `line` counts from 1."""
+    """An allow or disallow rule.
+
+    Attributes:
+        allow: whether it allows.
+        pattern: its path, percent-escaped, so that it is ASCII. A rule without a path has an empty one.
+        line: the number of its line, from 1.
+    """
 
     allow: bool
     pattern: str
     line: int
 
     def __str__(self) -> str:
-        """Return the rule as one would write it, fit for a log line."""
+        """Return the rule as in a robots.txt, printable and of bounded length."""
         return f"{'Allow' if self.allow else 'Disallow'}: {shown(self.pattern)}".rstrip(" ")
 
 
 class Verdict(NamedTuple):
     """Whether a URL may be fetched, and why.
 
-    `rule` is the deciding rule, or the empty one where nothing else matched, or None; `reason` is a short English
-    phrase; `group` is the product token whose rules were used, "*" for the global group, None for none. `crawler` is the
-    name of the crawler that is refused if several were asked for. `override` is the key of the user's override that
-    decided, None if the robots.txt itself did.
+    Attributes:
+        allowed: whether it may.
+        rule: the rule that decides. If none does, a rule without a path, or None.
+        reason: a short English phrase.
+        group: the product token whose rules were used, "*" for the global group, None if there is no group.
+        crawler: if several crawlers were asked for, the name of the one that is refused.
+        override: the key of the user's override that decided, None if the robots.txt itself did.
     """
 
     allowed: bool
@@ -47,7 +56,7 @@ class Verdict(NamedTuple):
     override: str | None = None
 
     def __str__(self) -> str:
-        """Return one line for a log: printable and of bounded length, whatever the robots.txt holds."""
+        """Return one line for a log. It is printable and of bounded length, whatever the robots.txt holds."""
         answer = "allowed" if self.allowed else "disallowed"
         if self.crawler is not None:
             answer += f" for {shown(self.crawler)}"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.groups import read_groups
+from scrapy_gbot_robots.core.groups import Group, read_groups
 from scrapy_gbot_robots.core.lines import read_lines
 from scrapy_gbot_robots.core.matching import directory_of_index, matches
-from scrapy_gbot_robots.core.scan import scan
+from scrapy_gbot_robots.core.scan import ScannedGroup, scan, scan_all
 
 from ..support.oracle import does_match, followed_by
 from ..support.reference import FILES, body_of, read
@@ -29,12 +29,26 @@ def contents(rules: Rules) -> object:
     return rules.group, rules.crawl_delay, rules._disallows.entries(), rules._allows.entries()
 
 
+def assert_all_groups_agree(groups: list[Group], scanned: list[ScannedGroup]) -> None:
+    """A group that names no crawler, as "user-agent: 7" does, is for nobody, and the fast reader leaves it out."""
+    named = [(group, [agent for agent in group.agents if agent]) for group in groups]
+    named = [(group, agents) for group, agents in named if agents]
+    assert [[*group.agents.items()] for group in scanned] == [
+        [(agent, group.delays.get(agent)) for agent in agents] for group, agents in named
+    ]
+    assert [[each.entries() for each in group.patterns()] for group in scanned] == [
+        [[(rule.pattern, rule.line) for rule in group.rules if rule.allow == allow] for allow in (True, False)]
+        for group, _ in named
+    ]
+
+
 def assert_readers_agree(body: bytes, strict: bool) -> None:
     groups = read_groups(read_lines(body, strict=strict))
     for agents in AGENTS:
         followed = followed_by(groups, agents)
         entries = followed.entries(allow=False), followed.entries(allow=True)
         assert contents(scan(body, agents, strict)) == (followed.group, followed.delay, *entries)
+    assert_all_groups_agree(groups, scan_all(body, strict)[0])
     robots = RobotsTxt.parse(body, strict=strict)
     assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
         (line.number, line.value) for line in robots.lines if line.kind == grammar.SITEMAP
