@@ -34,11 +34,7 @@ Example: a queue by priority, `MOST_EACH` = 2, and requests a1 to a4 of an origi
 The *stopper* is a request that came although the scheduler has hardly anything better. The room keeps it outside all
 parties, and then pulls only one more request each time that the engine asks. The engine asks when something has happened.
 So the room neither spins nor pulls more than it can hold.
-
-Requests in the room count as active. So Scrapy's default queue hands out requests of the origins that settle first, and of
-no other. With a download delay these would fill the downloader: the other origins would find no place when they settle, and
-the crawl could not stop until the delay has let all of them pass. So while there are parties, and shortly after, a request
-whose download slot has `QUEUED_SECS` of work ahead of it is a stopper, too.
+While there are parties, and shortly after, a request whose download slot has enough work is a stopper, too (`spreading`).
 
 Warning: two origins of one host (two ports, or http and https) share a download slot. With Scrapy's default queue, requests
 of one can wait behind requests of the other for which the room has no place.
@@ -54,10 +50,11 @@ from weakref import WeakKeyDictionary
 
 from scrapy.core.scheduler import BaseScheduler
 
-from ..engine import active_of_slot, pull_soon, queued_secs
+from ..engine import active_of_slot, pull_soon
 from .party import Party
 from .requeue import Requeue
 from .settled import SettledAnswers
+from .spreading import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,11 +69,8 @@ if TYPE_CHECKING:
 
 MOST = 1000  # requests in the room
 MOST_EACH = 64  # requests of one origin
-QUEUED_SECS = 1.0  # of delay: so much work a download slot gets ahead of time while requests wait
 
 _PULLED_AT_A_TIME = 32  # requests that one call of the engine takes into the room; each takes about 30 microseconds
-
-_SPREAD_SECS = 1.0  # so long after a party has settled, its requests are still on their way to their download slots
 
 logger = logging.getLogger(__name__)
 
@@ -118,9 +112,8 @@ class WaitingRoom(BaseScheduler):
         self._settled = SettledAnswers()
         self._marks: WeakKeyDictionary[Request, float] = WeakKeyDictionary()  # of pulled requests, for `_settled`
         self._size = 0
-        self._spread_until = 0.0  # on the monotonic clock
-        self._handed_out = False  # whether the engine has got a request since the room last stopped for a full slot
-        self._slot_is_full = False  # whether the stopper waits for its download slot
+        self._spreading = Spreading(crawler)
+        self.tick = self._spreading.tick
         self._closed = False
 
     def __getattr__(self, name: str) -> Any:
@@ -161,12 +154,6 @@ class WaitingRoom(BaseScheduler):
         party.remove(request)  # it still counts in `_size`, until it is pulled
         self._in_vain.append(request)
         pull_soon(self._crawler)
-
-    def tick(self) -> None:
-        """Let the engine ask again, if a request waits for its download slot: Scrapy does not tell when that has a place."""
-        if self._slot_is_full:
-            self._slot_is_full = False
-            pull_soon(self._crawler)
 
     # What the engine calls.
 
@@ -212,7 +199,7 @@ class WaitingRoom(BaseScheduler):
             return self._in_vain.popleft()
         if self._released:
             self._put_back_released()
-        if self._parties or self._stopper is not None or time.monotonic() < self._spread_until:
+        if self._parties or self._stopper is not None or self._spreading.goes_on():
             return self._next_settled()
         return self._pull()[0]
 
@@ -252,20 +239,14 @@ class WaitingRoom(BaseScheduler):
             self._requeue.put_back(request, level, self._marks.get(request))
 
     def _handed(self, request: Request) -> Request:
-        self._handed_out = True
+        self._spreading.handed_out()
         return request
 
     def _has_enough(self, request: Request) -> bool:
-        """Whether the download slot of `request`, which may go, has enough work for now."""
-        if self._requeue.lowers or not (self._parties or time.monotonic() < self._spread_until):
+        """Whether `request`, which may go, stays here because its download slot has enough work."""
+        if self._requeue.lowers or not (self._parties or self._spreading.goes_on()):
             return False
-        if queued_secs(self._crawler, request) < QUEUED_SECS:
-            return False
-        self._slot_is_full = True
-        if self._handed_out:  # the queue will know better which slot comes next when those requests are in theirs
-            self._handed_out = False
-            pull_soon(self._crawler)
-        return True
+        return self._spreading.has_enough(request)
 
     def _party_of(self, request: Request) -> Party | None:
         """The party that `request` has to join; None if it may go on."""
@@ -326,7 +307,7 @@ class WaitingRoom(BaseScheduler):
 
     def _put_back_released(self) -> None:
         """Give the requests of the first released party back to the scheduler, in the order in which they came."""
-        self._spread_until = time.monotonic() + _SPREAD_SECS
+        self._spreading.settled()
         party = self._released[0]
         mark = None if party.answer is None else self._settled.keep(party.agent, party.answer)
         for request in self._requeue.in_order(list(party.since)):

@@ -11,7 +11,7 @@ import pytest
 from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
 
-from scrapy_gbot_robots.obeying import room, waiting
+from scrapy_gbot_robots.obeying import room, spreading, waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.visits import Gate
@@ -193,7 +193,7 @@ async def test_other_hosts_go_on_beside_requests_that_waited_and_go_on_slowly(qu
 async def test_host_that_settles_first_does_not_fill_the_downloader_with_requests_that_its_delay_keeps_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(room, "QUEUED_SECS", 0.2)
+    monkeypatch.setattr(spreading, "QUEUED_SECS", 0.2)
     gate = Gate("")
     with (
         Site({"/robots.txt": b"", "*": b"ok"}) as first,
