@@ -31,13 +31,9 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    (
-        "SPIDER_MIDDLEWARES",
-        SitemapSpiderMiddleware,
-        950,
-    ),  # next to the spider: no other middleware counts what it drops
     ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),  # next to the engine: it sees the items that pipelines get
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
+    ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: no middleware counts what it drops
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
 )
 

@@ -76,7 +76,7 @@ def _flag(value: object) -> bool:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Read a list; a text is split at commas, or read as JSON if it looks like that."""
+    """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
     if isinstance(value, str):
         value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):

@@ -1,6 +1,6 @@
 """One download through Scrapy's engine that always ends, whatever the download handler does.
 
-Boundary: what the end means is not asked here; `failures` says it.
+Boundary: `failures` says what the end means.
 Source: Scrapy's downloader, 2.14 to 2.19, which waits as long as a download handler does.
 """
 
@@ -32,13 +32,13 @@ class Download:
     """A download that certainly ends: with a response, with an exception as a value, or cancelled after a time-out.
 
     Some download handlers ignore `download_timeout`. The time runs only while the handler has the request, not in the
-    downloader's queue or in other middlewares. Some end in a way that Scrapy does not notice (`is_forgotten`).
+    downloader's queue or in other middlewares. Other handlers end in a way that Scrapy does not notice (`is_forgotten`).
 
     Args:
         crawler: of the crawl.
         work: the download.
-        exchange: what is heard of it.
-        secs: how long the handler may have the request.
+        exchange: notes what happens to the request.
+        secs: for how long the handler may have the request.
     """
 
     def __init__(self, crawler: Crawler, work: Coroutine[Any, Any, Response], exchange: Exchange, secs: float) -> None:

@@ -1,7 +1,7 @@
 """What an exception of a download means: a table from the names of exceptions to `policy.outcome.Failure`.
 
 The table has names, not classes: Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download
-handlers need not be importable. An exception that is not in the table is a failure, too: it is never a bug of this plugin.
+handlers need not be importable. An exception that is not in the table is a failed fetch, too.
 """
 
 from __future__ import annotations

@@ -166,13 +166,13 @@ class Fetcher:
     async def _ask_or_recall(
         self, url: str, request: Request | None, left: float, exchanges: list[Exchange]
     ) -> Exchange:
-        """Ask for `url`, or recall what Scrapy's HTTP cache has of it if that is what the settings or the network want."""
+        """Request `url`, or recall its response from Scrapy's HTTP cache, if the settings say so or no server answers."""
         cache = self._http_cache
         if cache is None:
             return await self._ask(url, request, left)
         own = self.robots_request(url, request)
         found = cache.replayed(own)
-        if found is None and exchanges and exchanges[-1].recalled:  # its server would not answer now either
+        if found is None and exchanges and exchanges[-1].recalled:  # the server before did not answer
             found = cache.recalled(own)
         if found is None:
             asked = await self._ask(url, request, left)
@@ -184,7 +184,7 @@ class Fetcher:
         """Scrapy's HTTP cache, if the crawl has one."""
         if not self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
             return None
-        from .http_cache import HttpCache  # noqa: PLC0415  not for the many crawls without one
+        from .http_cache import HttpCache  # noqa: PLC0415  most crawls have none
 
         return HttpCache.of(self._crawler)
 

@@ -1,12 +1,12 @@
-"""Scrapy's HTTP cache (`HTTPCACHE_ENABLED`), as far as robots.txt files are concerned, so that a crawl can be replayed.
+"""Robots.txt files in Scrapy's HTTP cache (`HTTPCACHE_ENABLED`), so that a crawl can be replayed.
 
-What is wanted: a crawl whose servers are gone, but whose pages are in the HTTP cache, goes as it did; a crawl whose servers
-answer never works by an old robots.txt.
+Operations wanted: a crawl can be replayed when its servers are gone but its pages are in the HTTP cache. A crawl whose
+servers answer never obeys an old robots.txt.
 
-So each robots.txt that a server sends is stored there, redirects included, if `HTTPCACHE_POLICY` agrees. It is recalled only
-if no server answers; with `HTTPCACHE_IGNORE_MISSING`, with which Scrapy asks no server for what it does not have, at once.
+Plan: each robots.txt that a server sends is stored there, with its redirects, if `HTTPCACHE_POLICY` agrees. It is recalled
+only if no server answers. With `HTTPCACHE_IGNORE_MISSING`, Scrapy asks no server, so it is recalled at once.
 
-Boundary: the calls of Scrapy's cache storages, which are made in the reactor's thread, as Scrapy makes them for pages.
+Boundary: Scrapy's cache storages are called in the reactor's thread, as Scrapy does for pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
-_FLAGS = "X-Gbot-Robots-Flags"  # header of a stored response: its flags, which no cache storage of Scrapy's keeps
+_FLAGS = "X-Gbot-Robots-Flags"  # header of a stored response: its flags, which Scrapy's cache storages do not keep
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +37,9 @@ class NotCachedError(Exception):
 
 
 class HttpCache:
-    """Stores what servers send for robots.txt files in Scrapy's HTTP cache, and recalls it.
+    """Stores responses to requests for robots.txt files in Scrapy's HTTP cache, and recalls them.
 
-    A storage that fails costs a log line, and counts as one that has nothing.
+    If the cache's storage fails, the log says so once, and the storage counts as empty.
     """
 
     def __init__(self, crawler: Crawler, middleware: HttpCacheMiddleware) -> None:
@@ -51,7 +51,7 @@ class HttpCache:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self | None:
-        """The HTTP cache of a crawl whose engine runs; None if its middleware is off or is none of Scrapy's."""
+        """The HTTP cache of a crawl whose engine runs; None if the middleware is off or not Scrapy's."""
         middleware = downloader_middleware(crawler, HttpCacheMiddleware)
         return None if middleware is None else cls(crawler, middleware)
 
@@ -74,7 +74,7 @@ class HttpCache:
     def replayed(self, own: Request) -> Exchange | None:
         """The exchange that answers `own` without a server; None if the server is to be asked.
 
-        With `HTTPCACHE_IGNORE_MISSING` it has an error if the cache lacks the response.
+        With `HTTPCACHE_IGNORE_MISSING`, the exchange has an error if the cache lacks the response.
         """
         if not (self._is_replay and self._keeps(own)):
             return None
@@ -105,7 +105,7 @@ class HttpCache:
         exchange = Exchange(0)
         exchange.own, exchange.request, exchange.recalled = own, own, True
         exchange.response, exchange.headers = response.replace(flags=flags), response.headers.copy()
-        exchange.stopped = "download_stopped" in flags  # what was lost is not stored
+        exchange.stopped = "download_stopped" in flags  # by our own limit, since no response that lost data is stored
         self._count("recalled")
         self._tell(
             logging.INFO, "recalled", "%s is taken from Scrapy's HTTP cache, as no server was asked or answered", own

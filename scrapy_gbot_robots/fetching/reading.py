@@ -1,6 +1,6 @@
-"""Reading the response of a download handler: is its body whole, what is in it, and which outcome is that.
+"""From the response of a download handler to an outcome: whether its body is whole, and what is in it.
 
-Boundary: what a status means is `policy.outcome`'s to say, and how a body is decoded `policy.served`'s.
+Boundary: `policy.outcome` decides what a status means, `policy.served` decodes the body.
 Source: Google's page, "Handling of errors and HTTP status codes"; Scrapy's flags of responses.
 """
 
@@ -65,7 +65,7 @@ def _is_stopped(response: Response) -> bool:
 
 
 def content_encoding(response: Response, exchange: Exchange) -> str:
-    """The response's Content-Encoding, also where it was taken out for the middlewares; empty if it has none."""
+    """The response's Content-Encoding, even if `Exchange` has taken it out; empty if it has none."""
     return b",".join((exchange.headers or response.headers).getlist("Content-Encoding")).decode("latin-1")
 
 

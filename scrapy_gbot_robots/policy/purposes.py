@@ -1,6 +1,6 @@
 """What a crawl is for, held against what a site says about the use of a page. Pure, and experimental as the drafts are.
 
-A purpose is a label of the drafts, such as "train-ai". What is refused is refused; what is not said never is.
+A purpose is a label of the drafts, such as "train-ai". It is refused only if the site says so.
 Source: the drafts that `core.preferences` names.
 """
 
@@ -23,12 +23,12 @@ GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
 
 
 def word_on(purpose: str, said: Preferences) -> str:
-    """What is `said` about a purpose: "granted", "refused" or "unsaid"."""
+    """Whether `said` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
     return {True: GRANTED, False: REFUSED}.get(getattr(said, ATTRIBUTES[purpose]), UNSAID)
 
 
 def refusal(purposes: Iterable[str], said: Preferences, who: str = "the site") -> Verdict | None:
-    """Return why a page may not be used for `purposes`, None if it may; `who` says so, in words."""
+    """Return why a page may not be used for `purposes`, None if it may. `who` is whose words `said` are."""
     refused = [purpose for purpose in purposes if word_on(purpose, said) == REFUSED]
     if not refused:
         return None

@@ -1,4 +1,4 @@
-r"""Entry <-> bytes, for a storage that other versions, other programs and enemies may write to as well.
+r"""Entry <-> bytes, for a storage to which other versions, other programs and attackers may write, too.
 
 Any bytes that `encode` would not write are a miss (None): nothing raises, nothing is evaluated or imported, and decoding
 never takes more memory than the longest body allowed. An entry is one line that people can read, and the body:

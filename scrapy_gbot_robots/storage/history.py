@@ -1,8 +1,8 @@
 """The versions of each origin's robots.txt, beside its entry in the SQLite file.
 
 A version is stored when a definite answer differs, byte by byte, from the one before. The last few versions of each origin
-stay, even after its entry is gone: people compare them over years. A file that an older version of this plugin made gets
-the table when the first version is stored.
+stay, even after its entry is gone, since people compare them over years. An older plugin's file gets the table when the
+first version is stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a Redis knows about the fleet that shares it: its processes, their leases, the stored origins.
 
 Each process reports now and then that it is alive (`RedisStorage.beat`); the report ends by itself after the process dies.
-Leases and entries are there in any case. Reading changes nothing: it keeps no entry for longer.
+Leases and entries are there anyway. Reading changes nothing, and keeps no entry for longer.
 """
 
 from __future__ import annotations

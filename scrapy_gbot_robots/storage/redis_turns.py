@@ -1,8 +1,13 @@
 """One pace for many processes: Redis gives each request of a slot its turn.
 
-A slot is free or it is not, by the clock of the server, so the clocks of the processes do not matter. To find it free and
-to take it is one atomic step, and a request is sent right after it: a turn that was given for a later time would be used
-late by a busy process, close to the turn of the next one. A process that dies with a turn wastes that turn and no more.
+Operations wanted: two requests to a slot are at least the delay apart, whichever processes send them.
+
+Plan: Redis keeps the time from which each slot is free, by its own clock, so the clocks of the processes do not matter. One
+atomic step checks that the slot is free and takes it. Then the process sends its request at once. If the slot is not free,
+the process learns how long to wait, and tries again.
+
+Why no turn is given ahead of time: a busy process would use it late, close to the turn of the next one. A process that dies
+with a turn wastes that turn alone.
 """
 
 from __future__ import annotations
