@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,8 @@ from .errors import BulkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .reasons import Reasons
+
 SUFFIXES: Final = (".parquet", ".csv", ".jsonl")
 
 
@@ -22,7 +25,7 @@ class AnswerFile:
     Raises BulkError if there is a file of that name, if it cannot be written, or its name has none of `SUFFIXES`.
     """
 
-    def __init__(self, path: str, crawlers: Sequence[str]) -> None:
+    def __init__(self, path: str, crawlers: Sequence[str], *, with_reasons: bool = False) -> None:
         import pyarrow as pa  # noqa: PLC0415
 
         self._path = Path(path)
@@ -31,7 +34,11 @@ class AnswerFile:
         if self._path.exists():
             raise BulkError(f"{path}: there is such a file, and it will not be overwritten")
         self._part = self._path.with_name(f"{self._path.name}.part")
-        self._schema = pa.schema([(URL, pa.string()), *((name, pa.int8()) for name in crawlers)])
+        columns = [(URL, pa.string()), *((name, pa.int8()) for name in crawlers)]
+        if with_reasons:
+            kinds = {"rule": pa.string(), "line": pa.int32(), "reason": pa.string()}
+            columns += [(f"{name}_{what}", kind) for name in crawlers for what, kind in kinds.items()]
+        self._schema = pa.schema(columns)
         try:
             self._part.touch()
             self._writer = self._opened()
@@ -53,19 +60,22 @@ class AnswerFile:
             return csv.CSVWriter(self._part, self._schema, write_options=csv.WriteOptions(quoting_style="needed"))
         return _JsonLines(self._part, self._schema.names)
 
-    def write(self, urls: list[str], answers: list[bytearray]) -> None:
+    def write(self, urls: list[str], answers: list[bytearray], reasons: list[Reasons] | None = None) -> None:
         """Write some rows; what is no URL is left out."""
         import pyarrow as pa  # noqa: PLC0415
 
+        columns: list[Any] = [urls, *answers, *chain.from_iterable(reasons or ())]
         if answers and NO_URL in answers[0]:
-            rows = [row for row, answer in enumerate(answers[0]) if answer != NO_URL]
-            urls = [urls[row] for row in rows]
-            answers = [bytearray(column[row] for row in rows) for column in answers]
+            kept = [row for row, answer in enumerate(answers[0]) if answer != NO_URL]
+            columns = [type(column)(column[row] for row in kept) for column in columns]
         if isinstance(self._writer, _JsonLines):
-            self._writer.write(urls, answers)
-        else:
-            arrays = [pa.array(urls, pa.string()), *map(answers_array, answers)]
-            self._writer.write(pa.record_batch(arrays, schema=self._schema))
+            self._writer.write(columns)
+            return
+        arrays = [
+            answers_array(column) if isinstance(column, bytearray) else pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
+        self._writer.write(pa.record_batch(arrays, schema=self._schema))
 
     def finish(self) -> None:
         """Close the file and give it its name."""
@@ -83,11 +93,12 @@ class _JsonLines:
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self._file = path.open("w", encoding="ascii")
-        self._line = ", ".join([f"{json.dumps(names[0])}: %s", *(f"{json.dumps(name)}: %d" for name in names[1:])])
+        fields = ", ".join(f"{json.dumps(name)}: %s" for name in names)
+        self._line = f"{{{fields}}}\n"
 
-    def write(self, urls: list[str], answers: list[bytearray]) -> None:
-        line = f"{{{self._line}}}\n"
-        self._file.write("".join([line % row for row in zip(map(json.dumps, urls), *answers, strict=True)]))
+    def write(self, columns: list[Any]) -> None:
+        texts = [column if isinstance(column, bytearray) else map(json.dumps, column) for column in columns]
+        self._file.write("".join([self._line % row for row in zip(*texts, strict=True)]))
 
     def close(self) -> None:
         self._file.close()

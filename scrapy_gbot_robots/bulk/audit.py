@@ -9,9 +9,10 @@ from __future__ import annotations
 import multiprocessing
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .bench import Bench, Served, Site, sites
+from .reasons import Reasons, reasons
 from .store import NOT_THERE
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
     from ..core.agents import RobotsAgent
     from ..policy.ladder import Policy
+    from ..policy.overrides import Overrides
     from .store import Store
 
-MAX_URL: Final = 16_384  # bytes; a longer one is left out
+_Found: TypeAlias = tuple[list[bytearray], list[Reasons] | None]
 
 _ROWS: Final = 50_000  # URLs that are looked up at a time
 _PIECE_BYTES: Final = 8 * 2**20  # of robots.txt files that one piece of work has at the most, but for a single one
@@ -29,20 +31,41 @@ _AHEAD: Final = 2  # pieces of work that wait for each worker
 
 
 class Terms(NamedTuple):
-    """For whom, and by which policy, URLs are judged."""
+    """For which crawlers URLs are judged, and by what: the settings of a crawl.
+
+    `overrides` have to be in force at `now`, in seconds since the epoch. `gives_reasons` asks for the reasons of answers.
+    """
 
     crawlers: Sequence[RobotsAgent]
     policy: Policy
     strict: bool
     max_bytes: int
+    overrides: Overrides | None = None
+    now: float = 0.0
+    gives_reasons: bool = False
+
+    def bench(self) -> Bench:
+        """Return the judges."""
+        return Bench(
+            self.crawlers,
+            policy=self.policy,
+            strict=self.strict,
+            max_bytes=self.max_bytes,
+            overrides=self.overrides,
+            now=self.now,
+        )
 
 
 class Judged(NamedTuple):
-    """Some URLs in sorted order, the answers for each crawler, and how many origins the archive does not know."""
+    """Some URLs in sorted order, and the answers for each crawler, perhaps with reasons.
+
+    `unknown_origins` are those that the archive does not know.
+    """
 
     urls: list[str]
     answers: list[bytearray]
     unknown_origins: int
+    reasons: list[Reasons] | None = None
 
 
 class _Piece(NamedTuple):
@@ -60,9 +83,9 @@ def audit(store: Store, urls: Iterable[Any], terms: Terms, workers: int = 1) -> 
     """
     pieces = _pieces(store, urls)
     if workers == 1:
-        bench = _bench(terms)
+        judge = Judge(terms)
         for piece in pieces:
-            yield Judged(piece.urls, bench.answers(piece.urls, piece.sites), piece.unknown_origins)
+            yield _finished(piece, judge(piece.urls, piece.sites))
         return
     context = multiprocessing.get_context("spawn")  # DuckDB's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, _start, (terms,)) as pool:
@@ -70,28 +93,42 @@ def audit(store: Store, urls: Iterable[Any], terms: Terms, workers: int = 1) -> 
         for piece in pieces:
             waiting.append((piece, pool.submit(_work, piece.urls, piece.sites)))
             if len(waiting) > workers * _AHEAD:
-                yield _finished(*waiting.popleft())
+                yield _result(*waiting.popleft())
         while waiting:
-            yield _finished(*waiting.popleft())
+            yield _result(*waiting.popleft())
 
 
-def _finished(piece: _Piece, work: Any) -> Judged:
-    return Judged(piece.urls, work.result(), piece.unknown_origins)
+class Judge:
+    """Answers about a piece of work."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._bench = terms.bench()
+        self._gives_reasons = terms.gives_reasons
+
+    def __call__(self, urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
+        """Return the answers, and the reasons if they are asked for."""
+        answers = self._bench.answers(urls, sites)
+        return answers, reasons(self._bench, urls, sites) if self._gives_reasons else None
 
 
-def _bench(terms: Terms) -> Bench:
-    return Bench(terms.crawlers, policy=terms.policy, strict=terms.strict, max_bytes=terms.max_bytes)
+def _finished(piece: _Piece, found: _Found) -> Judged:
+    answers, why = found
+    return Judged(piece.urls, answers, piece.unknown_origins, why)
 
 
-_benches: list[Bench] = []  # of a worker process: its one
+def _result(piece: _Piece, work: Any) -> Judged:
+    return _finished(piece, work.result())
+
+
+_judges: list[Judge] = []  # of a worker process: its one
 
 
 def _start(terms: Terms) -> None:
-    _benches.append(_bench(terms))
+    _judges.append(Judge(terms))
 
 
-def _work(urls: list[str], sites: list[tuple[Site, Served]]) -> list[bytearray]:
-    return _benches[0].answers(urls, sites)
+def _work(urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
+    return _judges[0](urls, sites)
 
 
 def _pieces(store: Store, urls: Iterable[Any]) -> Iterator[_Piece]:

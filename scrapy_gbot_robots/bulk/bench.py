@@ -23,18 +23,23 @@ from ..core.urls import prefix_of
 from ..core.wire import allowed_in_all_forms, as_sent
 from ..policy.ladder import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
+from ..policy.overrides import Action
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from ..core.agents import RobotsAgent
     from ..core.rules import Rules
+    from ..policy.ladder import Decision
     from ..policy.outcome import Outcome
+    from ..policy.overrides import Override, Overrides
 
 NO: Final = 0
 YES: Final = 1
 UNREACHABLE: Final = 2  # no, until a definite answer comes
 NO_URL: Final = 3  # the text has no origin
+
+_WHOLE_SITE: Final = {Action.IGNORE: YES, Action.DISALLOW: NO}
 
 NOT_ASKED: Final = "robots.txt not asked yet"
 
@@ -93,8 +98,13 @@ class Bench:
         policy: Policy | None = None,
         strict: bool = False,
         max_bytes: int | None = MAX_BYTES,
+        overrides: Overrides | None = None,
+        now: float = 0.0,
     ) -> None:
+        """Take the crawlers, and what a crawl goes by; `now` is when overrides have to be in force."""
         self.crawlers = crawlers
+        self._overrides = overrides
+        self._now = now
         self._policy = policy or Policy()
         self._strict = strict
         self._max_bytes = max_bytes
@@ -120,21 +130,29 @@ class Bench:
         count = end - first
         if origin is None:
             return [bytearray((NO_URL,)) * count] * len(self.crawlers)
-        state = self.state(robots)
-        if state is not State.RULES:
-            found = [bytearray((YES if state is State.FULL_ALLOW else UNREACHABLE,)) * count] * len(self.crawlers)
-        elif prefix:
-            paths = SitePaths(urls[first:end], prefix[:-1])
-            found = [sweep.allowed(paths) for sweep in self._sweeps(robots)]
+        override = self.override_of(origin)
+        if override is not None and override.action in _WHOLE_SITE:
+            found = [bytearray((_WHOLE_SITE[override.action],)) * count] * len(self.crawlers)
+        elif override is None or override.robotstxt is None:
+            decision = self.decision(robots)
+            if decision is not None:
+                answer = YES if decision.state is State.FULL_ALLOW else UNREACHABLE
+                found = [bytearray((answer,)) * count] * len(self.crawlers)
+            else:
+                found = _swept(urls, site, self._sweeps(robots, override))
         else:
-            found = [bytearray((allowed_in_all_forms(sweep.rules, urls[first]),)) for sweep in self._sweeps(robots)]
+            found = _swept(urls, site, map(self._sweep, self.rules(robots, override)))
         _let_robots_txt_pass(found, urls, first, end, prefix)
         return found
 
-    def state(self, robots: Served) -> State:
-        """Say what follows from what was served, when nothing else is known of the origin."""
+    def override_of(self, origin: Origin) -> Override | None:
+        """Return the override that counts for an origin."""
+        return self._overrides.of(origin, self._now) if self._overrides else None
+
+    def decision(self, robots: Served) -> Decision | None:
+        """Say what follows from what was served, when nothing else is known of the origin; None: the rules decide."""
         if robots.status in self._have_rules:
-            return State.RULES
+            return None
         outcome: Outcome
         if robots.status is None:
             outcome = Unreachable(robots.why)
@@ -142,10 +160,22 @@ class Bench:
             outcome = outcome_of(robots.status, "", robots.body, cut=robots.cut, soft_404=self._policy.soft_404)
             if isinstance(outcome, Fetched):
                 self._have_rules.add(robots.status)
-                return State.RULES
-        return decide(renew(None, outcome, 0.0, self._policy), 0.0, self._policy).state
+                return None
+        return decide(renew(None, outcome, 0.0, self._policy), 0.0, self._policy)
 
-    def _sweeps(self, robots: Served) -> list[Sweep]:
+    def rules(self, robots: Served, override: Override | None = None) -> list[Rules]:
+        """Return the rules that each crawler follows."""
+        crawlers = self.crawlers
+        if override is not None and override.crawler is not None:
+            crawlers = [override.crawler] * len(crawlers)
+        parsed = None if override is None else override.robotstxt
+        if parsed is None:
+            parsed = RobotsTxt.parse(robots.body, strict=self._strict, max_bytes=self._max_bytes, cut=robots.cut)
+        return [parsed.rules_for(crawler) for crawler in crawlers]
+
+    def _sweeps(self, robots: Served, override: Override | None) -> list[Sweep]:
+        if override is not None:
+            return [self._sweep(rules) for rules in self.rules(robots, override)]
         body = robots.body
         sweeps = self._by_body.get(body)
         if sweeps is None:
@@ -153,8 +183,7 @@ class Bench:
             if self._bytes_held > _BYTES_HELD:
                 self._by_body.clear()
                 self._bytes_held = len(body)
-            parsed = RobotsTxt.parse(body, strict=self._strict, max_bytes=self._max_bytes, cut=robots.cut)
-            sweeps = self._by_body[body] = [self._sweep(parsed.rules_for(crawler)) for crawler in self.crawlers]
+            sweeps = self._by_body[body] = [self._sweep(rules) for rules in self.rules(robots)]
         return sweeps
 
     def _sweep(self, rules: Rules) -> Sweep:
@@ -166,6 +195,14 @@ class Bench:
                 self._weight_held = rules.weight
             sweep = self._by_wording[rules.wording] = Sweep(rules)
         return sweep
+
+
+def _swept(urls: Sequence[str], site: Site, sweeps: Iterable[Sweep]) -> list[bytearray]:
+    first, end, prefix, _ = site
+    if not prefix:
+        return [bytearray((allowed_in_all_forms(sweep.rules, urls[first]),)) for sweep in sweeps]
+    paths = SitePaths(urls[first:end], prefix[:-1])
+    return [sweep.allowed(paths) for sweep in sweeps]
 
 
 def _let_robots_txt_pass(columns: Sequence[bytearray], urls: Sequence[str], first: int, end: int, prefix: str) -> None:

@@ -16,7 +16,6 @@ from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..policy.ladder import State
-from .bench import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +90,7 @@ class _Census:
     def __init__(self, store: Store, terms: Terms) -> None:
         self._database = store.database
         self._terms = terms
-        self._bench = Bench(terms.crawlers, policy=terms.policy, strict=terms.strict, max_bytes=terms.max_bytes)
+        self._bench = terms.bench()
         self._states: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
         self._sizes: Counter[int | None] = Counter()
@@ -104,7 +103,8 @@ class _Census:
 
     def take(self, served: Served) -> None:
         """Count one answer."""
-        state = self._bench.state(served)
+        decision = self._bench.decision(served)
+        state = State.RULES if decision is None else decision.state
         self._states[state.value] += 1
         self._statuses[served.status or 0] += 1
         if state is not State.RULES:

@@ -5,50 +5,40 @@ bulk/ does the work; this module has the options, the progress and the summary.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bulk.bench import NO, NO_URL, UNREACHABLE, YES
-from ..bulk.errors import BulkError
 from ..core.urls import shown
 from ..report.words import count
+from . import archives
 from . import crawlers as agents
 from .exits import FAILED, FINE, FOUND, CommandError
-from .inputs import STDIN, checked, size_of, url_batches
+from .inputs import STDIN, size_of, url_batches
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from scrapy.settings import Settings
 
     from ..bulk.answer_files import AnswerFile
-    from ..bulk.archives import Reading
-    from ..bulk.audit import Judged, Terms
-    from ..bulk.store import Store
+    from ..bulk.audit import Judged
+    from .archives import Archive
     from .output import Terminal
 
-_ARCHIVES = (".warc", ".warc.gz", ".parquet")
-MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_URL = 16_384  # bytes
-MOST_ERROR = 500  # characters
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that are for archives."""
-    archives = parser.add_argument_group(f"With an archive as --robots ({', '.join(_ARCHIVES)})")
-    archives.add_argument("--output", metavar="FILE", help="of answers: .parquet, .csv or .jsonl")
-    archives.add_argument("--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)")
-
-
-def is_archive(path: str | None) -> bool:
-    """Whether a file is an archive of robots.txt files, by its name."""
-    return path is not None and path.lower().endswith(_ARCHIVES)
+    group = parser.add_argument_group(f"With archives as --robots ({', '.join(archives.SUFFIXES)})")
+    group.add_argument("--output", metavar="FILE", help="of answers: .parquet, .csv or .jsonl")
+    group.add_argument("--rules", action="store_true", help="write the deciding rule, its line and the reason as well")
+    group.add_argument("--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)")
 
 
 def run(options: Namespace, settings: Settings, err: Terminal) -> int:
@@ -58,64 +48,35 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
     whos = agents.named(options.agents, settings, err)
-    names = [who.name for who in whos]
-    gbot = checked(settings)
-    summary = _Summary(names)
-    try:
-        import duckdb  # noqa: PLC0415
+    summary = _Summary([who.name for who in whos])
+    with archives.errors_in_a_line():
+        from ..bulk.answer_files import AnswerFile  # noqa: PLC0415 - what this needs is an extra
 
-        from ..bulk.answer_files import AnswerFile  # noqa: PLC0415 - what these need is an extra
-        from ..bulk.audit import Terms  # noqa: PLC0415
-    except ImportError as error:
-        raise CommandError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
-    terms = Terms([who.crawler for who in whos], gbot.policy, gbot.strict, gbot.max_bytes)
-    try:
-        output = AnswerFile(options.output, names)
+        output = AnswerFile(options.output, [who.name for who in whos], with_reasons=options.rules)
         try:
-            _judge(options, terms, gbot.max_redirects, output, summary, err)
+            with archives.opened(options.robots, whos, settings, err, gives_reasons=options.rules) as archive:
+                _judge(options, archive, output, summary, err)
             output.finish()
         except BaseException:
             output.give_up()
             raise
-    except (BulkError, duckdb.Error) as error:
-        raise CommandError(shown(str(error), MOST_ERROR)) from None
-    summary.say(err)
+    summary.say(archive, err)
     return summary.status
 
 
-def _judge(
-    options: Namespace, terms: Terms, max_redirects: int, output: AnswerFile, summary: _Summary, err: Terminal
-) -> None:
-    """Read the archive, sort the URLs, and write the answers."""
+def _judge(options: Namespace, archive: Archive, output: AnswerFile, summary: _Summary, err: Terminal) -> None:
+    """Sort the URLs, and write the answers."""
     from ..bulk.audit import audit  # noqa: PLC0415
-    from ..bulk.store import Store  # noqa: PLC0415
 
-    with (
-        tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
-        Store(Path(directory), MEMORY, max_redirects) as store,
-    ):
-        reading = fill(store, options.robots, terms.max_bytes, err)
-        summary.origins = len(store)
-        summary.broken, summary.broken_example = reading.broken, reading.example
-        judged = audit(store, _urls(options.urls, summary, err), terms, options.workers)
-        first = next(judged, None)  # before it comes, all URLs are read
-        with err.progress("Judging", summary.read) as progress:
-            for each in chain([] if first is None else [first], judged):
-                output.write(each.urls, each.answers)
-                summary.take(each)
-                progress(len(each.urls), f"{summary.urls:,} URLs")
+    summary.origins = len(archive.store)
+    judged = audit(archive.store, _urls(options.urls, summary, err), archive.terms, options.workers)
+    first = next(judged, None)  # before it comes, all URLs are read
+    with err.progress("Judging", summary.read) as progress:
+        for each in chain([] if first is None else [first], judged):
+            output.write(each.urls, each.answers, each.reasons)
+            summary.take(each)
+            progress(len(each.urls), f"{summary.urls:,} URLs")
     summary.check(options.urls)
-
-
-def fill(store: Store, path: str, max_bytes: int, err: Terminal) -> Reading:
-    """Read an archive into `store`; return how that went."""
-    from ..bulk.archives import Reading  # noqa: PLC0415
-
-    reading = Reading(path, max_bytes)
-    with err.progress("Reading the archive", size_of(path)) as progress:
-        store.take(_told(reading.captures(), reading, progress))
-    store.settle()
-    return reading
 
 
 def _urls(path: str, summary: _Summary, err: Terminal) -> Iterator[Any]:
@@ -127,7 +88,7 @@ def _urls(path: str, summary: _Summary, err: Terminal) -> Iterator[Any]:
     if path != STDIN and path.lower().endswith(SUFFIXES):
         file = UrlFile(path)
         with err.progress("Reading the URLs", size_of(path)) as progress:
-            for array in _told(file.arrays(), file, progress):
+            for array in archives.told(file.arrays(), file, progress):
                 summary.read += len(array)
                 yield array
         summary.invalid += file.left_out
@@ -141,16 +102,6 @@ def _urls(path: str, summary: _Summary, err: Terminal) -> Iterator[Any]:
             progress(size, f"{summary.read:,}")
 
 
-def _told(things: Iterator[Any], reading: Any, progress: Callable[[int, str], None]) -> Iterator[Any]:
-    """Yield what is read, and show how far that is."""
-    done = number = 0
-    for number, thing in enumerate(things, 1):
-        yield thing
-        if reading.done - done > 2**20:
-            progress(reading.done - done, f"{number:,}")
-            done = reading.done
-
-
 class _Summary:
     """What the summary says."""
 
@@ -158,8 +109,8 @@ class _Summary:
         self._began = time.monotonic()
         self._names = names
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in names}
-        self.read = self.urls = self.origins = self.unknown = self.invalid = self.broken = 0
-        self.broken_example = self._invalid_example = ""
+        self.read = self.urls = self.origins = self.unknown = self.invalid = 0
+        self._invalid_example = ""
 
     def take(self, judged: Judged) -> None:
         """Count answers."""
@@ -186,13 +137,12 @@ class _Summary:
             return FAILED
         return FOUND if any(counts[NO] for counts in self._counts.values()) else FINE
 
-    def say(self, err: Terminal) -> None:
+    def say(self, archive: Archive, err: Terminal) -> None:
         """Write the summary."""
         secs = time.monotonic() - self._began
         err.say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
         err.say(f"robots.txt files of {count(self.origins, 'origin')} in the archive")
-        if self.broken:
-            err.say((f"damaged in {count(self.broken, 'place')}, such as: {self.broken_example}", "warning"))
+        archive.say_damage(err)
         if self.unknown:
             err.say((f"not in the archive: the robots.txt of {count(self.unknown, 'origin')}", "bad"))
         if self.invalid:

@@ -6,18 +6,20 @@ They are by one robots.txt, or by that of each URL's host. With two versions, on
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
-from ..core.verdict import Verdict
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..core.wire import verdict_on_all_forms
 from ..report.tally import Tally
 from ..report.words import count
-from . import archive_audit, purposes
+from . import archive_audit, archives, purposes
 from . import crawlers as agents
 from .audit_formats import FORMATS, Row
-from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import MAX_URL, checked, read, size_of, url_batches
 from .purposes import held_against
 
@@ -49,7 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     source.add_argument(
         "--robots",
         metavar="FILE",
-        help="a robots.txt, or an archive of many (default: the robots.txt of each URL's host, fetched once)",
+        nargs="+",
+        default=[],
+        help=f"a robots.txt, or archives: {archives.WHAT} (default: the robots.txt of each URL's host, fetched once)",
     )
     source.add_argument(
         "--diff",
@@ -172,10 +176,14 @@ class Audit:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status: FOUND if a URL is disallowed, or with --diff if a verdict differs."""
-    if archive_audit.is_archive(options.robots):
+    if archives.are_archives(options.robots):
         return archive_audit.run(options, settings, err)
+    if len(options.robots) > 1:
+        raise CommandError(f"--robots takes one robots.txt, or archives, got {len(options.robots)} files")
     if options.output:
         raise CommandError("--output needs an archive as --robots; without one, the rows go to standard output")
+    if options.rules:
+        raise CommandError("--rules needs an archive as --robots; without one, the rows show the deciding rule anyway")
     whos = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, whos)
@@ -209,9 +217,9 @@ def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[
         ]
         return lambda urls: list(_changes(urls, pairs, new))
     if options.robots:
-        where = options.robots
+        (where,) = options.robots
         asked = [
-            (who.name, held_against(options.purposes, rules.verdict, rules.preferences))
+            (who.name, held_against(options.purposes, partial(verdict_on_all_forms, rules), rules.preferences))
             for who, rules in zip(whos, rules_of(where), strict=True)
         ]
         return lambda urls: [(url, Row(name, verdict(url), where)) for url in urls for name, verdict in asked]

@@ -14,12 +14,12 @@ from ..core.lint import findings
 from ..core.lint_findings import OF_THE_FILE
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.verdict import Verdict
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..obeying.overridden import OverriddenAnswer
 from . import crawlers as agents
 from . import purposes
 from .crawlers import Who
-from .exits import FAILED, FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .exits import FAILED, FINE, FOUND, CommandError
 from .explain import Check, show
 from .explain_json import as_json
 from .inputs import checked, origin_of, overrides_checked, read, typed

@@ -8,8 +8,6 @@ FAILED = 2  # wrong usage, or something could not be read or fetched
 INTERRUPTED = 130  # Ctrl-C, as shells say it
 PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
 
-ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2; a crawl lets such requests through
-
 
 class CommandError(Exception):
     """The command cannot do its work. The message is one line for the user."""

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from ..core import grammar
 from ..core.groups import read_groups
 from ..core.lines import split_lines
-from ..core.verdict import IGNORES_ROBOTS, Verdict
+from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..policy.overrides import Action
 from ..policy.purposes import refusal, word_on
 from ..report.words import count, span
 from .excerpt import Mark, excerpt
-from .exits import ROBOTS_TXT_ITSELF
 from .output import printable
 
 if TYPE_CHECKING:

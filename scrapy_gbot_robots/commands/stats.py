@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.urls import shown
 from ..report.words import count
+from . import archives
 from . import crawlers as agents
-from .archive_audit import MEMORY, MOST_ERROR, fill, is_archive
 from .exits import FINE, CommandError
-from .inputs import checked
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -20,9 +17,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..bulk.archives import Reading
-    from ..bulk.audit import Terms
     from ..bulk.survey import Share, Study
+    from .archives import Archive
     from .output import Terminal
 
 HELP = "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses"
@@ -32,7 +28,7 @@ _TOP = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("archive", metavar="ARCHIVE", help=".warc, .warc.gz, or .parquet with url, status and body")
+    parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
     agents.add_argument(parser)
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
     form = parser.add_mutually_exclusive_group()
@@ -42,30 +38,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Study the archive; return the exit status."""
-    if not is_archive(options.archive):
-        raise CommandError(f"{options.archive}: no archive by its name: .warc, .warc.gz or .parquet")
+    if not archives.are_archives(options.archives):
+        raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
     if options.html and Path(options.html).exists():
         raise CommandError(f"{options.html}: there is such a file, and it will not be overwritten")
     whos = agents.named(options.agents, settings, err) if options.agents else []
-    gbot = checked(settings)
-    try:
-        import duckdb  # noqa: PLC0415
-
-        from ..bulk.audit import Terms  # noqa: PLC0415
-        from ..bulk.errors import BulkError  # noqa: PLC0415
-    except ImportError as error:
-        raise CommandError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
-    terms = Terms([who.crawler for who in whos], gbot.policy, gbot.strict, gbot.max_bytes)
-    try:
-        study, reading = _study(options.archive, terms, gbot.max_redirects, options.top, err)
-    except (BulkError, duckdb.Error) as error:
-        raise CommandError(shown(str(error), MOST_ERROR)) from None
-    if reading.broken:
-        err.say((f"damaged in {count(reading.broken, 'place')}, such as: {reading.example}", "warning"))
+    with archives.errors_in_a_line(), archives.opened(options.archives, whos, settings, err) as archive:
+        study = _study(archive, options.top, err)
+    archive.say_damage(err)
     if options.json:
         out.write(json.dumps(fields_of(study)) + "\n")
     elif options.html:
-        _write_page(options.html, options.archive, study)
+        _write_page(options.html, ", ".join(Path(name).name for name in options.archives), study)
     else:
         for title, titles, rows in tables(study):
             out.say((title, "strong"))
@@ -74,22 +58,17 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE
 
 
-def _study(path: str, terms: Terms, max_redirects: int, most: int, err: Terminal) -> tuple[Study, Reading]:
-    from ..bulk.store import Store  # noqa: PLC0415
+def _study(archive: Archive, most: int, err: Terminal) -> Study:
+    """Count, and show how far that is."""
     from ..bulk.survey import Study, study  # noqa: PLC0415
 
-    with (
-        tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
-        Store(Path(directory), MEMORY, max_redirects) as store,
-    ):
-        reading = fill(store, path, terms.max_bytes, err)
-        total, done = len(store), 0
-        with err.progress("Counting", total) as progress:
-            for told in study(store, terms, most):
-                if isinstance(told, Study):
-                    return told, reading
-                progress(told - done, f"{told:,}")
-                done = told
+    done = 0
+    with err.progress("Counting", len(archive.store)) as progress:
+        for found in study(archive.store, archive.terms, most):
+            if isinstance(found, Study):
+                return found
+            progress(found - done, f"{found:,}")
+            done = found
     raise AssertionError("a study ends with what was found")
 
 
@@ -98,7 +77,7 @@ def _write_page(path: str, archive: str, study: Study) -> None:
 
     try:
         with Path(path).open("x", encoding="utf-8") as file:
-            file.write(page(Path(archive).name, study))
+            file.write(page(archive, study))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from None
 

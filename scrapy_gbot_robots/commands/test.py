@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.verdict import Verdict
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.words import count
-from .exits import FINE, FOUND, ROBOTS_TXT_ITSELF, CommandError
+from .exits import FINE, FOUND, CommandError
 from .expectations import Expectation, read_expectations
 from .explain import Check, show_line
 from .explain_json import as_json

@@ -15,6 +15,7 @@ INDEX_OF_DIRECTORY: Final = "an allowed index.htm allows its directory"
 EMPTY_RULE: Final = "only a rule without a path matches"
 NO_MATCH: Final = "no rule matches"
 NO_GROUP: Final = "no group for this user agent"
+ROBOTS_TXT_ITSELF: Final = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2
 IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
 
 

@@ -98,6 +98,105 @@ def test_summary_says_what_came_of_it(home: Path) -> None:
     ]
 
 
+LATE = "2027-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "robots",
+    [
+        ["more/b.warc.gz", "more/deep/a.warc", "more/c.parquet"],
+        ["more"],
+        ["more/**/*.warc*", "more/*.parquet"],
+        ["more", "more/b.warc.gz"],
+    ],
+    ids=["files", "directory", "patterns", "one twice"],
+)
+def test_archive_may_be_many_files_of_which_the_latest_capture_counts(home: Path, robots: list[str]) -> None:
+    (home / "more" / "deep").mkdir(parents=True)
+    old, new = (
+        response("https://a.example/robots.txt", b""),
+        response("https://a.example/robots.txt", ROBOTS, date=LATE),
+    )
+    warc(home / "more" / "b.warc.gz", [new])
+    warc(home / "more" / "deep" / "a.warc", [old])
+    bodies = {"url": ["http://b.example/robots.txt", "https://a.example/robots.txt"], "status": [404, 200]}
+    pq.write_table(pa.table({**bodies, "body": [b"", b""], "fetched_at": [1, 2]}), home / "more" / "c.parquet")
+    (home / "more" / "notes.txt").write_text("no archive")
+    arguments = ["--robots", *robots, "--urls", "urls.txt", "--as", "googlebot,examplebot", "--output", "o.jsonl"]
+    ended = run_here("audit", *arguments, cwd=home)
+    assert ended.status == 1, ended.err
+    assert answers(home / "o.jsonl") == ANSWERS
+
+
+@pytest.mark.parametrize(
+    ("robots", "error"),
+    [
+        (["empty"], "empty: the directory has no .warc, .warc.gz, .parquet file"),
+        (["x/*.warc"], "x/*.warc: no file has such a name"),
+        (["a.warc.gz", "b.warc"], "b.warc: No such file"),
+        (["a.warc.gz", "urls.txt"], "--robots takes one robots.txt, or archives, got 2 files"),
+    ],
+)
+def test_archive_that_is_not_there_is_named(home: Path, robots: list[str], error: str) -> None:
+    (home / "empty").mkdir()
+    ended = run_here("audit", "--robots", *robots, "--urls", "urls.txt", "--as", "a", "--output", "o.csv", cwd=home)
+    assert (ended.status, error in ended.err, ended.err.count("\n")) == (2, True, 1), ended.err
+    assert not list(home.glob("o.csv*"))
+
+
+@pytest.mark.parametrize("output", ["o.jsonl", "o.csv", "o.parquet"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_deciding_rule_is_written_where_it_is_asked_for(home: Path, output: str, workers: str) -> None:
+    urls = ["https://a.example/no", "https://a.example/x", "https://a.example/robots.txt", "https://a.example/x/../no"]
+    (home / "urls.txt").write_text("\n".join([*urls, "nothing", "http://b.example/", "https://c.example/"]))
+    ended = audit(home, "--rules", urls="urls.txt", output=output, workers=workers, **{"as": "examplebot"})
+    assert ended.status == 2, ended.err
+    found = {
+        row["url"]: tuple(row[f"examplebot{what}"] or None for what in ("", "_rule", "_line", "_reason"))
+        for row in (
+            answers(home / output) if output != "o.csv" else csv.DictReader((home / output).read_text().splitlines())
+        )
+    }
+    line = 2 if output != "o.csv" else "2"
+    yes, no, unreachable = (1, None, 2) if output != "o.csv" else ("1", "0", "2")
+    assert found == {
+        urls[0]: (no, "Disallow: /no", line, "most specific rule"),
+        urls[1]: (yes, None, None, "no rule matches"),
+        urls[2]: (yes, None, None, "a robots.txt itself is never disallowed"),
+        urls[3]: (no, "Disallow: /no", line, "some download handlers send it as https://a.example/no"),
+        "http://b.example/": (yes, None, None, "HTTP 404"),
+        "https://c.example/": (unreachable, None, None, "robots.txt unreachable: not in the archive"),
+    }
+
+
+def test_overrides_of_the_project_count(home: Path) -> None:
+    overrides = {
+        "a.example": {"rules": "User-agent: *\nDisallow: /own", "reason": "agreed"},
+        "b.example": {"rules": "disallow", "reason": "asked to"},
+        "c.example": {"rules": "ignore", "reason": "ours"},
+        "d.example": {"as": "googlebot", "reason": "a contract"},
+        "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
+    }
+    (home / "overrides.json").write_text(json.dumps(overrides))
+    warc(home / "a.warc.gz", [response(f"https://{name}.example/robots.txt", ROBOTS) for name in "abde"])
+    expected = {
+        "https://a.example/no": 1, "https://a.example/own": 0, "https://a.example/robots.txt": 1,
+        "https://b.example/": 0, "https://b.example/robots.txt": 1, "https://c.example/": 1,
+        "https://d.example/google": 0, "https://d.example/no": 1, "https://e.example/": 1,
+    }  # fmt: skip
+    (home / "urls.txt").write_text("\n".join(expected))
+    setting = ("-s", "GBOT_ROBOTS_OVERRIDES=overrides.json", "--rules")
+    for workers in ("1", "2"):
+        ended = audit(home, *setting, workers=workers, output=f"{workers}.jsonl", **{"as": "examplebot"})
+        assert ended.status == 1, ended.err
+        rows = answers(home / f"{workers}.jsonl")
+        assert {row["url"]: row["examplebot"] for row in rows} == expected
+    reasons = {row["url"]: (row["examplebot_rule"], row["examplebot_reason"]) for row in rows}
+    assert reasons["https://a.example/own"] == ("Disallow: /own", "override for a.example (agreed)")
+    assert reasons["https://b.example/"] == (None, "override for b.example (asked to)")
+    assert reasons["https://d.example/google"] == ("Disallow: /google", "override for d.example (a contract)")
+
+
 @pytest.mark.parametrize(("path", "status"), [("yes", 0), ("no", 1)])
 def test_exit_status_says_whether_anything_is_disallowed(home: Path, path: str, status: int) -> None:
     (home / "urls.txt").write_text(f"https://a.example/{path}")
@@ -169,6 +268,12 @@ def test_output_goes_with_an_archive(home: Path) -> None:
     ended = audit(home, robots="robots.txt")
     assert ended.status == 2
     assert "--output needs an archive" in ended.err
+
+
+def test_rules_go_with_an_archive(home: Path) -> None:
+    (home / "robots.txt").write_bytes(ROBOTS)
+    ended = run_here("audit", "--robots", "robots.txt", "--urls", "urls.txt", "--as", "a", "--rules", cwd=home)
+    assert (ended.status, "--rules needs an archive" in ended.err) == (2, True)
 
 
 def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:

@@ -123,7 +123,7 @@ def test_empty_shares_are_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["robots.txt"], "robots.txt: no archive by its name: .warc, .warc.gz or .parquet"),
+        (["robots.txt"], "robots.txt: not an archive by its name: .warc, .warc.gz, .parquet"),
         (["none.warc"], "none.warc: No such file"),
         (["a.warc.gz", "--html", "none/page.html"], "none/page.html: No such file"),
     ],
@@ -140,3 +140,11 @@ def test_damage_is_said(tmp_path: Path) -> None:
     ended = stats(archive)
     assert ended.status == 0
     assert ended.err.startswith("damaged in 1 place, such as: byte ")
+
+
+def test_several_archives_are_counted_as_one(archive: Path) -> None:
+    late = response("https://h.example/robots.txt", b"user-agent: *\ndisallow: /", date="2027-01-01T00:00:00Z")
+    warc(archive.with_name("b.warc"), [late])
+    both = json.loads(stats(archive, "b.warc", "--json").out)
+    assert both["statuses"] == {"none": 1, "200": 7, "404": 1}
+    assert both["origins"] == 9
