@@ -1,9 +1,9 @@
-r"""One crawler's rules put to many URLs of one site at once, faster than one after the other.
+r"""Many URLs of one site judged at once by one crawler's rules, faster than one after the other.
 
 Operations wanted, for the sorted URLs of a site, from five to fifty thousand:
 
-* `SitePaths(urls, site)`: the paths of these URLs, ready to be asked about; once for all crawlers.
-* `Sweep(rules)`: a crawler's rules, ready to be put to the paths of any site whose robots.txt has the same rules.
+* `SitePaths(urls, site)`: the paths of these URLs, prepared once for all crawlers.
+* `Sweep(rules)`: a crawler's rules, prepared once for all sites whose robots.txt has the same rules.
 * `sweep.allowed(paths)`: the answers of `allowed_in_all_forms` (wire.py) for each URL.
 
 Plan:
@@ -21,10 +21,10 @@ A worked example. The rules are "disallow: /a", "allow: /a/b", "disallow: /*.pdf
     3  /c.pdf    the text has ".pdf\n": "/*.pdf$" is tried and paints 0
     4  /c.pdf?x  holds no ".pdf\n", so it is not tried: stays 1
 
-Warning: this is only right for a path that rules are compared with as it stands. Any other path (with an escape in lower
-case, a dot segment, a fragment) is *odd*, and is asked about on its own.
+Warning: this is only right for a path that rules are compared with as written. Any other path (with an escape in lower case,
+a dot segment, a fragment) is *odd*, and is judged on its own.
 
-Source: as rules.py.
+Source: that of rules.py.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     # What a pattern matches: its priority, the number of the first path, and the number after the last.
     Hit = tuple[int, int, int]
 
-_FEW_URLS: Final = 4  # so many are sooner asked about one by one
-_MANY_URLS: Final = 400  # so many are sooner asked about one by one if the rules are indexed
-_FEW_STARTS: Final = 16  # so many are sooner looked for than filed by their heads
+_FEW_URLS: Final = 4  # up to so many are judged faster one by one
+_MANY_URLS: Final = 400  # up to so many are judged faster one by one if the rules are indexed
+_FEW_STARTS: Final = 16  # up to so many are found faster without filing them by their heads
 _HEAD: Final = 5  # characters
-_AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a path that is not odd
+_AFTER_ALL: Final = "\U0010ffff"  # sorts behind all characters of a path that is not odd
 
 
 class SitePaths:
@@ -76,7 +76,7 @@ class SitePaths:
         self._heads: set[str] | None = None
 
     def arrange(self) -> None:
-        """Take the paths out of the URLs, when this is called for the first time."""
+        """Cut the paths out of the URLs. Only the first call does anything."""
         if self.paths:
             return
         start = self.start
@@ -97,7 +97,7 @@ class SitePaths:
         found: list[int] = []
         place = every.find(text)
         last = len(every) - 1  # the LF there begins no path
-        number = counted = 0  # so many paths begin before `counted`
+        number = counted = 0  # `number` is how many paths begin before the place `counted`
         while 0 <= place < last:
             place += text[0] == "\n"  # the path begins behind it
             number += every.count("\n", counted, place)
@@ -108,16 +108,16 @@ class SitePaths:
 
 
 class Sweep:
-    """The rules of one crawler, ready to be put to many URLs."""
+    """The rules of one crawler, prepared for many URLs."""
 
     __slots__ = ("_allows", "_disallows", "_parts", "_sites", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._parts: list[Sweep] | None = None  # of several crawlers; None: nobody has asked yet
-        self._disallows: _Patterns | None = None  # as above
+        self._parts: list[Sweep] | None = None  # one for each of several crawlers; None before the first question
+        self._disallows: _Patterns | None = None  # None before it is needed
         self._allows: _Patterns
-        self._sites = 0  # that these rules were put to
+        self._sites = 0  # whose URLs these rules have judged
 
     def allowed(self, paths: SitePaths) -> bytearray:
         """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
@@ -134,13 +134,13 @@ class Sweep:
         return answers
 
     def _asked(self, paths: SitePaths) -> bytearray:
-        """Ask about one URL after the other."""
+        """Judge one URL after the other."""
         if len(paths.urls) <= _FEW_URLS:
             return bytearray(map(self.rules.allowed, paths.urls))
         return self.rules.allowed_each(paths.urls, paths.start)
 
     def _painted(self, paths: SitePaths) -> bytearray:
-        """Look for all that each rule matches."""
+        """Paint what each rule matches over the answers."""
         if self._disallows is None:
             allows, disallows = self.rules.patterns()
             self._disallows, self._allows = _Patterns(disallows, 0), _Patterns(allows, 1)
@@ -159,21 +159,23 @@ class Sweep:
         return answers
 
     def _is_sooner_asked(self, urls: int) -> bool:
-        """Whether to ask about one URL after the other is faster: weighs what each way takes, as it was measured.
+        """Whether it is faster to judge one URL after the other. The weights are from measurements.
 
-        The rules are indexed for that, which takes about as long as to paint a few hundred URLs.
+        This way needs the index of the rules. To build it takes about as long as to paint a few hundred URLs.
         """
         if urls <= _FEW_URLS or (urls <= _MANY_URLS and self._sites > 1):
             return True
-        wildcards = self.rules.wildcards  # to try them takes as the first product, to index and ask them as the others
+        wildcards = (
+            self.rules.wildcards
+        )  # below, painting costs the first product, building and asking the index the sum
         return wildcards * urls > 200 * wildcards + 500 * urls
 
 
 class _Patterns:
-    """The allow or the disallow patterns of a crawler, each with its priority, sorted by how they are looked for.
+    """The allow or the disallow patterns of a crawler, each with its priority, arranged by how they are searched for.
 
-    `starts` match each path that begins with them: patterns without "*" and "$", and those whose only stars are at the
-    end, without these stars. Many of them are filed by their first characters.
+    A start matches each path that begins with it: it is a pattern without "*" and "$", or one without the stars at its end.
+    Many starts are filed by their first characters.
     """
 
     __slots__ = ("_by_head", "_starts", "_wildcards")
@@ -199,7 +201,7 @@ class _Patterns:
             self._starts.append((stem, priority))
 
     def _file_by_head(self) -> None:
-        """File patterns by their head; those that are shorter stay."""
+        """File the starts by their head. Shorter ones stay in `_starts`."""
         by_head: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         for each in self._starts:
             by_head[each[0][:_HEAD]].append(each)

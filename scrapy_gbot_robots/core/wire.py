@@ -1,11 +1,11 @@
-"""What may be sent for a URL: clients write one URL in several ways, and the server sees only what was sent.
+"""The forms in which clients may send a URL. The server sees only the form that was sent.
 
 Scrapy's default download handler sends a URL nearly as written. Others normalise it first: they take out dot segments,
 decode escapes that need none, escape what a URL may not hold, or leave out an empty query. `/x/../private` and
 `/%70rivate` then arrive as `/private`. So a URL is judged in every form that a client may give it, and refused if one of
 them is.
 
-Boundary: nothing is sent; escapes of `/`, `%` and of bytes past ASCII are never decoded, as no client does that.
+Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no client does that.
 Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser") for browsers; what
 yarl (aiohttp), httpx and urllib3 do.
 """
@@ -35,7 +35,7 @@ _MAY_BE_DOTS = re.compile(r"/\.")
 _PLAIN_BYTES: Final = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
-_ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients take off both ends of a URL
+_ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
 _DROPPED: Final = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
 
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
@@ -47,9 +47,9 @@ _BROWSERS_DOTS: Final = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec
 
 
 def as_sent(url: str) -> str:
-    """Return `url` without what clients take out of it before anything else: white space around it, line ends and tabs.
+    """Return `url` without the characters that clients drop first: white space around it, line ends and tabs.
 
-    What is left says where a request goes: `" http://example.com/"` goes to example.com.
+    The rest says where a request goes: `" http://example.com/"` goes to example.com.
     """
     if url.isprintable() and url[:1] != " " and url[-1:] != " ":
         return url

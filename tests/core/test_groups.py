@@ -93,10 +93,10 @@ EXAMPLES: list[tuple[str, str, str, list[str], list[str]]] = [
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
 def test_example_file(body: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str) -> None:
     robots = RobotsTxt.parse(body.replace("\n", line_end).encode())
-    who = Crawler.of(crawler)
+    asker = Crawler.of(crawler)
     urls = [f"https://example.com{path}" for path in allowed + disallowed]
-    assert [url for url in urls if robots.allowed(url, who)] == urls[: len(allowed)]
-    assert [url for url in urls if robots.verdict(url, who).allowed] == urls[: len(allowed)]
+    assert [url for url in urls if robots.allowed(url, asker)] == urls[: len(allowed)]
+    assert [url for url in urls if robots.verdict(url, asker).allowed] == urls[: len(allowed)]
 
 
 @pytest.mark.parametrize(

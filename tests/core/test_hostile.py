@@ -82,6 +82,19 @@ def instructions(action: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [("disallow: /dir-{}/",), ("disallow: /dir-{}/", "disallow: /*name-{}", "allow: /dir-{}$", "disallow: /x-{}*y")],
+)
+def test_forbidden_verdict_by_thousands_of_rules_takes_few_steps(rules: tuple[str, ...]) -> None:
+    lines = [rules[number % len(rules)].format(number) for number in range(14_000)]
+    robots = RobotsTxt.parse("\n".join(["user-agent: *", *lines]).encode()).rules_for("bot")
+    url = "https://example.com/dir-12000/page.html"
+    for _ in range(5):  # the last of which builds the index
+        assert robots.verdict(url).rule == (False, "/dir-12000/", 12_002)
+    assert instructions(lambda: robots.verdict(url)) < 2_000
+
+
 def agents_and_delays(many: int) -> bytes:
     agents = [b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26) for n in range(many)]
     return b"".join([*agents, b"crawl-delay: 1\n" * many])
