@@ -1,7 +1,7 @@
 """Which tests run which lines: what decides the tests that a mutant meets.
 
-A line of a module or a class runs on import, before any test. So a mutant there meets all tests of the files that have one
-for that module.
+A line of a module or a class runs on import, before any test, and a line of a cached function in one of many tests. So a
+mutant there meets all tests of the files that have one for that module.
 """
 
 from __future__ import annotations
@@ -122,13 +122,18 @@ def file_of(test: str) -> str:
 
 
 def _statement(tree: ast.Module, line: int) -> range | None:
-    """The lines of the statement in a function that has this line, without a block's; None outside of functions."""
+    """The lines of the statement in a function that has this line, without a block's; None outside of functions.
+
+    None, too, in a function whose result is cached: of all the tests that need it, only the first runs its lines.
+    """
     found: ast.stmt | None = None
     inside = False
     for node in ast.walk(tree):  # from the outer to the inner
         if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or line):
             continue
         inside |= isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(node, ast.FunctionDef) and any("cache" in ast.dump(each) for each in node.decorator_list):
+            return None
         found = node
     if not inside or found is None or isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return None

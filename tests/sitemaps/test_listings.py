@@ -9,6 +9,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.sitemaps import listings as module
 from scrapy_gbot_robots.sitemaps.listings import Listings
 
 from ..support.crawls import as_scrapy_runs_it, stats
@@ -76,3 +77,42 @@ async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
     for host in ("a", "b", "a", "c"):
         await listings.read(Origin.of(f"https://{host}"), lists(1))
     assert list(listings.found()) == ["https://a/robots.txt", "https://c/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("/1", "https://e/robots.txt: 1 sitemap line is not used: line 1: "),
+        ("/1 /2", "https://e/robots.txt: 2 sitemap lines are not used: line 1: "),
+        ("http://e/1 http://e/2", None),
+        (
+            "http://e/1 http://e/2 http://e/3",
+            "https://e/robots.txt lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = 2: 1 are left out",
+        ),
+    ],
+)
+@as_scrapy_runs_it
+async def test_lines_that_are_not_used_are_said_once(
+    lines: str, said: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    listings = listings_of(crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2))
+    for _ in range(2):
+        robotstxt = RobotsTxt.parse("".join(f"Sitemap: {url}\n" for url in lines.split()).encode())
+        await listings.read(ORIGIN, robotstxt)
+    messages = [record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()]
+    assert len(messages) == (said is not None)
+    assert all(message.startswith(said or "") for message in messages)
+
+
+@as_scrapy_runs_it
+async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/1"))
+    listings = listings_of(crawler_with())
+    for host in "abc":
+        await listings.read(Origin.of(f"https://{host}"), lists(1))
+    assert len(listings.found()) == 3
+    await listings.read(Origin.of("https://a"), lists(2))  # in place of another
+    assert len(listings.found()) == 3
+    await listings.read(Origin.of("https://d"), lists(1, 2))
+    assert list(listings.found()) == ["https://a/robots.txt", "https://d/robots.txt"]

@@ -195,6 +195,35 @@ def test_a_site_is_a_registered_domain(here: str, there: str, *, same: bool) -> 
     assert bool(choice.sitemaps) is same
 
 
+PUBLIC, PRIVATE = "http://e.example/s", "http://127.0.0.1/s"
+
+
+@pytest.mark.parametrize(
+    ("refuses", "file_url", "url", "allowed"),
+    [
+        (True, PUBLIC, PRIVATE, False),
+        (True, PUBLIC, PUBLIC, True),
+        (True, PRIVATE, PRIVATE, True),
+        (True, PRIVATE, PUBLIC, True),
+        (False, PUBLIC, PRIVATE, True),
+    ],
+)
+def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so(
+    refuses: bool, file_url: str, url: str, *, allowed: bool
+) -> None:
+    check = UrlCheck(WEB, "any", 50, refuses_private=refuses)
+    if allowed:
+        assert check.listed(url, file_url) == url
+    else:
+        with pytest.raises(Refused, match="GBOT_ROBOTS_REFUSE_PRIVATE") as refusal:
+            check.listed(url, file_url)
+        assert refusal.value.reason == "private"
+
+
+def test_private_addresses_are_allowed_by_default() -> None:
+    assert UrlCheck(WEB, "any", 50).listed(PRIVATE, PUBLIC) == PRIVATE
+
+
 def test_suffix_list_is_not_downloaded() -> None:
     script = (
         "import socket\n"
