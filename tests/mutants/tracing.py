@@ -68,6 +68,7 @@ class _Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self) -> None:
         self._seen = set()
+        sys.settrace(self.trace)  # again for each test: Python stops to trace after a RecursionError
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         for path, line in self._seen:
@@ -83,7 +84,6 @@ def run_traced(copy: Path, room: str, result: Path) -> int:
     """In a fork: run the tests of `room`, and write to `result` what they have shown."""
     watch = _Watch(copy / PACKAGE / room)
     threading.settrace(watch.trace)
-    sys.settrace(watch.trace)
     sys.dont_write_bytecode = False  # what stays the same is compiled once
     status = int(pytest.main([*QUIETLY, *ROOMS[room].split()], plugins=[watch]))
     running = {str(Path(path).relative_to(copy)): lines for path, lines in watch.running.items()}
