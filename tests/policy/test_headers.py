@@ -79,6 +79,8 @@ def test_age_alone_says_nothing() -> None:
         pytest.param(b"0", 0, id="zero"),
         pytest.param(b"-1", 0, id="negative"),
         pytest.param(b"9" * 100_000, FOREVER, id="endless"),
+        pytest.param(b"2000000000", 2_000_000_000, id="long"),
+        pytest.param(b"9000000000", FOREVER, id="too-long"),
         pytest.param(formatdate(NOW + 90, usegmt=True).encode(), 90, id="imf-date"),
         pytest.param(time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(NOW + 90)).encode(), 90, id="rfc850-date"),
         pytest.param(time.asctime(time.gmtime(NOW + 90)).encode(), 90, id="asctime-date"),

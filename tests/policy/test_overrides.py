@@ -54,6 +54,19 @@ def test_most_specific_override_counts(url: str, key: str | None) -> None:
     assert (found.key if found else None) == key
 
 
+def test_domain_of_one_label_counts_for_all_below_it() -> None:
+    overrides = read({"*.test": IGNORE})
+    assert overrides.of(Origin.of("http://a.test/"), NOW) is not None
+    assert overrides.of(Origin.of("http://b.a.test/"), NOW) is not None
+    assert overrides.of(Origin.of("http://test/"), NOW) is None
+
+
+def test_overrides_of_all_kinds_are_counted() -> None:
+    keys = [f"https://{name}.example" for name in "abc"] + ["d.example"] + [f"*.{name}.example" for name in "efghi"]
+    overrides = read(dict.fromkeys(keys, IGNORE))
+    assert len(overrides) == len(list(overrides)) == len(keys)
+
+
 def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     past = {**IGNORE, "until": "2027-03-09"}
     overrides = read({"https://a.example": past, "a.example": IGNORE, "*.example": past})

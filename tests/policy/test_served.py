@@ -74,6 +74,13 @@ def test_early_end_is_an_error_of_a_whole_body_only(name: str) -> None:
     assert more
 
 
+def test_raw_deflate_whose_checksum_is_that_of_zlib_by_chance_is_read() -> None:
+    texts = (LARGE[start : start + 200] for start in range(5_000))
+    found = [text for text in texts if int.from_bytes(raw_deflate(text)[:2], "big") % 31 == 0]
+    assert found
+    assert all(decoded(raw_deflate(text), "deflate", EVERYTHING) == (text, False) for text in found)
+
+
 @pytest.mark.parametrize("boundary", [8_192, 65_536])
 @pytest.mark.parametrize("shift", [-2, -1, 0, 1])
 def test_member_that_begins_at_any_place_is_read(boundary: int, shift: int) -> None:
@@ -145,6 +152,18 @@ def test_zstd_is_undone_frame_by_frame(data: bytes) -> None:
     assert decoded(frames, "zstd", EVERYTHING) == (data, False)
     with pytest.raises(DecodeError, match="ends too early"):
         decoded(frames[:-3], "zstd", EVERYTHING)
+
+
+@pytest.mark.parametrize(("window_log", "fits"), [(23, True), (24, False)])
+def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, fits: bool) -> None:
+    zstd = pytest.importorskip("backports.zstd", reason="backports.zstd comes with Scrapy 2.18 and newer")
+    packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window_log})
+    packed = packer.compress(TEXT) + packer.flush()
+    if fits:
+        assert decoded(packed, "zstd", EVERYTHING) == (TEXT, False)
+    else:
+        with pytest.raises(DecodeError):
+            decoded(packed, "zstd", EVERYTHING)
 
 
 def test_zstd_without_a_module_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

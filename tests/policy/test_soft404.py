@@ -124,6 +124,7 @@ def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
         pytest.param("<svg><title>Page not found</title></svg>", id="svg"),
         pytest.param("<noscript><h1>Page not found</h1></noscript>", id="noscript"),
         pytest.param("<title>Page not found", id="title-not-closed"),
+        pytest.param("<title>Page not found\n", id="title-not-closed-before-the-end"),
         pytest.param("<title", id="tag-not-closed"),
         pytest.param('{"error": "Not Found"}', id="json"),
         pytest.param("Down.\nPage not found", id="second-line"),

@@ -50,6 +50,14 @@ def test_more_failures_than_there_is_room_for_are_kept_as_well_as_can_be() -> No
     assert decode(encode(Entry(None, replace(most, failures=2**32)))) == Entry(None, most)
 
 
+@pytest.mark.parametrize(
+    ("status", "kept"), [(2**31 - 1, True), (2**31, False), (-(2**31), True), (-(2**31) - 1, False)]
+)
+def test_status_is_a_number_of_32_bits(status: int, kept: bool) -> None:
+    for entry in (Entry(replace(RULES, status=status)), Entry(None, replace(DOWN, status=status))):
+        assert decode(encode(entry)) == (entry if kept else None)
+
+
 def test_compressed_where_it_pays() -> None:
     assert len(encode(rules(BODY * 50))) < len(BODY) * 5
     assert len(encode(Entry(None, GONE))) < 250

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
 from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.storage import memory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from ..support.entries import GONE, rules
+from ..support.entries import GONE, RULES, rules
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_least_recently_used_goes_first() -> None:
@@ -22,6 +30,29 @@ def test_bytes_are_bounded() -> None:
     for number in range(100):
         storage.put(str(number), rules(b"x" * 20_000))
     assert sorted(storage.origins()) == ["96", "97", "98", "99"]
+
+
+def test_all_texts_of_an_entry_count() -> None:
+    url, body = "https://e/" + "x" * 20_000, b"x" * 20_000
+    storage = MemoryStorage(max_bytes=100_000)
+    for number in range(100):
+        storage.put(str(number), Entry(replace(RULES, url=url, body=body)))
+    assert sorted(storage.origins()) == ["98", "99"]
+
+
+def test_lease_is_held_for_its_time_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now))
+    storage = MemoryStorage()
+    token = storage.lease("a", 0.5)
+    assert token is not None
+    now += 0.4
+    assert storage.lease("a", 0.5) is None
+    storage.prolong("a", token, 0.5)
+    now += 0.4
+    assert storage.lease("a", 0.5) is None
+    now += 0.2
+    assert storage.lease("a", 0.5) is not None
 
 
 def test_bytes_are_counted_down_again() -> None:
