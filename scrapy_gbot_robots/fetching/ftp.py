@@ -1,8 +1,8 @@
 """Scrapy's FTP handler with a bound on the size of a file.
 
 Scrapy's own handler keeps a whole file in memory, however long, and sends no signals that could stop a download. The add-on
-replaces it. Of a robots.txt, this handler receives only as much as is read. For any other file the bound is that of http,
-`DOWNLOAD_MAXSIZE` or the meta key `download_maxsize`: a longer file fails.
+replaces it. This handler receives only the part of a robots.txt that the plugin reads. Any other file has the same bound as
+with HTTP, `DOWNLOAD_MAXSIZE` or the meta key `download_maxsize`: a longer file fails.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
 
 
 def recalled(outcome: Outcome) -> Outcome:
-    """Return `outcome` as that of a response from an HTTP cache: good for no longer than any must be."""
+    """Return `outcome` as one from an HTTP cache, fresh for no longer than `Policy.min_age_secs`."""
     if isinstance(outcome, Unreachable):
         return replace(outcome, recalled=True)
     return replace(outcome, recalled=True, max_age=0.0)

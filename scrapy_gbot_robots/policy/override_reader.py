@@ -1,4 +1,4 @@
-"""Reading the setting of overrides: a mapping from places to what is agreed for each. Whatever is wrong is a ValueError.
+"""Reading the setting of overrides: a mapping from places to what is agreed for each. A wrong value is a ValueError.
 
 Pure: the caller passes in a function that reads files.
 """

@@ -57,7 +57,7 @@ class Override:
         reason: why, in the user's words.
         robotstxt: the rules to obey instead, for `Action.REPLACE`.
         rules_from: the `file:PATH` of these rules; "" if the override itself contains them.
-        crawler: the crawler whose rules are obeyed; None: that of the crawl.
+        crawler: the crawler whose rules are obeyed; None: the crawl's own.
         crawl_delay: seconds between requests; None: as the robots.txt and the settings say.
         until: the last day of the override, in UTC; None: it has no end.
         ends_at: when the override ends, in seconds since the epoch.

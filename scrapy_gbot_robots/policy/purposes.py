@@ -28,7 +28,7 @@ def word_on(purpose: str, said: Preferences) -> str:
 
 
 def refusal(purposes: Iterable[str], said: Preferences, who: str = "the site") -> Verdict | None:
-    """Return why a page may not be used for `purposes`, None if it may. `who` is whose words `said` are."""
+    """Return why a page may not be used for `purposes`, None if it may. `who` names the author of `said`."""
     refused = [purpose for purpose in purposes if word_on(purpose, said) == REFUSED]
     if not refused:
         return None

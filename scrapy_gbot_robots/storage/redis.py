@@ -1,10 +1,21 @@
 """Entries in a Redis (6 or newer) that a fleet of machines shares. Needs redis-py: the extra `redis`.
 
+Operations wanted: a batch of calls costs one round trip, since the server may be far away. Of all processes, one gets the
+lease of an origin. No value can harm this process, since other programs may write to that Redis, too.
+
+Plan: a pipeline sends the commands of a batch together. Each origin of `find` costs one script, which returns the entry, or
+else takes the lease. Only this process can tell whether an entry is good, so an entry that is not good costs the batch a
+second round trip, for its lease. Only the codec reads values, and it never reads more bytes than an entry can have.
+
+Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is unknown:
+
+    find a, find b, find c    ->  entry of a, entry of b, lease of c
+    lease b                   ->  entry of b, lease of b
+
 The Redis may be one server, a master that sentinels know, or a cluster. The braces in a key say by which part a cluster
 places it. So all keys of an origin are on one node, where one script can reach them.
 
-Other programs may write to that Redis, too. So only the codec reads the values, and it never reads more bytes than an entry
-can have. No command is sent before the first use: the server may be down, and come back.
+Warning: a command may have been carried out though its reply was lost. A lease that is lost in this way ends by itself.
 """
 
 from __future__ import annotations

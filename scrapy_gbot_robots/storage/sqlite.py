@@ -1,7 +1,19 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-Each method of a storage is one statement in a transaction of its own. `find` and `settle` write for many origins in one
-transaction. `sqlite_file` opens the file, and sets a broken one aside.
+Operations wanted: each method of a storage in one statement, and `find` and `settle` for many origins in one transaction. A
+process that only reads waits for no other. Of all processes, one gets the lease of an origin.
+
+Plan: the file has a write-ahead log, so readers go on while one process writes. `find` reads first, without a lock. In a
+crawl that was here before, most entries are good and nothing is left to do. For the others, one transaction reads again,
+since another process may have stored a good entry meanwhile, and takes the leases.
+
+Example: `find` for a, which is stored and good, and b, which is unknown:
+
+    SELECT a; SELECT b                                    no lock
+    BEGIN IMMEDIATE; SELECT b; INSERT lease of b; COMMIT  the only writer now
+
+Warning: another process may set a broken file aside and begin a new one while this process has the old one open. So each
+call compares the file at the path with the open one. `sqlite_file` opens files, and sets broken ones aside.
 """
 
 from __future__ import annotations
