@@ -107,7 +107,7 @@ class OneThread:
         return call.result()
 
     def end(self) -> None:
-        """Take no further calls; the thread still makes those that wait."""
+        """Take no further calls; the thread still makes the calls that wait."""
         self._calls.shutdown(wait=False)
 
 

@@ -205,7 +205,7 @@ def prefers_idle_hosts(scheduler: BaseScheduler) -> bool:
 
 
 def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
-    """Whether `scheduler` is last in, first out for requests of equal priority; `start`: for those of `start()`."""
+    """Whether `scheduler` is last in, first out for requests of equal priority; if `start`, for requests from `start()`."""
     kind = "dqclass" if getattr(scheduler, "dqs", None) is not None else "mqclass"
     queue = getattr(scheduler, f"_s{kind}", None) if start else None
     return "Lifo" in getattr(queue or getattr(scheduler, kind, None), "__name__", "")

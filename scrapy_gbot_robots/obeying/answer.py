@@ -157,7 +157,7 @@ class Answer:
         return self.state is not State.RULES or agent in self._rules
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
-        """Keep the rules for more crawlers. If there are too many, those learnt first are dropped."""
+        """Keep the rules for more crawlers. If there are too many, the oldest rules are dropped."""
         for agent in agents:
             self._forget(agent)
             rules = self._rules[agent] = robotstxt.rules_for(agent)

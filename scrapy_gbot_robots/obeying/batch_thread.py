@@ -58,7 +58,7 @@ class BatchThread(Generic[_I, _R]):
         self._secs = secs
         self._late = late
         self._queue: deque[_Call[_I, _R]] = deque()
-        self._calls: dict[_Call[_I, _R], None] = {}  # those that a coroutine waits for, in order
+        self._calls: dict[_Call[_I, _R], None] = {}  # that coroutines wait for, in order
         self._changed = Condition()
         self._thread: Thread | None = None
         self._ended = False
@@ -90,7 +90,7 @@ class BatchThread(Generic[_I, _R]):
         return cast("_R", call.result)
 
     def end(self) -> None:
-        """Take no further calls; the thread still works on those that wait."""
+        """Take no further calls; the thread still works on the calls that wait."""
         if self._timer is not None:
             self._timer.cancel()
         with self._changed:

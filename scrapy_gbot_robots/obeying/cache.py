@@ -1,4 +1,4 @@
-"""The answers that a crawl has in memory: those it used last, bounded in number and in bytes."""
+"""The answers that a crawl has in memory, bounded in number and in bytes: the least recently used go first."""
 
 from __future__ import annotations
 

@@ -78,9 +78,9 @@ class _Pace:
 
 
 class CrawlDelays:
-    """Applies the crawl-delays of overrides, and those of robots.txt files if the setting is on, in one crawl.
+    """Applies the crawl-delays of overrides, and of robots.txt files if the setting is on, in one crawl.
 
-    `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps those of robots.txt files.
+    `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps the crawl-delays of robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
 
-LEASE_SECS = 15.0  # a lease ends so long after its holder has died
+LEASE_SECS = 15.0  # how long a lease outlives its holder
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a call
-CLOSE_SECS = 5.0  # for so long a failing storage may delay the end of a crawl
+CLOSE_SECS = 5.0  # how long a failing storage may delay the end of a crawl
 MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
 
 logger = logging.getLogger(__name__)
@@ -180,8 +180,8 @@ class Entries:
     def _find(self, driver: Storage, wanted: Sequence[Wanted]) -> list[Found]:
         found = find(driver, wanted, LEASE_SECS)
         leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
-        nobody_waits = self._closed or (self._instead is not None and driver is not self._instead)
-        if leases and nobody_waits:
+        too_late = self._closed or (self._instead is not None and driver is not self._instead)
+        if leases and too_late:
             release_all(driver, leases)
             return [Found(one.entry) for one in found]
         self._leases.update(leases)

@@ -211,7 +211,7 @@ class Lookup:
     async def _learn(
         self, origin: Origin, obtained: Obtained, agents: Collection[RobotsAgent], request: Request | None
     ) -> Answer:
-        """Turn an entry into an answer for `agents` and those of the last answer; cache it, and tell the crawl."""
+        """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available

@@ -56,5 +56,5 @@ class Party:
         return number
 
     def least(self) -> Request:
-        """The request that can wait longest: the last of those with the lowest priority."""
+        """The request that can wait longest: of all with the lowest priority, the last."""
         return min(reversed(self.since), key=lambda request: request.priority)

@@ -8,7 +8,7 @@ origin. An origin is *settled* when it has an answer that is worth no further wa
 
     enqueue_request(r)   r has just left the downloader   -> into the room; no place there: back to the scheduler
                          any other                        -> the scheduler
-    next_request()       1. requests that waited in vain  -> to the engine, which has the middleware refuse them
+    next_request()       1. requests that are given up    -> to the engine, which has the middleware refuse them
                          2. requests of a settled origin  -> back to the scheduler, one party a call
                          3. the scheduler's next request  -> to the engine; if its origin is not settled, into the room
     close()              all that is in the room          -> back to the scheduler, then that is closed
@@ -106,7 +106,7 @@ class WaitingRoom(BaseScheduler):
         self._floor = 1
         self._parties: dict[Origin, Party] = {}
         self._released: deque[Party] = deque()
-        self._in_vain: deque[Request] = deque()
+        self._given_up: deque[Request] = deque()
         self._stopper: Request | None = None
         self._leaving: WeakKeyDictionary[Request, _Leaving] = WeakKeyDictionary()
         self._settled = SettledAnswers()
@@ -150,9 +150,9 @@ class WaitingRoom(BaseScheduler):
             pull_soon(self._crawler)
 
     def refuse(self, party: Party, request: Request) -> None:
-        """Let `request` go on although its origin is not settled: the middleware will refuse it."""
+        """Give `request` up: it goes to the engine although its origin is not settled, and the middleware refuses it."""
         party.remove(request)  # it still counts in `_size`, until it is pulled
-        self._in_vain.append(request)
+        self._given_up.append(request)
         pull_soon(self._crawler)
 
     # What the engine calls.
@@ -194,9 +194,9 @@ class WaitingRoom(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """The next request that need not wait, None if there is none for now."""
-        if self._in_vain:
+        if self._given_up:
             self._resize(-1)
-            return self._in_vain.popleft()
+            return self._given_up.popleft()
         if self._released:
             self._put_back_released()
         if self._parties or self._stopper is not None or self._spreading.goes_on():
@@ -204,7 +204,7 @@ class WaitingRoom(BaseScheduler):
         return self._pull()[0]
 
     def _next_settled(self) -> Request | None:
-        """Pull requests until one may go; those that may not are taken in."""
+        """Pull requests until one may go; take the others in."""
         stopper, self._stopper = self._stopper, None
         if stopper is not None:
             party = self._party_of(stopper)
@@ -298,9 +298,9 @@ class WaitingRoom(BaseScheduler):
         self._parties.clear()
         while self._released:
             self._put_back_released()
-        for request in [*self._in_vain, *([self._stopper] if self._stopper is not None else [])]:
+        for request in [*self._given_up, *([self._stopper] if self._stopper is not None else [])]:
             self._requeue.put_back(request)
-        self._in_vain.clear()
+        self._given_up.clear()
         self._stopper = None
         if self._size:
             self._resize(-self._size)

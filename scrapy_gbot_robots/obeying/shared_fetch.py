@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .entries import Entries
     from .telling import Telling
 
-PATIENCE = 3  # for so many time-outs of a fetch, this process respects the lease of another one
+PATIENCE = 3  # time-outs of a fetch: how long this process respects the lease of another one
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 QUEUED_SECS = 1.0
 
-_ON_THEIR_WAY_SECS = 1.0  # so long after a party has settled, its requests are still on their way to their slots
+_ON_THEIR_WAY_SECS = 1.0  # how long the requests of a settled party may take to reach their slots
 
 
 class Spreading:

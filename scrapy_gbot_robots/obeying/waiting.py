@@ -10,7 +10,7 @@ through the scheduler when its origin is settled.
                      | next_request          origin not settled                          |
                      +------------------------------------------------------------> waiting room
                      v                                                               ^   |
-    downloader:  process_request                                                     |   | waited in vain
+    downloader:  process_request                                                     |   | given up
                      |  answer known: judged at once                                 |   v
                      |  waits in its place ---- too long, or unreachable ------------+  refused
                      v
@@ -97,7 +97,7 @@ class Waiting:
         self._origin_of = origin_of
         self._room: WaitingRoom | None = None
         self._patience = Patience(crawler)
-        self._in_vain: WeakSet[Request] = WeakSet()
+        self._given_up: WeakSet[Request] = WeakSet()
         self._background = Background()
         self._closing = False
         self._looking = create_looping_call(self._look)
@@ -115,8 +115,8 @@ class Waiting:
         Raises:
             Closing: the crawl is closing, and `request` cannot leave.
         """
-        if request in self._in_vain:
-            self._in_vain.discard(request)
+        if request in self._given_up:
+            self._given_up.discard(request)
             return await self._patience.keep_place(request, self._lookup.ask(origin, agent, request), may_leave=False)
         room = self._room if may_leave else None
         if room is not None:
@@ -198,14 +198,14 @@ class Waiting:
             self._count_held(party.newly_held())
             is_long = time.monotonic() - answer.temporary_since > 2 * self._wait_secs
             for request in self._overdue(party, answer)[: GIVEN_UP_LATER if is_long else None]:
-                self._in_vain.add(request)
+                self._given_up.add(request)
                 room.refuse(party, request)
             if party.since:
                 oldest = min(party.since.values()) if not is_long else time.monotonic()
                 await pause(min(self._left(answer, oldest), self._secs_until_dead(answer)))
 
     def _overdue(self, party: Party, answer: Answer) -> list[Request]:
-        """The requests of `party` that have waited in vain."""
+        """The requests of `party` whose wait is over."""
         return [
             request
             for request, since in party.since.items()

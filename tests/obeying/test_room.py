@@ -200,7 +200,7 @@ def test_party_is_announced_once_however_many_join_it() -> None:
     assert tried.waiting() == ["a1"]
 
 
-def test_request_that_has_waited_in_vain_comes_at_once_though_its_origin_has_no_answer() -> None:
+def test_request_that_is_given_up_comes_at_once_though_its_origin_has_no_answer() -> None:
     tried = Tried("b1")
     first, second = tried.left("a1"), tried.left("a2")
     tried.room.refuse(tried.parties["a"], first)
@@ -228,11 +228,11 @@ def test_request_that_did_not_leave_the_downloader_does_not_wait() -> None:
 def test_closed_room_gives_all_requests_back(most_each: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_EACH", most_each)
     tried = Tried("a2", "a3")
-    in_vain = tried.left("a1")
+    given_up = tried.left("a1")
     tried.left("b1")
     tried.left("b2")
     assert tried.next() is None
-    tried.room.refuse(tried.parties["a"], in_vain)
+    tried.room.refuse(tried.parties["a"], given_up)
     tried.settle("b")
     tried.room.close("finished")
     tried.left("c1")  # it left the downloader too late to wait
