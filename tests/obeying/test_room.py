@@ -241,6 +241,15 @@ def test_closed_room_gives_all_requests_back(most_each: int, monkeypatch: pytest
     assert found == ["a1", "a2", "a3", "b1", "b2", "c1"]
 
 
+def test_requests_that_are_given_back_have_their_own_priority_in_the_scheduler() -> None:
+    tried = Tried()
+    tried.left("a1", priority=3)
+    for name, priority in (("b1", 2), ("b2", 4)):
+        tried.scheduler.enqueue_request(request(name, priority))
+    tried.room.close("finished")
+    assert [name_of(each) for each in iter(tried.scheduler.next_request, None)] == ["b2", "a1", "b1"]
+
+
 def test_scheduler_that_is_away_for_a_moment_loses_no_request() -> None:
     tried = Tried()
     for name in ("a1", "a2", "b1"):

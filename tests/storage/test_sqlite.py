@@ -86,6 +86,23 @@ def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path) -> None:
         assert database.execute("PRAGMA user_version").fetchone() == (1,)
 
 
+def test_file_that_another_process_writes_to_is_switched_to_wal_mode_when_that_has_ended(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+        other.execute("BEGIN IMMEDIATE")
+        timer = Timer(0.3, other.execute, ["COMMIT"])
+        timer.start()
+        try:
+            with closing(SqliteStorage(path)) as storage:
+                assert storage.get(ORIGIN) == Entry(RULES)
+        finally:
+            timer.join()
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_closed_storage_refuses(path: Path) -> None:
     storage = SqliteStorage(path)
     storage.close()
