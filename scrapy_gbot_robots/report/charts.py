@@ -26,14 +26,20 @@ def clock(seconds: float) -> str:
 
 def shares(parts: Sequence[tuple[str, str, int]]) -> str:
     """The parts of a whole, each a name, what to call it after its number, and the number: one bar, and a legend."""
-    total = max(1, sum(count for _, _, count in parts))
+    if not parts:
+        return "<p>The crawl met no origin.</p>"
+    total = sum(count for _, _, count in parts)
     rects, legend, at = [], [], 0.0
     for name, words, count in parts:
         width, kind = 100 * count / total, name.replace(" ", "-")
         rects.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
         legend.append(f'<li><i class="{kind}"></i>{count:,} {escape(words)}</li>')
         at += width
-    return f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>' if rects else "<p>None was met.</p>"
+    return (
+        f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>'
+        if rects
+        else "<p>The crawl met no origin.</p>"
+    )
 
 
 def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
@@ -51,7 +57,7 @@ def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
 def over_time(counts: Sequence[int], span_secs: float, began: float) -> str:
     """A bar for each span of the crawl, and a table that unfolds."""
     if not any(counts):
-        return "<p>None.</p>"
+        return "<p>Nothing was blocked.</p>"
     most, width = max(counts), 100 / len(counts)
     rects = [
         f'<rect x="{at * width:.2f}" y="{1 - count / most:.3f}" width="{width * 0.85:.2f}" height="{count / most:.3f}"/>'

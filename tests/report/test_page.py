@@ -93,7 +93,7 @@ def test_page_of_a_crawl_that_ended_early_says_so() -> None:
 
 def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
     html = page(Report(spider="s"))
-    assert "None was met." in html
+    assert "The crawl met no origin." in html
     assert "No rule blocked a request." in html
 
 
