@@ -184,6 +184,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("--output needs an archive as --robots; without one, the rows go to standard output")
     if options.rules:
         raise CommandError("--rules needs an archive as --robots; without one, the rows show the deciding rule anyway")
+    if options.top < 0:
+        raise CommandError(f"--top must be at least 0, got {options.top}")
     whos = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, whos)

@@ -129,6 +129,8 @@ def _of(url: str, who: Who, known: Known, gbot: GbotSettings, override: Override
 
 
 def _absolute(url: str) -> Origin:
+    if url.startswith("/"):
+        raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
     if "://" not in url:
-        raise CommandError(f"not an absolute URL: {url}; did you mean https://{url.lstrip('/')}?")
+        raise CommandError(f"not an absolute URL: {url}; did you mean https://{url}?")
     return origin_of(url)

@@ -123,6 +123,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
     [
         pytest.param(["--urls", "no", "--robots", "old.txt"], b"", "no: No such file or directory", id="no-urls"),
         pytest.param(["--urls", ".", "--robots", "old.txt"], b"", ".: Is a directory", id="directory"),
+        pytest.param(["--urls", "-", "--top", "-1"], b"", "--top must be at least 0, got -1", id="top"),
         pytest.param(["--urls", "-", "--robots", "no"], b"", "no: No such file or directory", id="no-robots"),
         pytest.param(["--urls", "-", "--diff", "old.txt", "no"], b"", "no: No such file or directory", id="no-new"),
         pytest.param(["--urls", "-", "--robots", "old.txt", "--as", "a,7"], b"", '"7" names no crawler', id="no-token"),

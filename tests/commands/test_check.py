@@ -177,6 +177,7 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
         pytest.param(
             ["example.com/x"], "not an absolute URL: example.com/x; did you mean https://example.com/x?", id="scheme"
         ),
+        pytest.param(["/x"], "/x is a path; give the whole URL, or a robots.txt with --file", id="path"),
         pytest.param(["mailto://example.com"], "not an http, https or ftp URL", id="other-scheme"),
         pytest.param(["http://"], "no valid host: http:// (it is empty)", id="no-host"),
         pytest.param(["http://a:99999/"], "port out of range", id="port"),
