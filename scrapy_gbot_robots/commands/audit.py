@@ -1,47 +1,42 @@
 """`scrapy robots audit --urls FILE`: the verdicts on millions of URLs, streamed, in constant memory.
 
 They are by one robots.txt, or by that of each URL's host. With two versions, only URLs with different verdicts are written.
+`audit_rows` writes and counts them, `audit_formats` has the formats.
 """
 
 from __future__ import annotations
 
-import time
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.urls import shown
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..core.wire import verdict_on_all_forms
-from ..report.tally import Tally
-from ..report.words import count
 from . import archive_audit, archives, purposes
 from . import crawlers as agents
 from .audit_formats import FORMATS, Row
-from .exits import FAILED, FINE, FOUND, CommandError
-from .inputs import MAX_URL, checked, read, size_of, url_batches
+from .audit_rows import Audit
+from .exits import CommandError
+from .inputs import checked, read
 from .purposes import held_against
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
     from ..core.rules import Rules
     from ..obeying.answer import Answer
+    from .audit_rows import Judged
     from .crawlers import Who
     from .output import Terminal
     from .session import Visit
 
-    Judged: TypeAlias = tuple[str, Row]  # a URL, and the rest of its row
-
 HELP = "Give the verdict on each URL of a list, however long it is"
 
-_ABSOLUTE = ("http://", "https://")  # lines that begin so need no closer look
 _TOP = 20  # rules in the summary
-_EXAMPLE = 100  # characters of a line that is no URL
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,110 +63,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--top", metavar="N", type=int, default=_TOP, help=f"show N rules in the summary (default: {_TOP})"
     )
-
-
-class Audit:
-    """Writes verdicts at once, and counts them for the summary."""
-
-    def __init__(self, options: Namespace, out: Terminal) -> None:
-        self._path = options.urls
-        self._format = FORMATS[options.format]()
-        self._out = out
-        self._titled = False
-        self._began = time.monotonic()
-        self.urls = self.disallowed = self.invalid = 0
-        self.first_invalid = ""
-        self.tally: Tally[Row] = Tally()
-        self.missing: Tally[str] = Tally()  # robots.txt files that could not be fetched
-        self.compares = options.diff is not None
-
-    def batches(self, err: Terminal) -> Iterator[list[str]]:
-        """Yield the URLs to judge, some at a time. Other lines are counted and left out."""
-        with err.progress("Auditing", size_of(self._path), beside=self._out) as progress:
-            for lines, size in url_batches(self._path):
-                good = [line for line in lines if line.startswith(_ABSOLUTE) and len(line) <= MAX_URL]
-                if len(good) < len(lines):
-                    good = [line for line in lines if self._is_url(line)]
-                yield good
-                self.urls += len(good)
-                progress(size, f"{self.urls:,} URLs")
-        if self.invalid and not self.urls:
-            raise CommandError(f"{self._path}: no line of it is a URL: {self.first_invalid}")
-
-    def _is_url(self, line: str) -> bool:
-        if len(line) > MAX_URL:
-            self._leave_out(f"longer than {MAX_URL} bytes: {line}")
-            return False
-        try:
-            Origin.of(line)
-        except ValueError as error:
-            self._leave_out(str(error))
-            return False
-        return True
-
-    def _leave_out(self, why: str) -> None:
-        self.invalid += 1
-        self.first_invalid = self.first_invalid or shown(why, _EXAMPLE)
-
-    def origin_of(self, url: str) -> Origin | None:
-        """Return the origin of a URL. If it has none, return None, and count the line as none that is a URL."""
-        try:
-            return Origin.of(url)
-        except ValueError as error:
-            self.urls -= 1
-            self._leave_out(str(error))
-            return None
-
-    def take(self, rows: Collection[Judged]) -> None:
-        """Write and count some verdicts."""
-        if rows:
-            self._write_titles()
-        self._out.write(self._format.rows(rows))
-        self.tally.update([row for _, row in rows])
-        self.disallowed += sum([not row.verdict.allowed for _, row in rows])
-
-    def finish(self) -> None:
-        """Write the titles, if no row has needed them."""
-        if self.urls:
-            self._write_titles()
-
-    def _write_titles(self) -> None:
-        if not self._titled:
-            self._titled = True
-            self._out.write(self._format.titles(compares=self.compares))
-
-    @property
-    def status(self) -> int:
-        """The exit status."""
-        if self.missing.total:
-            return FAILED
-        found = self.tally.total if self.compares else self.disallowed
-        return FOUND if found else FINE
-
-    def summarise(self, most: int, err: Terminal) -> None:
-        """Write the summary."""
-        secs = time.monotonic() - self._began
-        total = self.tally.total
-        err.say()
-        err.say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
-        now = "now " if self.compares else ""
-        err.say(f"{self.disallowed:,} {now}disallowed, {total - self.disallowed:,} {now}allowed")
-        if self.invalid:
-            err.say((f"{count(self.invalid, 'line')} left out; the first: {self.first_invalid}", "warning"))
-        for robots_txt, urls in self.missing.top(1):
-            others = f" and {count(len(self.missing) - 1, 'other')}" if len(self.missing) > 1 else ""
-            err.say((f"could not be fetched: {robots_txt} ({count(urls, 'URL')}){others}", "bad"))
-        top = sorted(self.tally.top(len(self.tally)), key=lambda pair: (pair[0].verdict.allowed, -pair[1]))[:most]
-        if top:
-            width = max(len(f"{urls:,}") for _, urls in top)
-            rows = [
-                (f"{urls:,}".rjust(width), each.word, each.crawler, each.why, each.robots_txt) for each, urls in top
-            ]
-            err.table(["URLS", "VERDICT", "CRAWLER", "RULE", "ROBOTS.TXT"], rows)
-        if len(self.tally) > len(top):
-            err.say(f"... and {count(len(self.tally) - len(top), 'other rule')}")
-        if not self.tally.exact:
-            err.say("There were too many rules to count all: these counts may be too low.")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
