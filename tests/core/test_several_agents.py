@@ -9,11 +9,12 @@ import pytest
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
 from scrapy_gbot_robots.core.sweep import SitePaths, Sweep
 
-ROBOTS = RobotsTxt.parse(
+BODY = (
     b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"
     b"user-agent: mybot\ndisallow: /mine\ncrawl-delay: 5\n\n"
     b"user-agent: *\ndisallow: /all\n"
 )
+ROBOTS = RobotsTxt.parse(BODY)
 
 
 @pytest.mark.parametrize(
@@ -111,3 +112,11 @@ def test_no_name_and_one_name_are_refused() -> None:
         Crawler.of(7)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not int"):
         AllOf([7])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("agents", ["mybot", AllOf(["mybot", "googlebot"])])
+def test_rules_of_the_same_wording_are_recognised(agents: str | AllOf) -> None:
+    wording = ROBOTS.rules_for(agents).wording
+    assert hash(wording) == hash(RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents).wording)
+    assert wording == RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents).wording
+    assert wording != RobotsTxt.parse(b"user-agent: *\ndisallow: /elsewhere").rules_for(agents).wording

@@ -22,6 +22,16 @@ def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
     return list(answers), [allowed_in_all_forms(one_by_one, url) for url in urls]
 
 
+def test_rules_are_prepared_once_for_many_sites() -> None:
+    crawler = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%02d\n" % n for n in range(40))).rules_for("a")
+    sweep = Sweep(crawler)
+    for site in ("https://a.example", "https://b.example"):
+        paths = SitePaths([f"{site}/{n:03}" for n in range(500)], site)
+        first = list(sweep.allowed(paths))
+        assert first == list(sweep.allowed(paths)) == [crawler.allowed(url) for url in paths.urls]
+        assert 0 < sum(first) < 500
+
+
 PATHS = """
 / /a /a/ /a/b /a/b/c /ab /a.php /a.php?x=1 /a/b.php /A /b?sort=x /b/?sort=x&y=1 /b;x /%C3%BC /%c3%bc /ü /ü/a /a#b /#a
 /a%2Fb /a%2fb /a%20b /%D0%B0 /x/../a /x/./y /%61/b /b? /b?#x /a|b /a\\b /.well-known /index.htm /index.html /d/ /d/index.html /a* /a$ /a*$ /robots.txt /x/y/z /x/y/z.php /x//y /b /b/ /b/c

@@ -7,10 +7,37 @@ import yarl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.urls import path_of
-from scrapy_gbot_robots.core.wire import as_sent, has_one_form, have_one_form, other_forms
+from scrapy_gbot_robots.core.wire import (
+    allowed_in_all_forms,
+    as_sent,
+    has_one_form,
+    have_one_form,
+    other_forms,
+    verdict_on_all_forms,
+)
 
 HOST = "http://example.com"
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict"),
+    [
+        ("/public", 'allowed: no rule matches (group "*")'),
+        ("/private", 'disallowed by "Disallow: /private" (line 2, group "*")'),
+        (
+            "/x/../private",
+            'disallowed by "Disallow: /private" (line 2, group "*"): some download handlers send it as http://example.com/private',
+        ),
+        ("/x/../public", 'allowed: no rule matches (group "*")'),
+    ],
+)
+def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -> None:
+    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private").rules_for("a")
+    found = verdict_on_all_forms(rules, HOST + path)
+    assert str(found) == verdict
+    assert allowed_in_all_forms(rules, HOST + path) == found.allowed
 
 
 @pytest.mark.parametrize(

@@ -58,22 +58,23 @@ def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], man
     source, now = random.Random(many), time.time()
     crawlers = [Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26)) for number in range(agents)]
     bodies = [body_of(lines, many, source) for _ in range(60)]
-    for crawler in crawlers:  # what is loaded late, or remembered of a crawler, is no part of any answer
-        RobotsTxt.parse(bodies[0]).rules_for(crawler).preferences("https://e.com/x")
+
+    def asked(number: int) -> Answer:
+        origin = Origin.of(f"https://host-{number}.example")
+        copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
+        answer = Answer.of(origin, Entry(copy), decide(Entry(copy), now, Policy()), None, now)
+        answer.learn(RobotsTxt.parse(copy.body), crawlers)
+        ask(answer, crawlers)
+        return answer
+
+    asked(0)  # imports modules, and fills caches of others
     cache, number = AnswerCache(10_000, BOUND), 0
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     while len(cache) == number:  # until one must go
-        origin = Origin.of(f"https://host-{number}.example")
-        copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
-        entry = Entry(copy)
-        answer = Answer.of(origin, entry, decide(entry, now, Policy()), None, now)
-        answer.learn(RobotsTxt.parse(copy.body), crawlers)
-        ask(answer, crawlers)
-        cache.put(answer)
+        cache.put(asked(number))
         number += 1
-    del answer, copy, entry
     gc.collect()
     measured = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
