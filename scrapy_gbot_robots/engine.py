@@ -7,6 +7,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -220,19 +221,23 @@ def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
     return active if isinstance(active, set) else None
 
 
-def queued_secs(crawler: Crawler, request: Request) -> float:
-    """For how many seconds the delay of its download slot keeps back the slot's requests, before `request` gets its turn.
+def queued_secs(crawler: Crawler) -> Callable[[Request], float]:
+    """Return a function that tells how many seconds a download slot's delay takes for what is before a request there.
 
-    Requests that are in a middleware on their way to the slot count, too. 0 if this downloader does not say.
+    Requests that are in a middleware on their way to the slot count, too. 0 if there is no delay, or if this downloader does
+    not say.
     """
     downloader = getattr(crawler.engine, "downloader", None)
     if not isinstance(downloader, Downloader):
-        return 0.0
-    key, slot = downloader._get_slot(request)  # noqa: SLF001
-    if not slot.delay:
-        return 0.0
-    ahead = [each for each in downloader.active if each not in slot.transferring]
-    return slot.delay * sum(downloader.get_slot_key(each) == key for each in ahead)
+        return lambda request: 0.0
+    transferring = {each for slot in downloader.slots.values() if slot.delay for each in slot.transferring}
+    queued = Counter(downloader.get_slot_key(each) for each in downloader.active - transferring)
+
+    def secs(request: Request) -> float:
+        key, slot = downloader._get_slot(request)  # noqa: SLF001
+        return slot.delay * queued[key]
+
+    return secs
 
 
 def download_slots(crawler: Crawler) -> dict[str, Slot]:

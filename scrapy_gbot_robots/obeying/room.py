@@ -34,7 +34,7 @@ Example: a queue by priority, `MOST_EACH` = 2, and requests a1 to a4 of an origi
 The *stopper* is a request that came although the scheduler has hardly anything better. The room keeps it outside all
 parties, and then pulls only one more request each time that the engine asks. The engine asks when something has happened.
 So the room neither spins nor pulls more than it can hold.
-While there are parties, and shortly after, a request whose download slot has enough work is a stopper, too (`spreading`).
+While there are parties, and shortly after, requests whose download slot has enough work are kept back, too (`spreading`).
 
 Warning: two origins of one host (two ports, or http and https) share a download slot. With Scrapy's default queue, requests
 of one can wait behind requests of the other for which the room has no place.
@@ -120,7 +120,7 @@ class WaitingRoom(BaseScheduler):
         return getattr(self._scheduler, name)
 
     def __len__(self) -> int:
-        return len(self._scheduler) + self._size + (self._stopper is not None)  # type: ignore[arg-type]
+        return len(self._scheduler) + self._size + self._apart()  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         return True  # a scheduler of the user's own may have no length
@@ -168,13 +168,17 @@ class WaitingRoom(BaseScheduler):
         except Exception:
             logger.exception(
                 "Up to %d requests are lost: they waited for a robots.txt, and the scheduler does not take them back",
-                self._size + (self._stopper is not None),
+                self._size + self._apart(),
             )
         return self._scheduler.close(reason)
 
     def has_pending_requests(self) -> bool:
         """Whether a request is in the room or in the scheduler."""
-        return bool(self._size or self._stopper is not None) or self._scheduler.has_pending_requests()
+        return bool(self._size or self._apart()) or self._scheduler.has_pending_requests()
+
+    def _apart(self) -> int:
+        """The number of requests that are here, but in no party."""
+        return len(self._spreading) + (self._stopper is not None)
 
     def enqueue_request(self, request: Request) -> bool:
         """Take in a request that has just left the downloader; pass any other to the scheduler."""
@@ -199,54 +203,51 @@ class WaitingRoom(BaseScheduler):
             return self._given_up.popleft()
         if self._released:
             self._put_back_released()
-        if self._parties or self._stopper is not None or self._spreading.goes_on():
+        if self._parties or self._apart() or self._spreading.goes_on():
             return self._next_settled()
         return self._pull()[0]
 
     def _next_settled(self) -> Request | None:
         """Pull requests until one may go; take the others in."""
-        stopper, self._stopper = self._stopper, None
-        if stopper is not None:
-            party = self._party_of(stopper)
-            if party is None and not self._has_enough(stopper):
-                return self._handed(stopper)
-            if party is None or not self._take_in(party, stopper, time.monotonic()):
-                self._stopper = stopper
+        spreads = not self._requeue.lowers and bool(self._parties or self._spreading.goes_on())
+        request = self._spreading.next(any_slot=not spreads) or self._stopper_if_settled()
+        if request is not None:
+            return request
         for _ in range(_PULLED_AT_A_TIME):
             request, level = self._pull()
             if request is None:
                 return None
             party = self._party_of(request)
             if party is None:
-                if self._has_enough(request):
-                    self._stop_at(request, level)
-                    return None
-                return self._handed(request)
-            if self._take_in(party, request, time.monotonic()):
-                continue
-            if level >= self._lowest(party):  # what lies behind it is no better
-                self._stop_at(request, level)
+                if not (spreads and self._spreading.has_enough(request)):
+                    return request
+                has_place = self._spreading.keep(request)
+            else:
+                has_place = self._take_in(party, request, time.monotonic())
+            if not has_place and not self._pass_over(request, level, party):
                 return None
-            self._requeue.put_back(request, self._lowest(party))
         pull_soon(self._crawler)  # there may be more to pull, but not at one stretch
         return None
 
-    def _stop_at(self, request: Request, level: int) -> None:
-        """Pull no further for now."""
-        if self._stopper is None:
+    def _stopper_if_settled(self) -> Request | None:
+        """Let the stopper go or wait in the room, if that is possible by now."""
+        stopper = self._stopper
+        party = None if stopper is None else self._party_of(stopper)
+        if stopper is None or (party is not None and not self._take_in(party, stopper, time.monotonic())):
+            return None
+        self._stopper = None
+        return stopper if party is None else None
+
+    def _pass_over(self, request: Request, level: int, party: Party | None) -> bool:
+        """Put `request`, for which there is no place, aside; tell whether something better may lie behind it."""
+        if party is not None and level < self._lowest(party):
+            self._requeue.put_back(request, self._lowest(party))
+            return True
+        if party is not None and self._stopper is None:
             self._stopper = request
         else:
             self._requeue.put_back(request, level, self._marks.get(request))
-
-    def _handed(self, request: Request) -> Request:
-        self._spreading.handed_out()
-        return request
-
-    def _has_enough(self, request: Request) -> bool:
-        """Whether `request`, which may go, stays here because its download slot has enough work."""
-        if self._requeue.lowers or not (self._parties or self._spreading.goes_on()):
-            return False
-        return self._spreading.has_enough(request)
+        return False
 
     def _party_of(self, request: Request) -> Party | None:
         """The party that `request` has to join; None if it may go on."""
@@ -300,6 +301,8 @@ class WaitingRoom(BaseScheduler):
             self._put_back_released()
         for request in [*self._given_up, *([self._stopper] if self._stopper is not None else [])]:
             self._requeue.put_back(request)
+        while (kept := self._spreading.next(any_slot=True)) is not None:
+            self._requeue.put_back(kept)
         self._given_up.clear()
         self._stopper = None
         if self._size:

@@ -3,10 +3,11 @@
 Requests in the waiting room count as active, so Scrapy's default queue hands out requests of the origins that settle first,
 and of no other. With a download delay these would fill the downloader: the other origins would find no place when they
 settle, and the crawl could not stop until the delay has let all of them pass. So a slot gets only as much work ahead of time
-as it does in `QUEUED_SECS`. Without a delay that is no limit.
+as it does in `QUEUED_SECS`. Further requests of the slot are kept here. They count as active, too, so the queue goes on with
+the next slot, as if they were in the downloader. Without a delay nothing is kept.
 
-Example: a delay of 1 s. The slot of https://example.com has one request that waits for its turn, so the next one stays with
-the room. 0.1 s after the first request is sent, at the latest, the engine asks the room again, and gets the next one.
+Example: a delay of 1 s, and a slot where one request waits for its turn. The slot's next request is kept. 0.1 s after the
+first one is sent, at the latest, the engine asks again, and gets the next one.
 """
 
 from __future__ import annotations
@@ -14,25 +15,28 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ..engine import pull_soon, queued_secs
+from ..engine import active_of_slot, pull_soon, queued_secs
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
 QUEUED_SECS = 1.0
+MOST_KEPT = 64  # more than most crawls have places in the downloader
 
 _ON_THEIR_WAY_SECS = 1.0  # how long the requests of a settled party may take to reach their slots
 
 
 class Spreading:
-    """Tells which download slots have enough work, in one crawl."""
+    """The requests that are kept because their download slots have enough work, in one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._until = 0.0  # on the monotonic clock
-        self._handed_out = False  # since a slot last had enough
-        self._keeps_back = False
+        self._kept: dict[Request, set[Request] | None] = {}  # and the active requests that each counts among
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def settled(self) -> None:
         """Note that requests that have waited are on their way."""
@@ -42,22 +46,33 @@ class Spreading:
         """Whether such requests may still be on their way."""
         return time.monotonic() < self._until
 
-    def handed_out(self) -> None:
-        """Note that the engine got a request."""
-        self._handed_out = True
-
     def has_enough(self, request: Request) -> bool:
-        """Whether the download slot of `request` has enough work, so that the engine does not get `request` now."""
-        if queued_secs(self._crawler, request) < QUEUED_SECS:
+        """Whether the slot of `request` has enough work."""
+        return queued_secs(self._crawler)(request) >= QUEUED_SECS
+
+    def keep(self, request: Request) -> bool:
+        """Keep `request`; tell whether there was a place."""
+        if len(self._kept) >= MOST_KEPT:
             return False
-        self._keeps_back = True
-        if self._handed_out:  # when the requests before this one are in their slots, the queue picks another slot
-            self._handed_out = False
-            pull_soon(self._crawler)
+        active = self._kept[request] = active_of_slot(self._crawler, request)
+        if active is not None:
+            active.add(request)
         return True
 
+    def next(self, *, any_slot: bool) -> Request | None:
+        """Let the oldest request go whose slot has not enough work, or any if `any_slot`; None if there is none."""
+        if not self._kept:
+            return None
+        secs = queued_secs(self._crawler)
+        for request in self._kept:
+            if any_slot or secs(request) < QUEUED_SECS:
+                active = self._kept.pop(request)
+                if active is not None:
+                    active.discard(request)
+                return request
+        return None
+
     def tick(self) -> None:
-        """Let the engine ask again for what was kept back: Scrapy does not tell when a slot sends a request."""
-        if self._keeps_back:
-            self._keeps_back = False
+        """Let the engine ask again for what is kept: Scrapy does not tell when a slot sends a request."""
+        if self._kept:
             pull_soon(self._crawler)

@@ -194,6 +194,7 @@ async def test_host_that_settles_first_does_not_fill_the_downloader_with_request
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(spreading, "QUEUED_SECS", 0.2)
+    monkeypatch.setattr(spreading, "MOST_KEPT", 3)
     gate = Gate("")
     with (
         Site({"/robots.txt": b"", "*": b"ok"}) as first,
