@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOMS = {
     "policy": "tests/policy",
     "fetching": "tests/fetching",
-    "obeying": "tests/obeying",
+    "obeying": "tests/obeying tests/fetching/test_http_cache.py",
     "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py",
     "sitemaps": "tests/sitemaps tests/spider",
 }

@@ -53,6 +53,17 @@ class ByPriority(BaseScheduler):
         return heapq.heappop(self._queue)[2] if self._queue else None
 
 
+class LastFirst(ByPriority):
+    """A scheduler that heeds no priority: the last that came is the first to go."""
+
+    def next_request(self) -> Request | None:
+        last = max(self._queue, key=lambda each: each[1], default=None)
+        if last is None:
+            return None
+        self._queue.remove(last)
+        return last[2]
+
+
 def request(name: str, priority: int = 0) -> Request:
     """A request of the origin that the first letter of `name` stands for."""
     return Request(f"http://{name[0]}.example/{name[1:]}", priority=priority)
@@ -65,8 +76,8 @@ def name_of(request: Request | None) -> str | None:
 class Tried:
     """A room before a scheduler, and what is asked of it."""
 
-    def __init__(self, *names: str) -> None:
-        self.scheduler = ByPriority(names)
+    def __init__(self, *names: str, kind: type[ByPriority] = ByPriority) -> None:
+        self.scheduler = kind(names)
         self.parties: dict[str, Party] = {}
         crawler: Any = get_crawler()
         crawler.engine = object()  # one that lacks all parts
@@ -134,6 +145,18 @@ def test_requests_without_a_place_let_others_pass(
     assert [tried.next() for _ in range(2)] == ["b2", None]
     tried.settle("a")
     assert sorted(filter(None, tried.rest())) == ["a1", "a2", "a3", "a4"]
+
+
+def test_request_without_a_place_does_not_hide_the_next_one_of_a_scheduler_without_priorities(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_EACH", 1)
+    tried = Tried("b1", "a2", kind=LastFirst)
+    tried.left("a1")
+    assert [tried.next(), tried.next(), tried.next()] == [None, "b1", None]
+    assert len(tried.room) == 2
+    tried.settle("a")
+    assert sorted(filter(None, tried.rest())) == ["a1", "a2"]
 
 
 def test_requests_without_a_place_come_after_lowered_ones_of_a_settled_origin(monkeypatch: pytest.MonkeyPatch) -> None:
