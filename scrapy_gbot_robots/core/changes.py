@@ -5,9 +5,9 @@ content, merged as RFC 9309 2.2.1 merges groups. The order of groups and lines d
 agent without a group follows "*". One with an empty group may fetch everything, so these two differ.
 
 The work is bounded, since both versions may be hostile: 16,000 agents and 16,000 rules for each of them fit into 500 KiB.
-So what an agent follows is first told by numbers, one for each group. Groups that say the same have the same number, in
-both versions. Agents with the same numbers before and after have no change; agents that share their numbers are compared
-once; and rules are only merged as long as the work stays below a bound.
+So what an agent follows is first told by numbers. Groups that say the same have the same content number, in both versions:
+an agent with the same content numbers before and after has no change. Agents that share their groups are compared once.
+And rules are only merged as long as the work stays below a bound.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Followed(NamedTuple):
-    """What an agent follows in one version, by numbers of groups.
+    """What an agent follows in one version.
 
-    `groups` are the numbers of its groups. `preferences` has a pair for each of them with preference lines: its number, and
-    the place of the first line that counts for the agent.
+    Each group is a pair of numbers: the second is the place of the first preference line that counts for the agent. In
+    `groups`, the first is the place of the group in its version; in `contents`, it is the content number.
     """
 
-    groups: tuple[int, ...] = ()
-    preferences: tuple[tuple[int, int], ...] = ()
+    groups: tuple[tuple[int, int], ...] = ()
+    contents: tuple[tuple[int, int], ...] = ()
 
 
 _NOTHING: Final = _Followed()
@@ -117,26 +117,21 @@ class _Version:
     """One version of the file: what each agent follows, and the rules and preferences of that."""
 
     def __init__(self, robotstxt: RobotsTxt, numbers: dict[_Content, int]) -> None:
-        """Read the groups. `numbers` has the number of each group that was read before, and gets those of new ones."""
-        self._groups: dict[int, ScannedGroup] = {}
+        """Read the groups. `numbers` has the content numbers so far, and gets those of new contents."""
         self.delays: dict[bytes, float | None] = {}
-        groups, self._signals = groups_of_all(robotstxt)
-        own: dict[bytes, tuple[list[int], list[tuple[int, int]]]] = {}
-        for group in groups:
+        self._groups, self._signals = groups_of_all(robotstxt)
+        own: dict[bytes, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+        for place, group in enumerate(self._groups):
             number = numbers.setdefault(_content_of(group), len(numbers))
-            self._groups.setdefault(number, group)
             agents_so_far = [line[1] for line in group.preferences]
-            for place, (agent, delay) in enumerate(group.agents.items()):
-                followed, preferences = own.setdefault(agent, ([], []))
-                followed.append(number)
-                first = bisect_right(agents_so_far, place)
-                if first < len(agents_so_far):
-                    preferences.append((number, first))
+            for agent_place, (agent, delay) in enumerate(group.agents.items()):
+                first = bisect_right(agents_so_far, agent_place)
+                groups, contents = own.setdefault(agent, ([], []))
+                groups.append((place, first))
+                contents.append((number, first))
                 if self.delays.get(agent) is None:
                     self.delays[agent] = delay
-        self.followed = {
-            agent: _Followed(tuple(followed), tuple(preferences)) for agent, (followed, preferences) in own.items()
-        }
+        self.followed = {agent: _Followed(tuple(groups), tuple(contents)) for agent, (groups, contents) in own.items()}
         self.signals = [value for _, value in self._signals]
 
     def followed_by(self, agent: bytes) -> _Followed:
@@ -145,23 +140,25 @@ class _Version:
 
     def work(self, followed: _Followed) -> int:
         """Return what it takes to merge `followed`, in rules."""
-        groups = [self._groups[number] for number in followed.groups]
-        lines = len(self._signals) + sum(
-            len(self._groups[number].preferences) - first for number, first in followed.preferences
-        )
-        return sum(1 + len(group.allows) + len(group.disallows) for group in groups) + _WORK_OF_PREFERENCE * lines
+        lines = len(self._signals)
+        rules = 0
+        for place, first in followed.groups:
+            group = self._groups[place]
+            rules += 1 + len(group.allows) + len(group.disallows)
+            lines += len(group.preferences) - first
+        return rules + _WORK_OF_PREFERENCE * lines
 
     def rules(self, followed: _Followed) -> _RulesByPattern:
         """Return the merged rules, of equal ones the first."""
         merged: _RulesByPattern = {}
-        for number in followed.groups:
-            for rule in _rules_of(self._groups[number]):
+        for place, _ in followed.groups:
+            for rule in _rules_of(self._groups[place]):
                 merged.setdefault((rule.allow, rule.pattern), rule)
         return merged
 
     def statements(self, followed: _Followed) -> Statements | None:
         """Return the preferences that are stated, None if there are none."""
-        lines = [line for number, first in followed.preferences for line in self._groups[number].preferences[first:]]
+        lines = [line for place, first in followed.groups for line in self._groups[place].preferences[first:]]
         return statements_of(lines, self._signals) if lines or self._signals else None
 
 
@@ -201,7 +198,7 @@ class _Comparison:
 
         The rules of "*" are no rules of an agent that a version does not name. They decide about `closed`, though.
         """
-        if before == after and was_named == is_named and self._old.signals == self._new.signals:
+        if before.contents == after.contents and was_named == is_named and self._old.signals == self._new.signals:
             return _SAME
         work = self._old.work(before) + self._new.work(after)
         if work > self._budget.left:

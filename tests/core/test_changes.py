@@ -39,6 +39,12 @@ def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
     assert change.closed is None
 
 
+def test_lines_are_those_of_the_agents_own_group() -> None:
+    groups = "User-agent: a\nDisallow: /x\n\nUser-agent: b\nDisallow: /x\n"
+    told = changed("User-agent: a\nUser-agent: b\n", groups)
+    assert [(change.agent, [rule.line for rule in change.added]) for change in told] == [("a", [2]), ("b", [5])]
+
+
 def test_group_of_all_comes_first_and_each_agent_once() -> None:
     old, new = "", "User-agent: b\nUser-agent: *\nUser-agent: a\nDisallow: /x\n"
     assert [(change.agent, change.group) for change in changed(old, new)] == [
