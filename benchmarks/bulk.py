@@ -1,9 +1,10 @@
 """`scrapy robots audit` of very many URLs by an archive of robots.txt files, beside Protego in a loop over the same join.
 
-Run it as `python -m benchmarks.bulk DIRECTORY`; the directory is one of real robots.txt files, a file each. The archive is
-made of them, by turns, one for each origin; each gets a comment that names its origin, so that no two are the same, unless
-`--shared`. The URLs are those of `benchmarks.parser`, 70 % ordinary ones and 30 % made from the rules of the origin's file,
-in random order. The join is that of the command in both runs; only what judges differs.
+Run it as `python -m benchmarks.bulk DIRECTORY`; the directory has real robots.txt files. The archive gives these files to
+the origins by turns. `--files` says how alike they are: `rules` adds a rule of its own to each group for all crawlers, so
+that no two files have the same rules; `comment` adds a comment, so that no two files are the same, but their rules may be;
+`shared` leaves them as they are. The URLs are those of `benchmarks.parser`: 70 % ordinary ones and 30 % made from the rules
+of the origin's file, in random order. Both runs use the join of the command; only what judges differs.
 """
 
 from __future__ import annotations
@@ -33,13 +34,20 @@ def host(number: int) -> str:
     return f"https://www.host{number}.example"
 
 
-def make_archive(path: Path, bodies: Sequence[bytes], origins: int, *, shared: bool) -> int:
+def own(body: bytes, number: int, files: str) -> bytes:
+    """Return the file of an origin."""
+    if files == "rules":
+        return body + f"\nUser-agent: *\nDisallow: /of-host-{number}/\n".encode()
+    return body + (f"\n# {host(number)}\n".encode() if files == "comment" else b"")
+
+
+def make_archive(path: Path, bodies: Sequence[bytes], origins: int, files: str) -> int:
     """Write the WARC; return how many bytes its records have."""
     total = 0
     with path.open("wb") as file:
         for number in range(origins):
-            own = b"" if shared else f"\n# {host(number)}\n".encode()
-            block = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + bodies[number % len(bodies)] + own
+            body = own(bodies[number % len(bodies)], number, files)
+            block = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + body
             head = (
                 f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {host(number)}/robots.txt\r\n"
                 "WARC-Date: 2026-11-01T00:00:00Z\r\nContent-Type: application/http; msgtype=response\r\n"
@@ -78,24 +86,22 @@ class Stopwatch:
     def __init__(self, judge: Callable[..., Any]) -> None:
         self._judge = judge
 
-    def answers(self, urls: list[str], served_of: Callable[..., Any]) -> Any:
+    def __call__(self, urls: list[str], sites: list[Any]) -> Any:
         began = time.thread_time()
-        found = self._judge(urls, served_of)
+        found = self._judge(urls, sites)
         Stopwatch.secs += time.thread_time() - began
         return found
 
 
-def ask_protego(urls: list[str], served_of: Callable[..., Any]) -> list[bytearray]:
+def ask_protego(urls: list[str], sites: list[Any]) -> Any:
     """What everybody writes: a parser for each site, a question for each URL."""
     from protego import Protego
 
-    from scrapy_gbot_robots.bulk.bench import sites
-
     column = bytearray()
-    for first, end, _, origin in sites(urls):
-        parsed = Protego.parse(served_of(origin).body.decode("utf-8", "ignore"))
+    for (first, end, _, _), robots in sites:
+        parsed = Protego.parse(robots.body.decode("utf-8", "ignore"))
         column += bytes(parsed.can_fetch(url, AGENT) for url in urls[first:end])
-    return [column]
+    return [column], None
 
 
 def run_audit(name: str, workers: int) -> None:
@@ -103,11 +109,11 @@ def run_audit(name: str, workers: int) -> None:
     from scrapy_gbot_robots.bulk import audit
     from scrapy_gbot_robots.commands.command import main
 
-    bench = audit._bench
+    judge = audit.Judge
     if name == "Protego":
-        audit._bench = lambda _terms: Stopwatch(ask_protego)  # type: ignore[assignment, return-value]
+        audit.Judge = lambda _terms: Stopwatch(ask_protego)  # type: ignore
     elif workers == 1:
-        audit._bench = lambda terms: Stopwatch(bench(terms).answers)  # type: ignore[assignment, return-value]
+        audit.Judge = lambda terms: Stopwatch(judge(terms))  # type: ignore
     arguments = ["--robots", "robots.warc.gz", "--urls", "urls.parquet", "--as", AGENT, "--output", f"{name}.parquet"]
     status = main(["audit", *arguments, "--workers", str(workers)])
     assert status in {0, 1}, status
@@ -143,7 +149,7 @@ def main() -> None:
     options.add_argument("directory", type=Path, nargs="?", help="of real robots.txt files")
     options.add_argument("--urls", type=int, default=1_000_000)
     options.add_argument("--origins", type=int, default=20_000)
-    options.add_argument("--shared", action="store_true", help="leave the files as they are, shared by many origins")
+    options.add_argument("--files", choices=["rules", "comment", "shared"], default="rules", help="how alike they are")
     options.add_argument("--two", action="store_true", help="run with two workers, too")
     options.add_argument("--run", help=argparse.SUPPRESS)
     options.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
@@ -156,7 +162,7 @@ def main() -> None:
     bodies = [path.read_bytes() for path in sorted(given.directory.rglob("*")) if path.is_file()]
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        total = make_archive(home / "robots.warc.gz", bodies, given.origins, shared=given.shared)
+        total = make_archive(home / "robots.warc.gz", bodies, given.origins, given.files)
         make_urls(home / "urls.parquet", bodies, given.origins, given.urls)
         size = (home / "robots.warc.gz").stat().st_size
         print(

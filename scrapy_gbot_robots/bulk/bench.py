@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..core.grammar import MAX_BYTES
 from ..core.origin import ROBOTS_PATH, Origin
 from ..core.robots import RobotsTxt
-from ..core.sweep import SitePaths, Sweep
+from ..core.sweep import SiteUrls, Sweep
 from ..core.urls import prefix_of
 from ..core.wire import allowed_in_all_forms, as_sent
 from ..policy.ladder import Policy, State, decide, renew
@@ -201,7 +201,7 @@ def _swept(urls: Sequence[str], site: Site, sweeps: Iterable[Sweep]) -> list[byt
     first, end, prefix, _ = site
     if not prefix:
         return [bytearray((allowed_in_all_forms(sweep.rules, urls[first]),)) for sweep in sweeps]
-    paths = SitePaths(urls[first:end], prefix[:-1])
+    paths = SiteUrls(urls[first:end], prefix[:-1])
     return [sweep.allowed(paths) for sweep in sweeps]
 
 

@@ -66,8 +66,9 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
 
 def _judge(options: Namespace, archive: Archive, output: AnswerFile, summary: _Summary, err: Terminal) -> None:
     """Sort the URLs, and write the answers."""
-    from ..bulk.audit import audit  # noqa: PLC0415
+    from ..bulk.audit import audit, collect_rarely  # noqa: PLC0415
 
+    collect_rarely()
     summary.origins = len(archive.store)
     judged = audit(archive.store, _urls(options.urls, summary, err), archive.terms, options.workers)
     first = next(judged, None)  # before it comes, all URLs are read

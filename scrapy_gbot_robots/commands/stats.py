@@ -13,13 +13,15 @@ from .exits import FINE, CommandError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
     from ..bulk.survey import Share, Study
     from .archives import Archive
     from .output import Terminal
+
+    Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
 
 HELP = "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses"
 
@@ -101,62 +103,42 @@ def fields_of(study: Study) -> dict[str, object]:
     }
 
 
-def tables(study: Study) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+def tables(study: Study) -> Iterator[Table]:
     """Yield what was found as tables: the title, the names of the columns, the rows."""
     rules = study.states["rules"]
-    yield (
-        f"{count(study.origins, 'origin')}, {count(study.total_bytes, 'byte')} of rules",
-        ["ORIGINS", "SHARE", "STATE"],
-        [[f"{origins:,}", _share(origins, study.origins), state] for state, origins in study.states.items()],
-    )
-    yield (
-        "Statuses",
-        ["ORIGINS", "SHARE", "STATUS"],
-        [
-            [f"{origins:,}", _share(origins, study.origins), str(status or "no answer")]
-            for status, origins in study.statuses.items()
-        ],
-    )
-    yield (
-        "Sizes of files with rules",
-        ["FILES", "SHARE", "BYTES"],
-        [[f"{files:,}", _share(files, rules), size_in_words(size)] for size, files in study.sizes],
-    )
-    yield (
-        "Fields",
-        ["FILES", "SHARE", "LINES", "FIELD"],
-        [[f"{row.files:,}", _share(row.files, rules), f"{row.times:,}", row.name] for row in study.fields],
-    )
-    yield (
-        "Preferences about the home page, for all crawlers",
-        ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"],
-        [
-            [
-                f"{said['granted']:,}",
-                _share(said["granted"], rules),
-                f"{said['refused']:,}",
-                _share(said["refused"], rules),
-                label,
-            ]
-            for label, said in study.preferences.items()
-        ],
-    )
-    for title, rows in (("Agents that files name", study.agents), ("Crawlers that were asked for", study.crawlers)):
-        if rows:
-            yield (
-                f"{title}, and of how many files they are kept from the home page",
-                ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"],
-                [
-                    [
-                        f"{row.files:,}",
-                        _share(row.files, rules),
-                        f"{row.times:,}",
-                        _share(row.times, row.files),
-                        row.name,
-                    ]
-                    for row in rows
-                ],
-            )
+    states = [(origins, state) for state, origins in study.states.items()]
+    title = f"{count(study.origins, 'origin')}, {count(study.total_bytes, 'byte')} of rules"
+    yield title, ["ORIGINS", "SHARE", "STATE"], _rows(states, study.origins)
+    statuses = [(origins, str(status or "no answer")) for status, origins in study.statuses.items()]
+    yield "Statuses", ["ORIGINS", "SHARE", "STATUS"], _rows(statuses, study.origins)
+    sizes = [(files, size_in_words(size)) for size, files in study.sizes]
+    yield "Sizes of files with rules", ["FILES", "SHARE", "BYTES"], _rows(sizes, rules)
+    fields = [[*_number(row.files, rules), f"{row.times:,}", row.name] for row in study.fields]
+    yield "Fields", ["FILES", "SHARE", "LINES", "FIELD"], fields
+    said = [
+        [*_number(each["granted"], rules), *_number(each["refused"], rules), label]
+        for label, each in study.preferences.items()
+    ]
+    title = "Preferences about the home page, for all crawlers"
+    yield title, ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"], said
+    for title, shares in (("Agents that files name", study.agents), ("Crawlers that were asked for", study.crawlers)):
+        if shares:
+            yield _blocked(title, shares, rules)
+
+
+def _blocked(title: str, shares: Sequence[Share], files: int) -> Table:
+    rows = [[*_number(row.files, files), *_number(row.times, row.files), row.name] for row in shares]
+    title += ", and of how many files they are kept from the home page"
+    return title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], rows
+
+
+def _rows(counts: Iterable[tuple[int, str]], whole: int) -> list[list[str]]:
+    return [[*_number(part, whole), name] for part, name in counts]
+
+
+def _number(part: int, whole: int) -> tuple[str, str]:
+    """Return a number, and its share of `whole`."""
+    return f"{part:,}", f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 def size_in_words(size: int | None) -> str:
@@ -164,7 +146,3 @@ def size_in_words(size: int | None) -> str:
     if size is None:
         return "more than is read"
     return f"up to {size:,}" if size else "empty"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
-from scrapy_gbot_robots.core.sweep import SitePaths, Sweep
+from scrapy_gbot_robots.core.sweep import SiteUrls, Sweep
 
 BODY = (
     b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"
@@ -90,7 +90,7 @@ def test_many_urls_at_a_time_are_refused_as_one_by_one(names: list[str]) -> None
     urls = sorted(
         f"https://a.example/{path}/{number}" for path in ("x", "google", "mine", "all") for number in range(50)
     )
-    answers = Sweep(rules).allowed(SitePaths(urls, "https://a.example"))
+    answers = Sweep(rules).allowed(SiteUrls(urls, "https://a.example"))
     assert list(map(bool, answers)) == [rules.allowed(url) for url in urls]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.sweep import SitePaths, Sweep
+from scrapy_gbot_robots.core.sweep import SiteUrls, Sweep
 from scrapy_gbot_robots.core.wire import allowed_in_all_forms
 
 SITE = "https://www.example.com"
@@ -17,7 +17,7 @@ def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
     """The answers to URLs with these paths, judged all at a time and one by one."""
     crawler = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
     urls = sorted(SITE + path for path in paths)
-    answers = Sweep(crawler).allowed(SitePaths(urls, SITE))
+    answers = Sweep(crawler).allowed(SiteUrls(urls, SITE))
     one_by_one = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
     return list(answers), [allowed_in_all_forms(one_by_one, url) for url in urls]
 
@@ -26,7 +26,7 @@ def test_rules_are_prepared_once_for_many_sites() -> None:
     crawler = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%02d\n" % n for n in range(40))).rules_for("a")
     sweep = Sweep(crawler)
     for site in ("https://a.example", "https://b.example"):
-        paths = SitePaths([f"{site}/{n:03}" for n in range(500)], site)
+        paths = SiteUrls([f"{site}/{n:03}" for n in range(500)], site)
         first = list(sweep.allowed(paths))
         assert first == list(sweep.allowed(paths)) == [crawler.allowed(url) for url in paths.urls]
         assert 0 < sum(first) < 500
@@ -88,7 +88,7 @@ def test_rules_that_were_put_to_one_site_can_be_put_to_another() -> None:
     sweep = Sweep(rules)
     for site in (SITE, "http://other.example"):
         urls = sorted(f"{site}/{n}x" for n in range(50, 150, 10))
-        assert list(sweep.allowed(SitePaths(urls, site))) == [rules.allowed(url) for url in urls]
+        assert list(sweep.allowed(SiteUrls(urls, site))) == [rules.allowed(url) for url in urls]
 
 
 def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
