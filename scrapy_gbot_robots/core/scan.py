@@ -102,12 +102,10 @@ class ScannedGroup:
         self.preferences: list[PreferenceLine] = []
 
     def add_run(self, block: bytes, before: int) -> bool:
-        """Add the rules of a block in which every line begins with "Disallow: "; `before` lines stand before it.
+        """Add the rules of a block if each of its lines begins with "Disallow: ", as its first one does.
 
-        Returns whether it is such a block; if not, nothing is added.
+        `before` is the number of lines before the block. Returns whether the rules were added.
         """
-        if not block.startswith(_RUN):
-            return False
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
             return False

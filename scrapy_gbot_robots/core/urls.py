@@ -45,7 +45,7 @@ def path_of(url: str | bytes) -> str:
 
 
 def prefix_of(url: str) -> str:
-    """Return the text of `url` up to the slash its path begins with, and the slash; "" if it is not of that form."""
+    """Return the beginning of `url`, up to and with the first slash of its path; "" if it has another form."""
     found = _PREFIX.match(url)
     return found[0] if found else ""
 

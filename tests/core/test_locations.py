@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.core.urls import prefix_of
 
 # (row, robots.txt URL, valid for, not valid for); the robots.txt URLs of subdirectories are in test_nowhere_else
 VALID_RANGES = [
@@ -219,3 +220,17 @@ def test_bytes_that_are_not_utf8_past_the_host_do_no_harm() -> None:
 def test_origin_is_frozen() -> None:
     with pytest.raises(AttributeError):
         Origin.of("http://example.com/").port = 81  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("url", "prefix"),
+    [
+        ("https://e.com/a/b", "https://e.com/"),
+        ("https://e.com:8443/?q=/", "https://e.com:8443/"),
+        ("https://e.com?q=/", ""),
+        ("e.com/a", ""),
+        ("", ""),
+    ],
+)
+def test_url_begins_with_its_site_and_a_slash(url: str, prefix: str) -> None:
+    assert prefix_of(url) == prefix
