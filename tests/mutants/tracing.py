@@ -28,7 +28,7 @@ ROOMS = {
     "policy": "tests/policy",
     "fetching": "tests/fetching",
     "obeying": "tests/obeying tests/fetching/test_http_cache.py",
-    "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py",
+    "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py tests/commands/test_fleet.py",
     "sitemaps": "tests/sitemaps tests/spider",
 }
 

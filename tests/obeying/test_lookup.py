@@ -505,13 +505,14 @@ async def test_signal_comes_once_for_each_robots_txt_fetched_or_stored(tmp_path:
         assert fetches(site) == 2
 
 
+@pytest.mark.parametrize(("rules", "off"), [(40_000, True), (100, False)], ids=["large", "small"])
 @in_reactor
-async def test_large_robots_txt_is_read_off_the_reactor() -> None:
-    body = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(40_000))
+async def test_only_a_large_robots_txt_is_read_off_the_reactor(rules: int, off: bool) -> None:
+    body = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(rules))
     with Site({"/robots.txt": body, "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
-            assert not await visitor.may(site.url("/39999"))
+            assert not await visitor.may(site.url(f"/{rules - 1}"))
             assert await visitor.may(site.url("/x"))
 
         seen = []
@@ -525,7 +526,7 @@ async def test_large_robots_txt_is_read_off_the_reactor() -> None:
             patch.setattr(RobotsTxt, "rules_for", noted)
             await visit(script)
         assert len(seen) == 1
-        assert seen[0] is not threading.current_thread()
+        assert (seen[0] is not threading.current_thread()) is off
 
 
 # Handlers of signals

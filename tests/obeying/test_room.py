@@ -206,9 +206,10 @@ def test_full_room_lets_the_largest_party_make_place_for_a_smaller_one(monkeypat
     tried.left("b3", priority=20)  # its origin already has as many as it would leave to the other
     assert tried.waiting() == ["a1", "a3", "a5", "b1", "b2"]
     tried.left("c1")
+    tried.left("b4", priority=20)
     assert tried.waiting() == ["a3", "a5", "b1", "b2", "c1"]
     assert (tried.stat("waiting"), tried.stat("waiting_most")) == (5, 5)
-    assert len(tried.room) == 9
+    assert len(tried.room) == 10
 
 
 def test_party_is_announced_once_however_many_join_it() -> None:

@@ -70,3 +70,10 @@ def test_answers_are_bounded_and_the_oldest_go(most: int, most_bytes: int, monke
     marks = [answers.keep(AGENT, each) or 0.0 for each in given]
     found = [answers.get(each.origin, AGENT, mark) for each, mark in zip(given, marks, strict=True)]
     assert found == [None, given[3], None, given[3], given[4]]
+
+
+def test_a_thousand_answers_without_rules_are_kept() -> None:
+    answers, given = SettledAnswers(), [answer(number) for number in range(1001)]
+    marks = [answers.keep(AGENT, each) or 0.0 for each in given]
+    found = [answers.get(each.origin, AGENT, mark) for each, mark in zip(given, marks, strict=True)]
+    assert found == [None, *given[1:]]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -77,6 +78,12 @@ async def times_scheduled(secs: float, patience_secs: float, monkeypatch: pytest
 @in_reactor
 async def test_request_keeps_its_place_while_a_robots_txt_comes_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await times_scheduled(0.5, 30.0, monkeypatch) == 1
+
+
+@in_reactor
+async def test_patience_is_a_time_and_no_number_of_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: 1000.0))  # no time passes
+    assert await times_scheduled(0.5, 0.1, monkeypatch) == 1
 
 
 @in_reactor

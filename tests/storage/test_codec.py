@@ -58,6 +58,12 @@ def test_status_is_a_number_of_32_bits(status: int, kept: bool) -> None:
         assert decode(encode(entry)) == (entry if kept else None)
 
 
+@pytest.mark.parametrize(("chars", "kept"), [(32_768, True), (32_769, False)])
+def test_texts_are_bounded(chars: int, kept: bool) -> None:
+    for entry in (Entry(replace(RULES, url="x" * chars)), Entry(None, replace(DOWN, why="x" * chars))):
+        assert decode(encode(entry)) == (entry if kept else None)
+
+
 def test_compressed_where_it_pays() -> None:
     assert len(encode(rules(BODY * 50))) < len(BODY) * 5
     assert len(encode(Entry(None, GONE))) < 250
