@@ -1,7 +1,7 @@
 """Archives of robots.txt files, read record by record: WARC files and Parquet files.
 
-A WARC record that is broken costs no other: reading goes on at the next place where a record begins, and what was lost
-is counted. Memory is bounded whatever a record says its length is.
+A broken WARC record does not affect the others: reading goes on where the next record begins, and the loss is counted.
+Memory is bounded, whatever length a record claims.
 Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives.
 """
 
@@ -34,10 +34,10 @@ class Capture(NamedTuple):
     """One answer that an archive holds.
 
     Attributes:
-        url: what was asked for.
-        at: when, in seconds since the epoch; 0.0: it is not said.
-        status: the HTTP status code; None: there was no answer, or none that is whole.
-        body: content-decoded, and no more of it than was asked for.
+        url: the requested URL.
+        at: when it was captured, in seconds since the epoch; 0.0 if the archive does not say.
+        status: the HTTP status code; None if there was no answer, or only part of one.
+        body: the content-decoded body, up to the limit.
         cut: whether there was more.
         location: the Location header.
         why: for `status` None the reason, in words.
@@ -74,7 +74,7 @@ class Reading:
         """Yield what the archive holds.
 
         Raises:
-            BulkError: it is no archive, cannot be read, or a column is missing.
+            BulkError: the file is not an archive or cannot be read, or a column is missing.
         """
         try:
             self.size = Path(self._path).stat().st_size
@@ -118,7 +118,7 @@ class Reading:
             raise ValueError("the record claims to be longer than the file")
 
     def _capture(self, record: Any) -> Capture | None:
-        """Return what a response record holds; None, and it is counted, if nothing can be made of it."""
+        """Return the capture of a response record. An unusable record is counted; then return None."""
         url = record.headers.get("WARC-Target-URI", "").strip("<> ")
         date, head = record.record_date, record.http_headers
         status = head.status_code if head is not None else None
@@ -193,7 +193,7 @@ class Reading:
 
 
 class _From(io.RawIOBase):
-    """A file from a place on, as FastWARC wants to read it."""
+    """The rest of a file from one place on, with the methods that FastWARC calls."""
 
     def __init__(self, file: BinaryIO, begin: int) -> None:
         self._file = file
@@ -255,7 +255,7 @@ def _dechunked(raw: bytes) -> bytes:
 
 
 def _seconds(times: Any) -> list[float | None]:
-    """Return a column of times as seconds since the epoch: it holds timestamps, or such numbers."""
+    """Return a column of timestamps, or of seconds since the epoch, as seconds since the epoch."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as pt  # noqa: PLC0415
 

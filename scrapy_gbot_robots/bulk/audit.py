@@ -1,7 +1,7 @@
 """Millions of URLs judged by an archive of robots.txt files, in bounded memory.
 
-The URLs are sorted by DuckDB, which uses the disk for what exceeds its memory; so those of one site come together. They
-are judged piece by piece, here or in worker processes, and come out sorted.
+DuckDB sorts the URLs, and uses the disk for what exceeds its memory. So URLs of one site come together. They are judged
+piece by piece, in this process or in workers, and come out sorted.
 """
 
 from __future__ import annotations

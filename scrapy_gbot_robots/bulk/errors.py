@@ -1,4 +1,4 @@
-"""What goes wrong with archives and lists of URLs, as one line for the user."""
+"""The error about archives and lists of URLs: one line for the user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The robots.txt files of archives, in a temporary DuckDB database, so that memory is bounded however many there are.
 
-Of each URL the latest capture counts. A redirect is followed to what the archives hold for its target. Bodies lie in a
-file beside the database, which knows where: they are read when their origin's turn comes.
+The latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in a file beside the
+database, which has their places: each is read when it is needed.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Found(NamedTuple):
 
 
 class Store:
-    """Takes captures, then says what was served for the robots.txt of an origin. To be used in a `with` statement.
+    """Takes captures, then says what was served for the robots.txt of an origin. Use it in a `with` statement.
 
     Args:
         directory: an empty one, for temporary files.
-        memory: what DuckDB may use, such as "300MB"; what is more goes to `directory`.
+        memory: how much DuckDB may use, such as "300MB"; the rest goes to `directory`.
         max_redirects: hops that are followed.
     """
 
@@ -87,7 +87,7 @@ class Store:
         self.database.close()
 
     def take(self, captures: Iterable[Capture]) -> None:
-        """Keep captures; those of what is no http, https or ftp URL are left out."""
+        """Keep captures of http, https and ftp URLs."""
         assert self._writing is not None  # noqa: S101 - nothing is taken after `settle`
         rows = []
         for capture in captures:
@@ -133,7 +133,7 @@ class Store:
         )
 
     def _follow_redirects(self) -> None:
-        """Go from hop to hop, all trails at a time."""
+        """Follow all trails at once, hop by hop."""
         self.database.execute(
             "CREATE TABLE trails AS SELECT url AS robots_txt, [url] AS asked, url AS next FROM latest"
             f" WHERE ends_with(url, '{ROBOTS_PATH}') AND NOT {_NO_REDIRECT}"

@@ -1,7 +1,7 @@
 """What the robots.txt files of an archive are like: fields, agents and whom they block, sizes, statuses.
 
-One answer an origin counts, the latest, redirects followed. There may be any number of names in so many files: they are
-counted in the database, which uses the disk for what exceeds its memory.
+Each origin counts once, by its latest answer, redirects followed. The database counts the names in the files, since there
+may be any number of them: it uses the disk for what exceeds its memory.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Study(NamedTuple):
 def study(store: Store, terms: Terms, most: int) -> Iterator[int | Study]:
     """Go through all robots.txt files; yield how many are done, again and again, and what was found at the end.
 
-    Of `fields` and `agents` the `most` frequent are told. A crawler is kept from the home page if it may not fetch "/".
+    `fields` and `agents` have the `most` frequent ones. A crawler is kept from the home page if it may not fetch "/".
     """
     census = _Census(store, terms)
     for done, served in enumerate(store.everything(), 1):
@@ -145,7 +145,7 @@ class _Census:
                 self._counts["agent", name] += not robots.allowed(_HOME, crawler)
 
     def flush(self) -> None:
-        """Hand the names over to the database."""
+        """Put the names into the database."""
         import pyarrow as pa  # noqa: PLC0415
 
         rows = [(kind, name, files, self._counts[kind, name]) for (kind, name), files in self._names.items()]

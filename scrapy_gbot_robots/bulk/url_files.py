@@ -79,7 +79,7 @@ class UrlFile:
                 self.done = file.tell()
 
     def _checked(self, array: Any) -> Any:
-        """Return the URLs of an array as text; what is none is left out and counted."""
+        """Return the URLs of an array as text. Rows without a usable URL are left out and counted."""
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
