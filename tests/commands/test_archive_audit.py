@@ -285,3 +285,12 @@ def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:
     assert ended.status == 1
     assert "2 lines left out: no URL" in ended.err
     assert [row["url"] for row in answers(home / "out.jsonl")] == ["https://a.example/a\nb", "https://a.example/no%FF"]
+
+
+def test_one_robots_txt_judges_every_form_that_a_crawl_may_send(home: Path) -> None:
+    (home / "robots.txt").write_bytes(ROBOTS)
+    (home / "urls.txt").write_text("https://a.example/x/../no\nhttps://a.example/x")
+    arguments = ("--robots", "robots.txt", "--urls", "urls.txt", "--as", "a", "--format", "csv")
+    ended = run_here("audit", *arguments, cwd=home)
+    assert ended.status == 1
+    assert [row["allowed"] for row in csv.DictReader(ended.out.splitlines())] == ["no", "yes"]
