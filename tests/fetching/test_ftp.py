@@ -208,6 +208,23 @@ async def test_other_file_without_end_is_bounded_too(settings: dict[str, Any], m
         assert server.sent < 20_000_000
 
 
+@pytest.mark.parametrize(
+    ("settings", "meta"),
+    [({"DOWNLOAD_MAXSIZE": 0}, {}), ({"DOWNLOAD_MAXSIZE": 10}, {"download_maxsize": 0})],
+    ids=["setting", "meta"],
+)
+@in_reactor
+async def test_other_file_comes_whole_where_there_is_no_bound(
+    settings: dict[str, Any], meta: dict[str, Any], tmp_path: Path
+) -> None:
+    with ftp_site(tmp_path) as site:
+        (tmp_path / "robots.txt").write_bytes(RULES)
+        (tmp_path / "free").write_bytes(b"x" * 5_000_000)
+        crawler = await crawl(Pages, settings, urls=[Request(f"{site}/free", meta=meta)])
+        (response,) = pages(crawler).crawled.values()
+        assert response.body == b"x" * 5_000_000
+
+
 @in_reactor
 async def test_file_of_just_the_limit_is_not_cut(tmp_path: Path) -> None:
     with ftp_site(tmp_path) as site:
