@@ -123,8 +123,8 @@ def _log_lines(origin: Origin, choice: SitemapChoice, most: int, log_level: int)
     if choice.capped:
         logger.log(
             log_level,
-            "%s lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = %d: %d are left out",
+            "%s lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = %d: %s left out",
             origin.robots_url,
             most,
-            choice.capped,
+            "1 is" if choice.capped == 1 else f"{choice.capped} are",
         )

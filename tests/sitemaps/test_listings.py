@@ -87,7 +87,11 @@ async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
         ("http://e/1 http://e/2", None),
         (
             "http://e/1 http://e/2 http://e/3",
-            "https://e/robots.txt lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = 2: 1 are left out",
+            "https://e/robots.txt lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = 2: 1 is left out",
+        ),
+        (
+            "http://e/1 http://e/2 http://e/3 http://e/4",
+            "https://e/robots.txt lists more sitemaps than GBOT_ROBOTS_SITEMAPS_MAX = 2: 2 are left out",
         ),
     ],
 )
