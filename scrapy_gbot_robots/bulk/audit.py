@@ -127,7 +127,6 @@ _judges: list[Judge] = []  # of a worker process: its one
 
 def collect_rarely() -> None:
     """Let Python look for garbage in cycles less often. Rules that are kept have no cycles, and there are many of them."""
-    gc.freeze()
     gc.set_threshold(*_RARELY)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -294,3 +296,10 @@ def test_one_robots_txt_judges_every_form_that_a_crawl_may_send(home: Path) -> N
     ended = run_here("audit", *arguments, cwd=home)
     assert ended.status == 1
     assert [row["allowed"] for row in csv.DictReader(ended.out.splitlines())] == ["no", "yes"]
+
+
+def test_process_ends_without_a_word_beyond_the_summary(home: Path) -> None:
+    arguments = ["--robots", "a.warc.gz", "--urls", "urls.txt", "--as", "a", "--output", "o.csv"]
+    command = [sys.executable, "-m", "scrapy_gbot_robots", "audit", *arguments]
+    ended = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.stderr.splitlines()[-1].split() == ["a", "3", "1", "0"]
