@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
-from scrapy_gbot_robots.policy.served import as_served
+from scrapy_gbot_robots.policy.decoding import as_served
 
 from .support.command import only_one, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats

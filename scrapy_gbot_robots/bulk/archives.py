@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.urls import shown
-from ..policy.served import DecodeError, decoded
+from ..policy.decoding import DecodeError, decoded
 from .arrow import BODY, STATUS, URL, need
 from .errors import BulkError
 

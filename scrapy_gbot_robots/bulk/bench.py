@@ -22,8 +22,9 @@ from ..core.sweep import SiteUrls, Sweep
 from ..core.urls import prefix_of
 from ..core.wire import allowed_in_all_forms, as_sent
 from ..policy.ladder import Policy, State, decide, renew
-from ..policy.outcome import Fetched, Unreachable, outcome_of
+from ..policy.outcome import Fetched, Unreachable
 from ..policy.overrides import Action
+from ..policy.status_codes import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence

@@ -19,9 +19,9 @@ from scrapy.http.request import NO_CALLBACK
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
 from ..engine import LISTENER, Overhearing, uncounted
+from ..policy.decoding import ACCEPTED
 from ..policy.outcome import Failure, Outcome, Unavailable, Unreachable, failed, recalled
 from ..policy.redirect import REDIRECTS, next_hop, to_private_address
-from ..policy.served import ACCEPTED
 from ..signals import robotstxt_served
 from .download import Download
 from .exchange import NEVER_SENT, Exchange

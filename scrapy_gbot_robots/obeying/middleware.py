@@ -27,7 +27,8 @@ from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.ladder import State
-from ..policy.outcome import Unreachable, outcome_of
+from ..policy.outcome import Unreachable
+from ..policy.status_codes import outcome_of
 from ..settings import GbotSettings, warn_of_misspelt
 from ..signals import request_forbidden
 from . import provenance

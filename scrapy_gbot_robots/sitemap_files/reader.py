@@ -15,7 +15,7 @@ import zlib
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..policy.served import gunzipped
+from ..policy.decoding import gunzipped
 from .charset import decoded
 from .formats import format_of
 from .xml import NotASitemap

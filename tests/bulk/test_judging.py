@@ -11,7 +11,7 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.ladder import LADDERS, Decision, Policy, State, decide, renew
-from scrapy_gbot_robots.policy.outcome import outcome_of
+from scrapy_gbot_robots.policy.status_codes import outcome_of
 
 RULES = Decision(State.RULES, "", False, 1.0, 1.0)
 ROBOTS = b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"

@@ -25,7 +25,7 @@ from twisted.python.failure import Failure as TwistedFailure
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching import download, fetcher, reading
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.policy.served import decoded
+from scrapy_gbot_robots.policy.decoding import decoded
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect

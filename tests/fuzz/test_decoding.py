@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.served import DecodeError, decoded
+from scrapy_gbot_robots.policy.decoding import DecodeError, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,112 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import (
-    Failure,
-    Fetched,
-    Outcome,
-    Unavailable,
-    Unreachable,
-    failed,
-    outcome_of,
-    recalled,
-)
+from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Unreachable, failed, recalled
 
-URL = "https://example.com/robots.txt"
-BODY = b"User-agent: *\nDisallow: /\n"
-
-
-@pytest.mark.parametrize(
-    ("status", "outcome"),
-    [
-        pytest.param(200, Fetched, id="S2.3-200"),
-        pytest.param(203, Fetched, id="S2.3-203"),
-        pytest.param(204, Fetched, id="S2.27-204"),
-        pytest.param(206, Fetched, id="S2.3-206"),
-        pytest.param(299, Fetched, id="S2.3-299"),
-        pytest.param(300, Unavailable, id="S2.9-300"),
-        pytest.param(301, Unavailable, id="S2.9-301-not-followed"),
-        pytest.param(304, Unreachable, id="S2.26-304"),
-        pytest.param(305, Unavailable, id="S2.9-305"),
-        pytest.param(306, Unavailable, id="S2.9-306"),
-        pytest.param(399, Unavailable, id="S2.9-399"),
-        pytest.param(400, Unavailable, id="S2.11-400"),
-        pytest.param(401, Unavailable, id="S2.11-401"),
-        pytest.param(403, Unavailable, id="S2.11-403"),
-        pytest.param(404, Unavailable, id="S2.11-404"),
-        pytest.param(410, Unavailable, id="S2.11-410"),
-        pytest.param(428, Unavailable, id="S2.11-428"),
-        pytest.param(429, Unreachable, id="S2.12-429"),
-        pytest.param(430, Unavailable, id="S2.11-430"),
-        pytest.param(451, Unavailable, id="S2.11-451"),
-        pytest.param(499, Unavailable, id="S2.11-499"),
-        pytest.param(500, Unreachable, id="S2.14-500"),
-        pytest.param(503, Unreachable, id="S2.14-503"),
-        pytest.param(599, Unreachable, id="S2.14-599"),
-        pytest.param(600, Unreachable, id="S2.26-600"),
-        pytest.param(999, Unreachable, id="S2.26-999"),
-        pytest.param(100, Unreachable, id="S2.26-100"),
-        pytest.param(199, Unreachable, id="S2.26-199"),
-        pytest.param(0, Unreachable, id="S2.26-0"),
-        pytest.param(-404, Unreachable, id="S2.26-negative"),
-    ],
-)
-def test_status_code_decides(status: int, outcome: type[Outcome]) -> None:
-    assert type(outcome_of(status, URL, BODY)) is outcome
-
-
-@given(st.integers(), st.binary(max_size=200))
-def test_every_status_code_has_an_outcome(status: int, body: bytes) -> None:
-    assert isinstance(outcome_of(status, URL, body), Fetched) == (200 <= status < 300)
-
-
-def test_status_code_of_many_digits_is_not_carried_on() -> None:
-    outcome = outcome_of(2**64, URL, BODY)
-    assert outcome == Unreachable("not an HTTP answer (a status code of more than three digits)")
-
-
-def test_fetched_carries_what_was_served() -> None:
-    assert outcome_of(200, URL, BODY, cut=True, max_age=60.0) == Fetched(200, URL, BODY, cut=True, max_age=60.0)
-
-
-def test_empty_body_is_fetched_and_has_no_rules() -> None:  # S2.27
-    assert outcome_of(200, URL, b"") == Fetched(200, URL, b"")
-
-
-def test_unavailable_tells_status_and_lifetime() -> None:
-    assert outcome_of(403, URL, BODY, max_age=60.0) == Unavailable(403, URL, "HTTP 403", 60.0)
-
-
-def test_unreachable_tells_when_to_come_again() -> None:
-    assert outcome_of(503, URL, BODY, retry_after=60.0) == Unreachable("HTTP 503", 503, 60.0)
-
-
-NOT_FOUND_PAGE = b"<title>Page not found</title>"
-
-
-@pytest.mark.parametrize(
-    ("status", "outcome"),
-    [
-        pytest.param(500, Unavailable, id="S2.19-500"),
-        pytest.param(503, Unavailable, id="S2.19-503"),
-        pytest.param(429, Unreachable, id="S2.19-429-is-no-5xx"),
-        pytest.param(600, Unreachable, id="S2.19-600-is-no-5xx"),
-        pytest.param(200, Fetched, id="S2.4-200-is-parsed"),
-    ],
-)
-def test_only_a_5xx_that_says_not_found_is_a_404(status: int, outcome: type[Outcome]) -> None:
-    assert type(outcome_of(status, URL, NOT_FOUND_PAGE)) is outcome
-
-
-def test_a_5xx_that_says_not_found_tells_why() -> None:
-    assert outcome_of(500, URL, NOT_FOUND_PAGE) == Unavailable(500, URL, 'HTTP 500 that says "not found", as 404')
-
-
-def test_soft_404_can_be_turned_off() -> None:
-    assert outcome_of(500, URL, NOT_FOUND_PAGE, soft_404=False) == Unreachable("HTTP 500", 500)
+URL = "http://e.com/robots.txt"
 
 
 @pytest.mark.parametrize("failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure])
@@ -126,15 +24,7 @@ def test_foreign_error_message_becomes_printable() -> None:
     assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
 
 
-def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.11, S2.20
-    outcome = outcome_of(407, "http://e.com/robots.txt", b"")
-    assert isinstance(outcome, Unreachable)
-    assert Failure.PROXY.value in outcome.why
-
-
 def test_answer_from_an_http_cache_is_good_for_no_longer_than_any_must_be() -> None:
-    fetched = outcome_of(200, "http://e.com/robots.txt", b"", max_age=86_400.0)
-    assert recalled(fetched) == Fetched(200, "http://e.com/robots.txt", b"", False, 0.0, recalled=True)
-    unreachable = recalled(outcome_of(503, "http://e.com/robots.txt", b""))
-    assert isinstance(unreachable, Unreachable)
-    assert unreachable.recalled
+    fetched = Fetched(200, URL, b"", max_age=86_400.0)
+    assert recalled(fetched) == Fetched(200, URL, b"", max_age=0.0, recalled=True)
+    assert recalled(Unreachable("HTTP 503", 503)) == Unreachable("HTTP 503", 503, recalled=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import brotli
 import pytest
 
-from scrapy_gbot_robots.policy.served import DecodeError, as_served, decoded
+from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
