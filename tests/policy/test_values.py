@@ -31,3 +31,9 @@ def test_nothing_can_change_a_value_or_add_to_it(value: object) -> None:
             setattr(value, field.name, None)
     assert not hasattr(value, "__dict__")  # a crawl has many of them
     assert value == type(value)(**{field.name: getattr(value, field.name) for field in fields(value)})  # type: ignore[arg-type]
+
+
+def test_what_nobody_says_is_taken_as_google_takes_it() -> None:
+    assert (Policy().unreachable, Policy().soft_404) == ("google", True)
+    assert not Outage(0.0, 1, None, "down", 0.0).site_available  # no page has answered
+    assert not Fetched(200, "http://e/robots.txt", b"").cut
