@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from ..obeying.drivers import driver_for
 from ..obeying.entries import Entries
 from ..obeying.lookup import Lookup
+from ..obeying.overriding import overridden
 from ..policy.ladder import State, decide, renew
 from ..settings import GbotSettings
 from .exits import CommandError
@@ -87,6 +88,7 @@ class Visit:
         self._entries = Entries(driver_for(self.settings, crawler), crawler.stats)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
+        self._overridden = overridden(self._lookup, self.settings, crawler)
         self._hops: list[tuple[int, str]] = []
         self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops for each robots.txt that was fetched
         crawler.signals.connect(self._headers_received, signals.headers_received)
@@ -125,15 +127,15 @@ class Visit:
 
     async def answer(self, origin: Origin, agent: RobotsAgent) -> Answer:
         """Return the answer that requests of `origin` would get in a crawl."""
-        return await self._lookup.ask(origin, agent)
+        return await self._overridden.ask(origin, agent)
 
     async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
         """Return the answers for many origins and crawlers. They are fetched together, as far as the settings allow."""
         keys = list(wanted)
-        known = [self._lookup.known(*key) for key in keys]
+        known = [self._overridden.known(*key) for key in keys]
         unknown = [key for key, answer in zip(keys, known, strict=True) if answer is None]
         found: dict[tuple[Origin, RobotsAgent], Answer] = dict(
-            zip(unknown, await self.together(self._lookup.ask(*key) for key in unknown), strict=True)
+            zip(unknown, await self.together(self._overridden.ask(*key) for key in unknown), strict=True)
         )
         return found | {key: answer for key, answer in zip(keys, known, strict=True) if answer is not None}
 

@@ -110,6 +110,22 @@ def test_exit_status_is_that_of_the_override(
         assert (ended.status, said in ended.out) == (status, True), ended.out
 
 
+def test_audit_by_host_heeds_overrides_as_a_crawl_does(project: Path) -> None:
+    with Site({"/robots.txt": RULES}) as site, Site({"/robots.txt": Reply(503)}) as down:
+        urls = "".join(each + "\n" for each in (site.url("/no"), site.url("/other"), down.url("/a")))
+        (project / "urls.txt").write_text(urls)
+        overrides = given(
+            {
+                site.url(""): {"as": "otherbot", "reason": "their wish"},
+                down.url(""): {"rules": "ignore", "reason": "contract 17"},
+            }
+        )
+        ended = run("audit", "--urls", "urls.txt", "--as", "mybot", "--format", "jsonl", *overrides, cwd=project)
+        rows = [json.loads(line) for line in ended.out.splitlines()]
+        assert [row["allowed"] for row in rows] == [True, False, True]
+        assert ended.status == 1, ended.err
+
+
 def test_unreachable_robots_txt_of_an_overridden_host_is_no_failure(project: Path) -> None:
     with Site({"/robots.txt": Reply(503)}) as site:
         ignored = run("check", site.url("/a"), *given({"127.0.0.1": {"rules": "ignore", "reason": "x"}}), cwd=project)
