@@ -179,6 +179,24 @@ def test_sweep_takes_some_of_the_unused_at_a_time(path: Path, monkeypatch: pytes
         assert list(storage.origins()) == [ORIGIN]
 
 
+def test_process_that_lasts_less_than_a_minute_sweeps_nothing(path: Path) -> None:
+    def entries() -> int:
+        with closing(sqlite3.connect(path)) as database:
+            (number,) = database.execute("SELECT count(*) FROM entries").fetchone()
+            return int(number)
+
+    clock = Clock()
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.put("https://old.example:443", Entry(RULES))
+    clock.now += 101 * DAY
+    with closing(SqliteStorage(path, clock=clock)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        assert entries() == 2
+        clock.now += 61
+        storage.put(ORIGIN, Entry(RULES))
+        assert entries() == 1
+
+
 def test_leases_that_ran_out_are_swept(path: Path) -> None:
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage:
