@@ -47,14 +47,14 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
         raise CommandError("with an archive, --output FILE says where the answers go")
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
-    whos = agents.named(options.agents, settings, err)
-    summary = _Summary([who.name for who in whos])
+    askers = agents.named(options.agents, settings, err)
+    summary = _Summary([asker.name for asker in askers])
     with archives.errors_in_a_line():
         from ..bulk.answer_files import AnswerFile  # noqa: PLC0415 - what this needs is an extra
 
-        output = AnswerFile(options.output, [who.name for who in whos], with_reasons=options.rules)
+        output = AnswerFile(options.output, [asker.name for asker in askers], with_reasons=options.rules)
         try:
-            with archives.opened(options.robots, whos, settings, err, gives_reasons=options.rules) as archive:
+            with archives.opened(options.robots, askers, settings, err, gives_reasons=options.rules) as archive:
                 _judge(options, archive, output, summary, err)
             output.finish()
         except BaseException:

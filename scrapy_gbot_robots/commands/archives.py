@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..bulk.audit import Terms
     from ..bulk.store import Store
-    from .crawlers import Who
+    from .crawlers import Asker
     from .output import Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet")
@@ -100,7 +100,7 @@ def errors_in_a_line() -> Iterator[None]:
 
 @contextmanager
 def opened(
-    names: Sequence[str], whos: Sequence[Who], settings: Settings, err: Terminal, *, gives_reasons: bool = False
+    names: Sequence[str], askers: Sequence[Asker], settings: Settings, err: Terminal, *, gives_reasons: bool = False
 ) -> Iterator[Archive]:
     """Read archives; what was read is there as long as the context."""
     from ..bulk.audit import Terms  # noqa: PLC0415
@@ -108,7 +108,7 @@ def opened(
 
     gbot = checked(settings)
     overrides = overrides_checked(settings)
-    crawlers = [who.crawler for who in whos]
+    crawlers = [asker.crawler for asker in askers]
     terms = Terms(crawlers, gbot.policy, gbot.strict, gbot.max_bytes, overrides, time.time(), gives_reasons)
     with (
         tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..core.rules import Rules
     from ..obeying.answer import Answer
     from .audit_rows import Judged
-    from .crawlers import Who
+    from .crawlers import Asker
     from .output import Terminal
     from .session import Visit
 
@@ -77,12 +77,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("--rules needs an archive as --robots; without one, the rows show the deciding rule anyway")
     if options.top < 0:
         raise CommandError(f"--top must be at least 0, got {options.top}")
-    whos = agents.named(options.agents, settings, err)
+    askers = agents.named(options.agents, settings, err)
     audit = Audit(options, out)
-    judge = _judge(options, settings, whos)
+    judge = _judge(options, settings, askers)
     try:
         if judge is None:
-            _by_host(audit, whos, options.purposes, settings, err)
+            _by_host(audit, askers, options.purposes, settings, err)
         else:
             for urls in audit.batches(err):
                 audit.take(judge(urls))
@@ -95,25 +95,26 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return audit.status
 
 
-def _judge(options: Namespace, settings: Settings, whos: list[Who]) -> Callable[[list[str]], list[Judged]] | None:
+def _judge(options: Namespace, settings: Settings, askers: list[Asker]) -> Callable[[list[str]], list[Judged]] | None:
     """Return a function that judges URLs by the robots.txt files in the options; None if there is none."""
 
     def rules_of(path: str) -> list[Rules]:
         gbot = checked(settings)
         robotstxt = RobotsTxt.parse(read(path), strict=gbot.strict, max_bytes=gbot.max_bytes)
-        return [robotstxt.rules_for(who.crawler) for who in whos]
+        return [robotstxt.rules_for(asker.crawler) for asker in askers]
 
     if options.diff:
         old, new = options.diff
         pairs = [
-            (who.name, *both) for who, both in zip(whos, zip(rules_of(old), rules_of(new), strict=True), strict=True)
+            (asker.name, *both)
+            for asker, both in zip(askers, zip(rules_of(old), rules_of(new), strict=True), strict=True)
         ]
         return lambda urls: list(_changes(urls, pairs, new))
     if options.robots:
         (where,) = options.robots
         asked = [
-            (who.name, held_against(options.purposes, partial(verdict_on_all_forms, rules), rules.preferences))
-            for who, rules in zip(whos, rules_of(where), strict=True)
+            (asker.name, held_against(options.purposes, partial(verdict_on_all_forms, rules), rules.preferences))
+            for asker, rules in zip(askers, rules_of(where), strict=True)
         ]
         return lambda urls: [(url, Row(name, verdict(url), where)) for url in urls for name, verdict in asked]
     return None
@@ -126,7 +127,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
                 yield url, Row(name, new.verdict(url), where, old.verdict(url))
 
 
-def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
+def _by_host(audit: Audit, askers: list[Asker], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
@@ -135,9 +136,13 @@ def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: S
         for urls in audit.batches(err):
             asked = [(url, origin) for url in urls if (origin := audit.origin_of(url)) is not None]
             origins = dict.fromkeys(origin for _, origin in asked)
-            answers = await visit.answers((origin, who.crawler) for origin in origins for who in whos)
+            answers = await visit.answers((origin, asker.crawler) for origin in origins for asker in askers)
             audit.take(
-                [_by_answer(url, who, answers[origin, who.crawler], purposes) for url, origin in asked for who in whos]
+                [
+                    _by_answer(url, asker, answers[origin, asker.crawler], purposes)
+                    for url, origin in asked
+                    for asker in askers
+                ]
             )
             missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
             audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
@@ -146,11 +151,11 @@ def _by_host(audit: Audit, whos: list[Who], purposes: Sequence[str], settings: S
     during_a_visit(settings, work)
 
 
-def _by_answer(url: str, who: Who, answer: Answer, purposes: Sequence[str]) -> Judged:
+def _by_answer(url: str, asker: Asker, answer: Answer, purposes: Sequence[str]) -> Judged:
     judge = held_against(
-        purposes, lambda url: answer.verdict(url, who.crawler), lambda url: answer.preferences(url, who.crawler)
+        purposes, lambda url: answer.verdict(url, asker.crawler), lambda url: answer.preferences(url, asker.crawler)
     )
     verdict = judge(url)
     if Origin.of_robots_txt(url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return url, Row(who.name, verdict, answer.origin.robots_url)
+    return url, Row(asker.name, verdict, answer.origin.robots_url)

@@ -18,7 +18,7 @@ from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..obeying.overridden import OverriddenAnswer
 from . import crawlers as agents
 from . import purposes
-from .crawlers import Who
+from .crawlers import Asker
 from .exits import FAILED, FINE, FOUND, CommandError
 from .explain import Check, show
 from .explain_json import as_json
@@ -53,9 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    whos = agents.named(options.agents, settings, err, options.mode)
+    askers = agents.named(options.agents, settings, err, options.mode)
     gbot = checked(settings)
-    checks = _by_origin(options, whos, settings) if options.file is None else _by_file(options, whos, gbot, err)
+    checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, gbot, err)
     if options.purposes:
         checks = [replace(check, purposes=tuple(options.purposes)) for check in checks]
     for number, check in enumerate(checks):
@@ -70,7 +70,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
 
 
-def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Terminal) -> list[Check]:
+def _by_file(options: Namespace, askers: list[Asker], gbot: GbotSettings, err: Terminal) -> list[Check]:
     for url in options.urls:
         if not url.startswith("/"):
             _absolute(url)
@@ -79,15 +79,15 @@ def _by_file(options: Namespace, whos: list[Who], gbot: GbotSettings, err: Termi
         if finding.kind in OF_THE_FILE:
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    asked = [(who, robotstxt.rules_for(who.crawler)) for who in whos]
+    asked = [(asker, robotstxt.rules_for(asker.crawler)) for asker in askers]
     return [
-        Check(url, who, rules.verdict(url), options.file, body, robotstxt)
+        Check(url, asker, rules.verdict(url), options.file, body, robotstxt)
         for url in options.urls
-        for who, rules in asked
+        for asker, rules in asked
     ]
 
 
-def _by_origin(options: Namespace, whos: list[Who], settings: Settings) -> list[Check]:
+def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     origins = [_absolute(url) for url in options.urls]
@@ -95,37 +95,37 @@ def _by_origin(options: Namespace, whos: list[Who], settings: Settings) -> list[
 
     async def work(visit: Visit) -> list[Check]:
         checks: list[Check] = []
-        known: dict[tuple[Origin, Who], Known] = {}
+        known: dict[tuple[Origin, Asker], Known] = {}
         for url, origin in zip(options.urls, origins, strict=True):
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
-            for named in whos:
-                who = _as_override_says(named, override)
-                if (origin, who) not in known:
+            for named in askers:
+                asker = _as_override_says(named, override)
+                if (origin, asker) not in known:
                     fresh = options.fresh and not any(origin == other for other, _ in known)
-                    known[origin, who] = await visit.known(origin, who.crawler, fresh=fresh)
-                checks.append(_of(url, who, known[origin, who], visit.settings, override))
+                    known[origin, asker] = await visit.known(origin, asker.crawler, fresh=fresh)
+                checks.append(_of(url, asker, known[origin, asker], visit.settings, override))
         return checks
 
     return during_a_visit(settings, work)
 
 
-def _as_override_says(who: Who, override: Override | None) -> Who:
+def _as_override_says(asker: Asker, override: Override | None) -> Asker:
     if override is None or override.crawler is None:
-        return who
-    return Who(override.crawler, "the override", override.crawler.name)
+        return asker
+    return Asker(override.crawler, "the override", override.crawler.name)
 
 
-def _of(url: str, who: Who, known: Known, gbot: GbotSettings, override: Override | None) -> Check:
-    verdict = known.answer.verdict(url, who.crawler)
+def _of(url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Override | None) -> Check:
+    verdict = known.answer.verdict(url, asker.crawler)
     body = known.body
     if Origin.of_robots_txt(url) is not None:
         verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
     robotstxt = RobotsTxt.parse(body or b"", strict=gbot.strict, max_bytes=gbot.max_bytes)
     overriding = None
     if override is not None:
-        answer = OverriddenAnswer(known.origin, override, who.crawler, known.answer, lambda *use: None)
-        overriding = answer.verdict(url, who.crawler)
-    return Check(url, who, verdict, known.origin.robots_url, body, robotstxt, known, override, overriding)
+        answer = OverriddenAnswer(known.origin, override, asker.crawler, known.answer, lambda *use: None)
+        overriding = answer.verdict(url, asker.crawler)
+    return Check(url, asker, verdict, known.origin.robots_url, body, robotstxt, known, override, overriding)
 
 
 def _absolute(url: str) -> Origin:

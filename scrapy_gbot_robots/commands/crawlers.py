@@ -25,8 +25,8 @@ MODES = ("first", "all")
 _MAX_NAME = 60  # characters of a name that is compared with Google's
 
 
-class Who(NamedTuple):
-    """A crawler, or several taken as one.
+class Asker(NamedTuple):
+    """The crawler for which a command asks, or several taken as one.
 
     Attributes:
         crawler: the crawler.
@@ -93,7 +93,7 @@ def add_mode_argument(parser: ArgumentParser) -> None:
     )
 
 
-def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Who]:
+def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Asker]:
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
@@ -110,9 +110,9 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
         if mode is not None:
             raise CommandError("--mode needs --as")
         if gbot.asked_as is not None:
-            return [Who(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
+            return [Asker(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
         sent = of_project(settings)
-        return [Who(Crawler.of(sent.text), sent.source, sent.text)]
+        return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
     found = []
     for name in (name for text in texts for name in ([text] if "(" in text else text.split(","))):
         crawler = Crawler.of("" if name.strip() == "*" else name.strip())
@@ -121,11 +121,11 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
                 f'--as "{printable(name)}" names no crawler: a product token has letters, "-" and "_" only'
             )
         _hint(crawler.name, err)
-        found.append(Who(crawler, "--as", name.strip()))
+        found.append(Asker(crawler, "--as", name.strip()))
     if mode is not None:
-        names = [who.text for who in found]
-        return [Who(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
-    return list({who.crawler: who for who in found}.values())
+        names = [asker.text for asker in found]
+        return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
+    return list({asker.crawler: asker for asker in found}.values())
 
 
 def _hint(name: str, err: Terminal) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.agents import Crawler
 from ..core.origin import Origin
-from .crawlers import Who
+from .crawlers import Asker
 from .exits import CommandError
 from .inputs import is_url
 from .output import printable
@@ -32,14 +32,14 @@ class Expectation(NamedTuple):
         line: its number, from 1.
         text: the line, without a comment.
         url: absolute, or a path that begins with "/"; or the sitemap.
-        who: the crawler; None if the line expects a sitemap.
+        asker: the crawler; None if the line expects a sitemap.
         allowed: whether the crawler should be allowed to fetch `url`.
     """
 
     line: int
     text: str
     url: str
-    who: Who | None = None
+    asker: Asker | None = None
     allowed: bool = True
 
 
@@ -81,4 +81,4 @@ def _expectation(number: int, words: list[str]) -> Expectation:
     crawler = Crawler.of("" if name == "*" else name)
     if not crawler.name and name != "*":
         raise ValueError(f'"{printable(name)}" names no crawler')
-    return Expectation(number, text, url, Who(crawler, "the expectation", name), _VERBS[verb])
+    return Expectation(number, text, url, Asker(crawler, "the expectation", name), _VERBS[verb])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..policy.ladder import Decision
     from ..policy.overrides import Override
     from ..settings import GbotSettings
-    from .crawlers import Who
+    from .crawlers import Asker
     from .output import Terminal
     from .session import Known
 
@@ -39,7 +39,7 @@ class Check:
 
     Attributes:
         url: absolute, or a path.
-        who: the crawler.
+        asker: the crawler.
         verdict: what the robots.txt says.
         where: the URL of the robots.txt, or the path of the file.
         body: the bytes of the robots.txt; None if there is none, or if it plays no part.
@@ -51,7 +51,7 @@ class Check:
     """
 
     url: str
-    who: Who
+    asker: Asker
     verdict: Verdict
     where: str
     body: bytes | None
@@ -69,7 +69,7 @@ class Check:
     @property
     def crawler(self) -> Crawler:
         """The crawler that the verdict is about."""
-        return self.who.judged(self.verdict)
+        return self.asker.judged(self.verdict)
 
     @property
     def unreachable(self) -> bool:
@@ -81,7 +81,7 @@ class Check:
     @cached_property
     def said(self) -> Preferences:
         """What the robots.txt says about the use of the URL's content."""
-        return self.robotstxt.preferences(self.url, self.who.crawler)
+        return self.robotstxt.preferences(self.url, self.asker.crawler)
 
     @property
     def refused_purpose(self) -> bool:
@@ -105,7 +105,7 @@ class Check:
         """The group that was used, and why, in words."""
         tokens = [token for token in self.crawler.tokens if token.lower() != self.verdict.group]
         none = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
-        if self.who.text == "*":
+        if self.asker.text == "*":
             none = "the crawler stands for all that no group names"
         if self.verdict.group is None:
             if self.crawler.ignores_robots:
@@ -165,7 +165,7 @@ def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
     facts = [] if check.verdict.rule else [("reason", check.verdict.reason)]
     if known is not None and check.verdict.reason == known.decision.why:
         facts = [("reason", _state(known.decision))]
-    facts.append(("crawler", f"{check.who}; it heeds {check.who.heeds}"))
+    facts.append(("crawler", f"{check.asker}; it heeds {check.asker.heeds}"))
     if check.body is not None:
         facts.append(("group", check.group))
     facts += [(purpose, _word_on(purpose, check)) for purpose in check.purposes]

@@ -31,8 +31,8 @@ def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
     if check.override is not None:
         facts["override"] = _override(check.override)
         facts["robots_txt"] |= {"allowed": check.verdict.allowed, "reason": check.verdict.reason}
-    if isinstance(check.who.crawler, AllOf):
-        facts["crawlers"] = [each.name for each in check.who.crawler]
+    if isinstance(check.asker.crawler, AllOf):
+        facts["crawlers"] = [each.name for each in check.asker.crawler]
     if check.purposes:
         words = {purpose: word_on(purpose, check.said) for purpose in check.purposes}
         facts["preferences"] = {**words, "use": check.said.use, "lines": list(check.said.lines)}

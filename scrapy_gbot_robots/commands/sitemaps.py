@@ -65,7 +65,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
-    who, *others = agents.named(options.agents, settings, err)
+    asker, *others = agents.named(options.agents, settings, err)
     if others:
         raise CommandError("--as must name one crawler here")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))
@@ -73,10 +73,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     async def work(visit: Visit) -> int:
         worst = FINE
         for origin in origins:
-            known = await visit.known(origin, who.crawler, fresh=options.fresh)
+            known = await visit.known(origin, asker.crawler, fresh=options.fresh)
             lines = RobotsTxt.parse(known.body or b"", max_bytes=visit.settings.max_bytes).sitemap_lines
             most = visit.settings.sitemaps_max
-            listed = await visit.together(_listed(line, origin, visit, who.crawler) for line in lines[:most])
+            listed = await visit.together(_listed(line, origin, visit, asker.crawler) for line in lines[:most])
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
             (_write_json if options.json else _show)(known, listed, out)
             out.flush()

@@ -44,8 +44,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
     if options.html and Path(options.html).exists():
         raise CommandError(f"{options.html}: there is such a file, and it will not be overwritten")
-    whos = agents.named(options.agents, settings, err) if options.agents else []
-    with archives.errors_in_a_line(), archives.opened(options.archives, whos, settings, err) as archive:
+    askers = agents.named(options.agents, settings, err) if options.agents else []
+    with archives.errors_in_a_line(), archives.opened(options.archives, askers, settings, err) as archive:
         study = _study(archive, options.top, err)
     archive.say_damage(err)
     if options.json:

@@ -60,7 +60,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
     for each in expected:
-        check = None if each.who is None else _check(each, robots, robotstxt)
+        check = None if each.asker is None else _check(each, robots, robotstxt)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         if options.json:
@@ -74,13 +74,13 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt) -> Check:
-    assert each.who is not None  # noqa: S101  for the type checker
+    assert each.asker is not None  # noqa: S101  for the type checker
     if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
         raise CommandError(f"line {each.line}: {robots.name} is not for the origin of {each.url}")
-    verdict = robotstxt.verdict(each.url, each.who.crawler)
+    verdict = robotstxt.verdict(each.url, each.asker.crawler)
     if each.url == "/robots.txt" or Origin.of_robots_txt(each.url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return Check(each.url, each.who, verdict, robots.name, robots.body, robotstxt)
+    return Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt)
 
 
 def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: str, out: Terminal) -> None:
