@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
-from ..fetching.private_addresses import leads_inside
+from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
 from ..report.words import count

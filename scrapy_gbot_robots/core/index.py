@@ -46,7 +46,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from .needles import SHORTEST, Needles, best_of, by_precedence
-from .patterns import LENGTH_BITS, NO_RULE, precedence_of
+from .rule_texts import LENGTH_BITS, NO_RULE, precedence_of
 from .urls import path_of
 
 if TYPE_CHECKING:

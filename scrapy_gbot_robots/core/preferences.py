@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .index import Index
-from .patterns import LAST_LINE, NO_RULE
+from .rule_texts import LAST_LINE, NO_RULE
 from .structured import read_dictionary
 from .urls import escape
 

@@ -12,7 +12,7 @@ Plan:
 2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, split a line at its colon and
    look the field name up among the usual ways to write one. That settles most lines of most files. Any other line goes to
    the careful reader (lines.py), unless its beginning shows that it cannot matter.
-3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
+3. Keep the paths of a group's rules as written, and join them into one text at the end (rule_texts.py): decoding and
    escaping happen once for the group and not once for each line.
 
 A worked example, for the agents "mybot" and "*":
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import grammar
 from .lines import as_written, content_blocks, read_line, seconds, without_bom
-from .patterns import NO_PATTERNS, Patterns
+from .rule_texts import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 

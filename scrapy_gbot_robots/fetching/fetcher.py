@@ -27,7 +27,7 @@ from .download import Download
 from .exchange import NEVER_SENT, Exchange
 from .failures import failure_of
 from .ftp import MOST_BYTES
-from .private_addresses import leads_inside
+from .host_lookup import leads_inside
 from .proxies import carry_credentials
 from .reading import content_encoding, outcome_of_response
 

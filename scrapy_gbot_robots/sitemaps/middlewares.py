@@ -20,7 +20,7 @@ from ..core.origin import Origin
 from ..core.urls import shown
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
-from ..fetching.private_addresses import leads_inside
+from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .discovery import SitemapDiscovery, allowed_domains_of

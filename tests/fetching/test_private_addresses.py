@@ -229,7 +229,7 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site) -> 
 def test_names_are_resolved_without_a_reactor_too() -> None:
     script = (
         "import asyncio, sys\n"
-        "from scrapy_gbot_robots.fetching.private_addresses import _addresses\n"
+        "from scrapy_gbot_robots.fetching.host_lookup import _addresses\n"
         "assert '127.0.0.1' in asyncio.run(_addresses('localhost'))\n"
         "assert asyncio.run(_addresses('no-such-name.invalid')) == []\n"
         "assert 'twisted.internet.reactor' not in sys.modules\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots.core.index import Index
 from scrapy_gbot_robots.core.matching import matches
-from scrapy_gbot_robots.core.patterns import Patterns
+from scrapy_gbot_robots.core.rule_texts import Patterns
 
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 
