@@ -17,11 +17,12 @@ from .versions import versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
     from ..core.changes import AgentChange
+    from ..core.rules import Rules
     from ..core.verdict import Rule
     from .output import Terminal
 
@@ -29,7 +30,12 @@ HELP = "Show what changed between two versions of a robots.txt"
 
 _TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
+_JUDGED_FOR_SOME = (
+    "URLs are judged for {:,} of {:,} user agents: these files have too many rules or user agents for more"
+)
 _EXAMPLE = 100  # characters of a line that is shown
+_MOST_READ = 100 * 2**20  # bytes: both files are read again for each user agent that URLs are judged for
+_MOST_WEIGHT = 200 * 2**20  # bytes of memory for the rules of these user agents, by `Rules.weight`
 _SAID = {True: "granted", False: "refused", None: "not said"}
 
 
@@ -40,6 +46,14 @@ class Flip(NamedTuple):
     agent: str
     allowed: bool
     reason: str
+
+
+class Judge(NamedTuple):
+    """A user agent, and its rules in both versions."""
+
+    agent: str
+    old: Rules
+    new: Rules
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -79,10 +93,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             _show(change, out)
     flips = 0
     if options.urls is not None:
-        given = [name.strip() for name in ",".join(options.agents or ()).split(",")]
-        agents = list(filter(None, given)) or [change.agent for change in found]
+        given = list(filter(None, (name.strip() for name in ",".join(options.agents or ()).split(","))))
+        judges = _judges(given or [change.agent for change in found], before, after)
+        size = sum(len(version.body[: gbot.max_bytes]) for version in (old, new))
+        chosen = list(judges if given else _affordable(judges, size))
+        if not given and len(chosen) < len(found):
+            err.say((_JUDGED_FOR_SOME.format(len(chosen), len(found)), "warning"))
         left_out = LeftOut(options.urls)
-        for flip in _flips(left_out.urls(), before, after, agents):
+        for flip in _flips(left_out.urls(), chosen):
             flips += 1
             if options.json:
                 out.write(json.dumps(flip._asdict()) + "\n")
@@ -123,15 +141,32 @@ class LeftOut:
             )
 
 
-def _flips(urls: Iterable[str], before: RobotsTxt, after: RobotsTxt, agents: list[str]) -> Iterator[Flip]:
-    crawlers = [Crawler.of("" if name == "*" else name) for name in agents]
-    old_rules = [before.rules_for(crawler) for crawler in crawlers]
-    new_rules = [after.rules_for(crawler) for crawler in crawlers]
+def _judges(agents: Iterable[str], before: RobotsTxt, after: RobotsTxt) -> Iterator[Judge]:
+    for name in agents:
+        crawler = Crawler.of("" if name == "*" else name)
+        yield Judge(name, before.rules_for(crawler), after.rules_for(crawler))
+
+
+def _affordable(judges: Iterable[Judge], size: int) -> Iterator[Judge]:
+    """Yield judges until they have taken too much time or memory. `size` is that of both files, in bytes.
+
+    Thousands of user agents fit into a file, and each of them may have thousands of rules.
+    """
+    read = weight = 0
+    for judge in judges:
+        yield judge
+        read += size
+        weight += judge.old.weight + judge.new.weight
+        if read > _MOST_READ or weight > _MOST_WEIGHT:
+            return
+
+
+def _flips(urls: Iterable[str], judges: Sequence[Judge]) -> Iterator[Flip]:
     for url in urls:
-        for name, old, new in zip(agents, old_rules, new_rules, strict=True):
+        for agent, old, new in judges:
             if old.allowed(url) != new.allowed(url):
                 verdict = new.verdict(url)
-                yield Flip(url, name, verdict.allowed, str(verdict))
+                yield Flip(url, agent, verdict.allowed, str(verdict))
 
 
 def _show_flip(flip: Flip, out: Terminal) -> None:

@@ -97,6 +97,25 @@ def test_agents_that_are_too_many_to_compare_are_told(files: Path, monkeypatch: 
     assert "User-agent: mybot\n  ? not compared: " in out
 
 
+def test_urls_are_judged_for_as_many_user_agents_as_memory_allows(tmp_path: Path) -> None:
+    names = [f"{first}{second}{third}" for first in "abcdefghij" for second in "abcdefghij" for third in "abcdefghij"]
+    shared = "".join(f"user-agent: {name}\n" for name in names) + "".join(
+        f"allow: /*{number}\n" for number in range(2_000)
+    )
+    (tmp_path / "old.txt").write_text(shared)
+    (tmp_path / "new.txt").write_text(shared + "disallow: /new\n")
+    (tmp_path / "urls.txt").write_text("/new")
+    ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=tmp_path)
+    judged = [line.split()[2] for line in ended.out.splitlines() if line.startswith("disallowed now")]
+    assert 10 < len(judged) < 200
+    assert judged == names[: len(judged)]
+    assert ended.err.startswith(f"URLs are judged for {len(judged)} of 1,000 user agents: ")
+    assert "1,000 user agents changed" in ended.out
+    named = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "jjj", cwd=tmp_path)
+    assert "disallowed now  jjj  /new" in named.out
+    assert named.err == ""
+
+
 def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -> None:
     (files / "urls.txt").write_text("/b/c\nhello\nhttps://a.example/b/c\nb/c\nhttps://a.example/b/c/" + "d" * 20_000)
     ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot", cwd=files)
