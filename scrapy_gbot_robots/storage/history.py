@@ -25,14 +25,19 @@ _TABLE = """
         body BLOB NOT NULL, PRIMARY KEY (origin, fetched)
     ) WITHOUT ROWID
 """
-_LATEST = "SELECT hash, fetched FROM versions WHERE origin = ? ORDER BY fetched DESC LIMIT 1"
+# Other programs may write to the file, and SQLite takes a value of any type in any column. No `datetime` is after 9999.
+_LAST_MOMENT = 253_402_300_799
+_OURS = (
+    f"origin = ? AND typeof(fetched) = 'real' AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND typeof(status) = 'integer'"
+)
+_LATEST = f"SELECT hash, fetched FROM versions WHERE {_OURS} ORDER BY fetched DESC LIMIT 1"  # noqa: S608  constants
 _ADD = "INSERT OR REPLACE INTO versions (origin, fetched, status, hash, cut, body) VALUES (?, ?, ?, ?, ?, ?)"
-_KEEP_LAST = """
+_KEEP_LAST = f"""
     DELETE FROM versions WHERE origin = ? AND fetched < (
-        SELECT min(fetched) FROM (SELECT fetched FROM versions WHERE origin = ? ORDER BY fetched DESC LIMIT ?)
+        SELECT min(fetched) FROM (SELECT fetched FROM versions WHERE {_OURS} ORDER BY fetched DESC LIMIT ?)
     )
-"""
-_VERSIONS = "SELECT fetched, status, hash, cut, body FROM versions WHERE origin = ? ORDER BY fetched"
+"""  # noqa: S608
+_VERSIONS = f"SELECT fetched, status, hash, cut, body FROM versions WHERE {_OURS} ORDER BY fetched"  # noqa: S608
 _IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'versions'"
 
 
@@ -72,7 +77,7 @@ class SqliteHistory(SqliteStorage):
         return [version for version in read if version is not None]
 
     def _version(self, row: tuple[Any, ...]) -> Version | None:
-        """Read a row that `_keep` wrote; None for any other row, since other programs may write to the file."""
+        """Read a row that `_keep` wrote; None for any other row."""
         fetched_at, status, digest, cut, packed = row
         try:
             stream = zlib.decompressobj()
@@ -81,7 +86,7 @@ class SqliteHistory(SqliteStorage):
             return None
         if not stream.eof or len(body) > self._max_body or _hash(body) != digest:
             return None
-        return Version(float(fetched_at), int(status), digest, bool(cut), body)
+        return Version(fetched_at, status, digest, bool(cut), body)
 
     def _kept(self, connection: sqlite3.Connection, entries: Iterable[tuple[str, Entry]]) -> None:
         for origin, entry in entries:

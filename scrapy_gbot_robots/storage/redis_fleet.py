@@ -49,7 +49,7 @@ class RedisFleet:
         for key, value in self._values("process:", _MOST_FACTS_BYTES):
             try:
                 facts = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):  # another program wrote it
                 continue
             if isinstance(facts, dict):
                 found[key] = facts

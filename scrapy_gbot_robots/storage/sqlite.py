@@ -47,7 +47,10 @@ _PUT = """
     ON CONFLICT (origin) DO UPDATE SET used = excluded.used, value = excluded.value
 """
 _DELETE = "DELETE FROM entries WHERE origin = ?"
-_ORIGINS = "SELECT origin FROM entries WHERE origin >= ? AND used >= ? ORDER BY origin LIMIT ?"
+# Another program may have stored an origin that is no text.
+_ORIGINS = """
+    SELECT origin FROM entries WHERE origin >= ? AND typeof(origin) = 'text' AND used >= ? ORDER BY origin LIMIT ?
+"""
 _LEASE = """
     INSERT INTO leases (origin, token, taken, until) VALUES (?, ?, ?, ?)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, taken = excluded.taken, until = excluded.until

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -91,6 +92,20 @@ def test_row_that_was_tampered_with_is_left_out(change: str, path: Path) -> None
         connection.execute(change)
         connection.commit()
     assert kept(path) == []
+
+
+@pytest.mark.parametrize(
+    ("fetched", "status"), [("soon", 200), (b"", 200), (math.inf, 200), (1e12, 200), (1.5, "fine")]
+)
+def test_row_of_another_program_is_left_out_and_displaces_no_version(
+    fetched: object, status: object, path: Path
+) -> None:
+    kept(path, entry(b"a", 1))
+    with closing(sqlite3.connect(path)) as connection:
+        row = "INSERT INTO versions SELECT origin, ?, ?, hash, cut, body FROM versions"
+        connection.execute(row, (fetched, status))
+        connection.commit()
+    assert kept(path, entry(b"b", 2), most=2) == [(1, 200, b"a"), (2, 200, b"b")]
 
 
 def test_bomb_is_left_out(path: Path) -> None:

@@ -129,6 +129,14 @@ def test_value_that_we_did_not_write_is_a_miss(path: Path, value: object) -> Non
         assert storage.get(ORIGIN) is None
 
 
+def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("INSERT INTO entries SELECT x'7a7a', used, value FROM entries")
+        assert list(storage.origins()) == [ORIGIN]
+
+
 # Time
 
 
