@@ -69,7 +69,7 @@ class Row(NamedTuple):
             return None
         try:
             return self.kind.read(value)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise ValueError(f"{self.setting} must be {self.kind.rule}, got {value!r}") from None
 
 

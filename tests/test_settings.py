@@ -83,6 +83,7 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("MAX_AGE_SECS", "1d", "a number of seconds >= 0"),
         ("MAX_AGE_SECS", -1, "a number of seconds >= 0"),
         ("MAX_AGE_SECS", float("nan"), "a number of seconds >= 0"),
+        ("MAX_AGE_SECS", 10**400, "a number of seconds >= 0"),
         ("TIMEOUT_SECS", 0, "a number of seconds > 0"),
         ("CACHE_SIZE", 0, "a whole number >= 1"),
         ("CACHE_SIZE", 1.5, "a whole number >= 1"),

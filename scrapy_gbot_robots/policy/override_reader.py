@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from difflib import get_close_matches
@@ -144,6 +145,6 @@ class _Reader:
         value = self.fields.get("crawl_delay")
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:
             raise self.wrong("crawl_delay", "a number of seconds >= 0")
         return float(value)

@@ -90,6 +90,7 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param({"crawl_delay": -1, "reason": "x"}, "got -1", id="negative-delay"),
         pytest.param({"crawl_delay": float("nan"), "reason": "x"}, "got nan", id="nan-delay"),
         pytest.param({"crawl_delay": float("inf"), "reason": "x"}, "got inf", id="endless-delay"),
+        pytest.param({"crawl_delay": 10**400, "reason": "x"}, "got 1000", id="delay-too-large"),
         pytest.param({"crawl_delay": True, "reason": "x"}, "got True", id="flag-delay"),
         pytest.param("ignore", " must be a dict, or a .toml or .json file of one, got 'ignore'", id="no-dict"),
     ],
