@@ -141,7 +141,7 @@ def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
 
 def test_redis_that_is_away_at_the_start_costs_one_warning(start: Start, tmp_path: Path) -> None:
     settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": f"unix://{tmp_path}/nobody.sock"}
-    check_one_warning_and_all_pages(start, settings, f"{tmp_path}/nobody.sock")
+    assert_one_warning_and_all_pages(start, settings, f"{tmp_path}/nobody.sock")
 
 
 def test_redis_that_is_lost_in_mid_crawl_costs_one_warning(start: Start, server: RedisServer) -> None:
@@ -162,7 +162,7 @@ def test_redis_that_is_lost_in_mid_crawl_costs_one_warning(start: Start, server:
 def test_directory_that_may_not_be_written_to_costs_one_warning(start: Start, tmp_path: Path) -> None:
     directory = tmp_path / "read-only"
     directory.mkdir(mode=0o555)
-    check_one_warning_and_all_pages(
+    assert_one_warning_and_all_pages(
         start, in_sqlite(directory / "robots.sqlite"), f"{directory}/robots.sqlite", as_others=True
     )
     assert list(directory.iterdir()) == []
@@ -170,7 +170,7 @@ def test_directory_that_may_not_be_written_to_costs_one_warning(start: Start, tm
 
 def test_path_that_cannot_be_a_file_costs_one_warning(start: Start, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    check_one_warning_and_all_pages(
+    assert_one_warning_and_all_pages(
         start, in_sqlite(tmp_path / "file" / "robots.sqlite"), f"{tmp_path}/file/robots.sqlite"
     )
 
@@ -180,21 +180,21 @@ def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path
     SqliteStorage(path).close()
     damaged = path.read_bytes()[:6000]
     path.write_bytes(damaged)
-    check_one_warning_and_all_pages(start, in_sqlite(tmp_path / "robots.sqlite"), "renamed to robots.sqlite.corrupt-")
+    assert_one_warning_and_all_pages(start, in_sqlite(tmp_path / "robots.sqlite"), "renamed to robots.sqlite.corrupt-")
     (aside,) = tmp_path.glob("robots.sqlite.corrupt-*")
     assert aside.read_bytes() == damaged
 
 
 def test_disk_that_becomes_full_costs_one_warning(start: Start, tmp_path: Path) -> None:
     robots = Reply(200, RULES + b"".join(b"# %s\n" % os.urandom(60).hex().encode() for _ in range(500)))
-    check_one_warning_and_all_pages(
+    assert_one_warning_and_all_pages(
         start, in_sqlite(tmp_path / "robots.sqlite"), "disk", robots=robots, file_bytes=150_000
     )
     with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def check_one_warning_and_all_pages(
+def assert_one_warning_and_all_pages(
     start: Start, settings: dict[str, Any], warning: str, robots: Reply = SLOW, **circumstances: Any
 ) -> None:
     with sites(10, robots) as all_sites:

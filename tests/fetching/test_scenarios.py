@@ -16,7 +16,7 @@ HTTP2 = """
 """.split()
 
 
-async def holds(scenario: Scenario, handler: str) -> None:
+async def assert_outcome(scenario: Scenario, handler: str) -> None:
     if scenario.needs:
         pytest.importorskip(scenario.needs)
     if handler == "h2" and version_info < (2, 15):
@@ -30,10 +30,10 @@ async def holds(scenario: Scenario, handler: str) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 @in_reactor
 async def test_odd_server_gets_what_google_gives_it(scenario: Scenario) -> None:
-    await holds(scenario, handler_in_use())
+    await assert_outcome(scenario, handler_in_use())
 
 
 @pytest.mark.parametrize("scenario", [each for each in SCENARIOS if each.id in HTTP2], ids=lambda scenario: scenario.id)
 @in_reactor
 async def test_odd_server_that_speaks_http2_gets_the_same(scenario: Scenario) -> None:
-    await holds(scenario, "h2")
+    await assert_outcome(scenario, "h2")
