@@ -64,4 +64,5 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(way: dict[str, ob
         assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
         assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}
+        assert "'gbot_robots/held': 16," in run.stderr  # all requests of `ill` and `lost`, once
         assert (tmp_path / "robots.sqlite").exists()

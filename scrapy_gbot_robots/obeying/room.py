@@ -188,12 +188,12 @@ class WaitingRoom(BaseScheduler):
         if self._closed:
             self._requeue.put_back(request)
             return True
-        party = self._parties.get(leaving.origin)
-        if party is None:
-            party = self._parties[leaving.origin] = Party(leaving.origin, leaving.agent, request)
-            self._on_party(party)
+        party = self._parties.get(leaving.origin) or Party(leaving.origin, leaving.agent, request)
         if not self._take_in(party, request, leaving.since):
             self._requeue.put_back(request, self._lowest(party))
+        elif party.origin not in self._parties:
+            self._parties[party.origin] = party
+            self._on_party(party)  # without asyncio, this looks at the party's requests at once
         return True
 
     def next_request(self) -> Request | None:
@@ -277,8 +277,9 @@ class WaitingRoom(BaseScheduler):
             largest = max(self._parties.values(), key=lambda other: len(other.since), default=party)
             if len(largest.since) <= len(party.since) + 1:
                 return False
-            self._remove(largest, evicted := largest.least())
+            evicted = largest.least()
             self._requeue.put_back(evicted, self._lowest(largest))
+            self._remove(largest, evicted)  # and not before: the scheduler may raise
         party.add(request, since, active_of_slot(self._crawler, request))
         self._resize(+1)
         return True

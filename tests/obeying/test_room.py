@@ -86,6 +86,7 @@ class Tried:
 
     def _came(self, party: Party) -> None:
         assert party.origin.host[0] not in self.parties
+        assert party.since  # without asyncio, a party without a request is over at once
         self.parties[party.origin.host[0]] = party
 
     def left(self, name: str, priority: int = 0) -> Request:
@@ -210,6 +211,20 @@ def test_full_room_lets_the_largest_party_make_place_for_a_smaller_one(monkeypat
     assert tried.waiting() == ["a3", "a5", "b1", "b2", "c1"]
     assert (tried.stat("waiting"), tried.stat("waiting_most")) == (5, 5)
     assert len(tried.room) == 10
+
+
+def test_scheduler_that_is_away_loses_no_request_that_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 2)
+    tried = Tried()
+    tried.left("a1")
+    tried.left("a2")
+    tried.scheduler.is_away = True
+    with pytest.raises(ConnectionError):
+        tried.left("b1")
+    tried.scheduler.is_away = False
+    assert tried.waiting() == ["a1", "a2"]
+    tried.left("b1")
+    assert tried.waiting() == ["a1", "b1"]
 
 
 def test_party_is_announced_once_however_many_join_it() -> None:
