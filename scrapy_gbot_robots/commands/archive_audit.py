@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from ..bulk.bench import NO, NO_URL, UNREACHABLE, YES
 from ..core.urls import shown
 from ..report.words import count
-from . import archives
-from . import crawlers as agents
+from . import archives, crawlers
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import STDIN, size_of, url_batches
 
@@ -47,7 +46,7 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
         raise CommandError("with an archive, --output FILE says where the answers go")
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
-    askers = agents.named(options.agents, settings, err)
+    askers = crawlers.named(options.agents, settings, err)
     summary = _Summary([asker.name for asker in askers])
     with archives.errors_in_a_line():
         from ..bulk.answer_files import AnswerFile  # noqa: PLC0415 - what this needs is an extra

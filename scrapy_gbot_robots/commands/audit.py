@@ -13,8 +13,7 @@ from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..core.wire import verdict_on_all_forms
-from . import archive_audit, archives, purposes
-from . import crawlers as agents
+from . import archive_audit, archives, crawlers, purposes
 from .audit_formats import FORMATS, Row
 from .audit_rows import Audit
 from .exits import CommandError
@@ -56,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs=2,
         help="write only the URLs that two robots.txt files judge differently",
     )
-    agents.add_argument(parser)
+    crawlers.add_argument(parser)
     purposes.add_argument(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", help="the format of the rows (default: table)")
     archive_audit.add_arguments(parser)
@@ -77,7 +76,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("--rules needs an archive as --robots; without one, the rows show the deciding rule anyway")
     if options.top < 0:
         raise CommandError(f"--top must be at least 0, got {options.top}")
-    askers = agents.named(options.agents, settings, err)
+    askers = crawlers.named(options.agents, settings, err)
     audit = Audit(options, out)
     judge = _judge(options, settings, askers)
     try:

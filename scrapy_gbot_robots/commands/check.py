@@ -16,13 +16,12 @@ from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..obeying.overridden import OverriddenAnswer
-from . import crawlers as agents
-from . import purposes
+from . import crawlers, purposes
 from .crawlers import Asker
 from .exits import FAILED, FINE, FOUND, CommandError
 from .explain import Check, show
 from .explain_json import as_json
-from .inputs import checked, origin_of, overrides_checked, read, typed
+from .inputs import checked, is_url, origin_of, overrides_checked, read, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -42,8 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "urls", nargs="+", type=typed, metavar="URL", help="an absolute URL; with --file also a path that begins with /"
     )
-    agents.add_argument(parser)
-    agents.add_mode_argument(parser)
+    crawlers.add_argument(parser)
+    crawlers.add_mode_argument(parser)
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing')
     source.add_argument("--fresh", action="store_true", help="fetch the robots.txt even if the storage has it")
@@ -53,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    askers = agents.named(options.agents, settings, err, options.mode)
+    askers = crawlers.named(options.agents, settings, err, options.mode)
     gbot = checked(settings)
     checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, gbot, err)
     if options.purposes:
@@ -98,8 +97,8 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
         known: dict[tuple[Origin, Asker], Known] = {}
         for url, origin in zip(options.urls, origins, strict=True):
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
-            for named in askers:
-                asker = _as_override_says(named, override)
+            for each in askers:
+                asker = _as_override_says(each, override)
                 if (origin, asker) not in known:
                     fresh = options.fresh and not any(origin == other for other, _ in known)
                     known[origin, asker] = await visit.known(origin, asker.crawler, fresh=fresh)
@@ -131,6 +130,6 @@ def _of(url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Over
 def _absolute(url: str) -> Origin:
     if url.startswith("/"):
         raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
-    if "://" not in url:
+    if not is_url(url):
         raise CommandError(f"not an absolute URL: {url}; did you mean https://{url}?")
     return origin_of(url)

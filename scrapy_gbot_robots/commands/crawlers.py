@@ -38,6 +38,18 @@ class Asker(NamedTuple):
     source: str
     text: str
 
+    @classmethod
+    def of(cls, name: str, source: str) -> Asker:
+        """Take the crawler of a product token or User-Agent header; "*" is one that no group names.
+
+        Raises:
+            ValueError: `name` has no product token.
+        """
+        crawler = Crawler.of("" if name == "*" else name)
+        if not crawler.name and name != "*":
+            raise ValueError(f'"{printable(name)}" names no crawler')
+        return cls(crawler, source, name)
+
     def __str__(self) -> str:
         """Return the name, with its source and text unless these say nothing more."""
         if self.text == self.name:
@@ -113,17 +125,14 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
             return [Asker(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
         sent = of_project(settings)
         return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
-    found = []
-    for name in (name for text in texts for name in ([text] if "(" in text else text.split(","))):
-        crawler = Crawler.of("" if name.strip() == "*" else name.strip())
-        if not crawler.name and name.strip() != "*":
-            raise CommandError(
-                f'--as "{printable(name)}" names no crawler: a product token has letters, "-" and "_" only'
-            )
-        _hint(crawler.name, err)
-        found.append(Asker(crawler, "--as", name.strip()))
+    names = [name.strip() for text in texts for name in ([text] if "(" in text else text.split(","))]
+    try:
+        found = [Asker.of(name, "--as") for name in names]
+    except ValueError as error:
+        raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
+    for asker in found:
+        _hint(asker.crawler.name, err)
     if mode is not None:
-        names = [asker.text for asker in found]
         return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
     return list({asker.crawler: asker for asker in found}.values())
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.agents import Crawler
 from ..core.origin import Origin
 from .crawlers import Asker
 from .exits import CommandError
@@ -78,7 +77,4 @@ def _expectation(number: int, words: list[str]) -> Expectation:
         Origin.of(url)
     elif not url.startswith("/"):
         raise ValueError('the URL must be absolute, or a path that begins with "/"')
-    crawler = Crawler.of("" if name == "*" else name)
-    if not crawler.name and name != "*":
-        raise ValueError(f'"{printable(name)}" names no crawler')
-    return Expectation(number, text, url, Asker(crawler, "the expectation", name), _VERBS[verb])
+    return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])

@@ -12,7 +12,7 @@ from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
 from ..report.words import count
-from . import crawlers as agents
+from . import crawlers
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import origin_of, typed
 
@@ -35,7 +35,7 @@ HELP = "List the sitemaps in robots.txt files, and say whether they can be fetch
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host (https), or a URL")
-    agents.add_argument(parser)
+    crawlers.add_argument(parser)
     parser.add_argument("--fresh", action="store_true", help="fetch the robots.txt even if the storage has it")
     parser.add_argument("--json", action="store_true", help="write one JSON object per sitemap, one per line")
 
@@ -65,7 +65,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
     from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
-    asker, *others = agents.named(options.agents, settings, err)
+    asker, *others = crawlers.named(options.agents, settings, err)
     if others:
         raise CommandError("--as must name one crawler here")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..report.words import count
-from . import archives
-from . import crawlers as agents
+from . import archives, crawlers
 from .exits import FINE, CommandError
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _TOP = 20
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
-    agents.add_argument(parser)
+    crawlers.add_argument(parser)
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write one JSON object")
@@ -44,7 +43,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
     if options.html and Path(options.html).exists():
         raise CommandError(f"{options.html}: there is such a file, and it will not be overwritten")
-    askers = agents.named(options.agents, settings, err) if options.agents else []
+    askers = crawlers.named(options.agents, settings, err) if options.agents else []
     with archives.errors_in_a_line(), archives.opened(options.archives, askers, settings, err) as archive:
         study = _study(archive, options.top, err)
     archive.say_damage(err)

@@ -35,11 +35,7 @@ def shares(parts: Sequence[tuple[str, str, int]]) -> str:
         rects.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
         legend.append(f'<li><i class="{kind}"></i>{count:,} {escape(words)}</li>')
         at += width
-    return (
-        f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>'
-        if rects
-        else "<p>The crawl met no origin.</p>"
-    )
+    return f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>'
 
 
 def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:

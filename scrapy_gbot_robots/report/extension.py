@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 _ROWS = 1_000  # of each table
 _REASONS = 10  # on the page
-_MOST_REASONS = (
-    1_000  # counted one by one; a reason may contain a server's error text, so there is no limit to their number
-)
+_MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
 _BY_A_RULE = "by a rule of the robots.txt"
 
 logger = logging.getLogger(__name__)

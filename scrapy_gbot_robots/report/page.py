@@ -49,9 +49,9 @@ def page(report: Report) -> str:
             _NOTHING,
         ),
         rules="\n".join(map(_rule, report.rules)),
-        rules_note=_left_out(len(report.rules), report.rules_known, report.rules_exact),
+        rules_note=_left_out(len(report.rules), report.rules_known, exact=report.rules_exact),
         origin_rows="\n".join(map(_origin, report.origins)),
-        origins_note=_left_out(len(report.origins), report.origins_known, report.exact),
+        origins_note=_left_out(len(report.origins), report.origins_known, exact=report.exact),
         overrides=_overrides(report) + _preferences(report),
         style=_asset("page.css"),
         script=script,
@@ -93,7 +93,7 @@ def _overrides(report: Report) -> str:
         _row([*((count, f"{count:,}") for count in use[:3]), use.key, use.what, use.reason, use.until])
         for use in report.overrides
     )
-    note = _left_out(len(report.overrides), report.overrides_used, exact=True).replace("blocked requests", "requests")
+    note = _left_out(len(report.overrides), report.overrides_used, most="requests")
     return Template(_asset("overrides.html")).substitute(rows=rows, note=note)
 
 
@@ -114,7 +114,8 @@ def _row(cells: Iterable[str | tuple[int, str]]) -> str:
     return f"<tr>{''.join(columns)}</tr>"
 
 
-def _left_out(shown_rows: int, known: int, exact: bool) -> str:
+def _left_out(shown_rows: int, known: int, *, exact: bool = True, most: str = "blocked requests") -> str:
+    """A paragraph that says how many rows there are, if not all are shown; `most` is what the shown ones have most of."""
     if shown_rows >= known:
         return ""
-    return f"<p>The {shown_rows:,} with most blocked requests, of {amount(known, exact=exact)}.</p>"
+    return f"<p>The {shown_rows:,} with most {most}, of {amount(known, exact=exact)}.</p>"
