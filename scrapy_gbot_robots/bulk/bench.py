@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..core.grammar import MAX_BYTES
 from ..core.origin import ROBOTS_PATH, Origin
 from ..core.robots import RobotsTxt
+from ..core.rules import wording_of
 from ..core.sweep import SiteUrls, Sweep
 from ..core.urls import prefix_of
 from ..core.wire import allowed_in_all_forms, as_sent
@@ -188,13 +189,14 @@ class Bench:
         return sweeps
 
     def _sweep(self, rules: Rules) -> Sweep:
-        sweep = self._by_wording.get(rules.wording)
+        wording = wording_of(rules)
+        sweep = self._by_wording.get(wording)
         if sweep is None:
             self._weight_held += rules.weight
             if self._weight_held > _WEIGHT_HELD:
                 self._by_wording.clear()
                 self._weight_held = rules.weight
-            sweep = self._by_wording[rules.wording] = Sweep(rules)
+            sweep = self._by_wording[wording] = Sweep(rules)
         return sweep
 
 

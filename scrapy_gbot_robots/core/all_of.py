@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .rules import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from .preferences import Preferences
     from .verdict import Verdict
@@ -32,16 +32,6 @@ class RulesOfAll(Rules):
     def parts(self) -> tuple[Rules, ...]:
         """The rules of each crawler."""
         return tuple(rules for _, rules in self._by_crawler)
-
-    @property
-    def wording(self) -> Hashable:
-        """All that the answers of `allowed` depend on, but `strict`."""
-        return tuple(rules.wording for _, rules in self._by_crawler)
-
-    @property
-    def can_refuse(self) -> bool:
-        """Whether any rule of any of them disallows anything."""
-        return any(rules.can_refuse for _, rules in self._by_crawler)
 
     @property
     def weight(self) -> int:

@@ -101,22 +101,6 @@ class Rules:
         return ()
 
     @property
-    def wording(self) -> Hashable:
-        """All that the answers of `allowed` depend on, but `strict`: rules of the same wording give the same answers."""
-        return self._allows.text, self._disallows.text
-
-    @property
-    def wildcards(self) -> int:
-        """How many rules have a wildcard at the most."""
-        texts = self._allows.text + self._disallows.text
-        return min(texts.count("*") + texts.count("$"), len(self._allows.lines) + len(self._disallows.lines))
-
-    @property
-    def can_refuse(self) -> bool:
-        """Whether any rule disallows anything."""
-        return bool(self._disallows.text.strip("\n"))
-
-    @property
     def weight(self) -> int:
         """How many bytes of memory these rules take at the most, with their index. An estimate from measurements."""
         weight = self._allows.weight + self._disallows.weight
@@ -143,11 +127,6 @@ class Rules:
         if is_known:
             return index.allows_url(url, start)  # type: ignore[arg-type]
         return index.allows(self._path(url))
-
-    def allowed_each(self, urls: Iterable[str], start: int) -> bytearray:
-        """Return 1 for each URL that may be fetched, else 0. In each the path begins at the slash at `start`."""
-        allows = (self._index or self._indexed()).allows_url
-        return bytearray([allows(url, start) for url in urls])
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -254,6 +233,37 @@ class Rules:
         if prefix:
             self._memo = (prefix, len(prefix) - 1)
         return path
+
+
+# What judging by the million needs to know of rules, and no user of `Rules`.
+
+
+def wording_of(rules: Rules) -> Hashable:
+    """Return all that the answers of `rules.allowed` depend on, but `strict`: the same wording gives the same answers."""
+    if rules.parts:
+        return tuple(map(wording_of, rules.parts))
+    return rules._allows.text, rules._disallows.text  # noqa: SLF001
+
+
+def most_wildcards(rules: Rules) -> int:
+    """Return how many rules have a wildcard at the most. `rules` are those of one crawler."""
+    allows, disallows = rules._allows, rules._disallows  # noqa: SLF001
+    texts = allows.text + disallows.text
+    return min(texts.count("*") + texts.count("$"), len(allows.lines) + len(disallows.lines))
+
+
+def can_refuse(rules: Rules) -> bool:
+    """Return whether any rule disallows anything."""
+    return any(map(can_refuse, rules.parts)) or bool(rules._disallows.text.strip("\n"))  # noqa: SLF001
+
+
+def allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
+    """Return 1 for each URL that may be fetched, else 0. In each, the path begins at the slash at `start`.
+
+    `rules` are those of one crawler.
+    """
+    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
+    return bytearray([allows(url, start) for url in urls])
 
 
 def _rules(

@@ -35,6 +35,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .matching import follow
+from .rules import allowed_each, can_refuse, most_wildcards
 from .wire import allowed_in_all_forms, has_one_form, have_one_form
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Sweep:
 
     def allowed(self, urls: SiteUrls) -> bytearray:
         """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
-        if not self.rules.can_refuse:
+        if not can_refuse(self.rules):
             return bytearray(b"\1") * len(urls.urls)
         if self._parts is None:
             self._parts = [Sweep(part) for part in self.rules.parts]
@@ -123,7 +124,7 @@ class Sweep:
         """Ask about one URL after the other."""
         if len(urls.urls) <= _FEW_URLS:
             return bytearray(map(self.rules.allowed, urls.urls))
-        return self.rules.allowed_each(urls.urls, len(urls.site))
+        return allowed_each(self.rules, urls.urls, len(urls.site))
 
     def _painted(self, urls: SiteUrls) -> bytearray:
         """Look for all that each rule matches."""
@@ -149,7 +150,8 @@ class Sweep:
         """
         if urls <= _FEW_URLS or (urls <= _MANY_URLS and self._sites > 1):
             return True
-        wildcards = self.rules.wildcards  # to try them takes as the first product, to index and ask them as the others
+        # To try the wildcards takes as long as the first product says, to index and ask them as long as the others do.
+        wildcards = most_wildcards(self.rules)
         return wildcards * urls > 200 * wildcards + 500 * urls
 
 

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
+from scrapy_gbot_robots.core.rules import wording_of
 from scrapy_gbot_robots.core.sweep import SiteUrls, Sweep
 
 BODY = (
@@ -116,7 +117,8 @@ def test_no_name_and_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize("agents", ["mybot", AllOf(["mybot", "googlebot"])])
 def test_rules_of_the_same_wording_are_recognised(agents: str | AllOf) -> None:
-    wording = ROBOTS.rules_for(agents).wording
-    assert hash(wording) == hash(RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents).wording)
-    assert wording == RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents).wording
-    assert wording != RobotsTxt.parse(b"user-agent: *\ndisallow: /elsewhere").rules_for(agents).wording
+    wording = wording_of(ROBOTS.rules_for(agents))
+    same = wording_of(RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents))
+    other = wording_of(RobotsTxt.parse(b"user-agent: *\ndisallow: /elsewhere").rules_for(agents))
+    assert wording == same != other
+    assert hash(wording) == hash(same)
