@@ -73,7 +73,7 @@ class Entries:
         self._stats = stats
         self._on_first_use = on_first_use
         self._is_used = False
-        self._driver: Storage | None = None
+        self._driver: Storage | None = MemoryStorage() if driver.opens is MemoryStorage else None  # opens at once
         self._thread: BatchThread[Any, Any] = BatchThread(
             self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
         )
@@ -145,8 +145,9 @@ class Entries:
             return self._do(self._instead, [call])[0]
         try:
             if isinstance(self._driver, MemoryStorage):
-                return self._do(self._driver, [call])[0]
-            result = await self._thread.ask(call)
+                result = self._do(self._driver, [call])[0]
+            else:
+                result = await self._thread.ask(call)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # a driver of the user's may raise anything

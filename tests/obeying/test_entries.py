@@ -125,6 +125,16 @@ async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCa
     assert openings[0] is not threading.current_thread()
 
 
+@as_scrapy_runs_it
+async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCaptureFixture) -> None:
+    threads = threading.active_count()
+    async with opened(MemoryStorage, caplog) as entries:
+        with pytest.raises(StopIteration) as ended:
+            entries.find(ORIGIN, is_there).send(None)  # a coroutine that has to wait does not end here
+        assert ended.value.value.leased
+        assert threading.active_count() == threads
+
+
 # Leases
 
 
@@ -195,12 +205,15 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
 @pytest.mark.parametrize("cancelled", [asyncio.CancelledError, CancelledError], ids=["asyncio", "twisted"])
 @as_scrapy_runs_it
 async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
-    cancelled: type[BaseException], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    cancelled: type[BaseException],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def cancel(*_: object) -> None:
         raise cancelled
 
-    async with opened(MemoryStorage, caplog) as entries:
+    async with opened(lambda: SqliteStorage(tmp_path / "robots.sqlite"), caplog) as entries:
         with monkeypatch.context() as patch:
             patch.setattr(entries._thread, "ask", cancel)
             with pytest.raises(cancelled):
