@@ -4,9 +4,10 @@
     python -m benchmarks.crawl --case one --rounds 5
     python -m benchmarks.crawl --python /other/venv/bin/python     # another version, to compare with
 
-The cases are one host of 3,000 pages whose robots.txt has 300 rules; 600 hosts of two pages each; and one host of 5,000
-pages whose robots.txt arrives after two seconds. Each crawl is a process of its own, and the loopback server is another.
-It prints medians: processor seconds of the crawling process, their ratio to those of the other crawls, and the peak memory.
+The cases are one host of 3,000 pages whose robots.txt has 300 rules, as start URLs and as links of the first page; 600 hosts
+of two pages each; and one host of 5,000 pages whose robots.txt arrives after two seconds. Each crawl is a process, and the
+loopback server is another. It prints medians: processor seconds of the crawling process, their ratio to those of the other
+crawls, and the peak memory.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import Request, Spider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy.http import Response
 
@@ -33,14 +34,18 @@ RULES = "user-agent: *\n" + "".join(f"disallow: /private{number}/*.html$\n" for 
 
 
 class Case(NamedTuple):
-    """One web to crawl: how many hosts, how many pages of each, and seconds until a robots.txt arrives."""
+    """One web to crawl: how many hosts, how many pages of each, and seconds until a robots.txt arrives.
+
+    Its pages are start URLs, or they are links of the first page.
+    """
 
     hosts: int
     pages: int
     after_secs: float = 0.0
+    linked: bool = False
 
 
-CASES = {"one": Case(1, 3000), "many": Case(600, 2), "slow": Case(1, 5000, 2.0)}
+CASES = {"one": Case(1, 3000), "linked": Case(1, 3000, linked=True), "many": Case(600, 2), "slow": Case(1, 5000, 2.0)}
 WARM_UP = Case(1, 1)  # not counted: it compiles the modules
 
 
@@ -49,24 +54,27 @@ class Listed(Spider):
 
     name = "listed"
 
-    def __init__(self, hosts: int, pages: int, port: int, **kwargs: Any) -> None:
+    def __init__(self, hosts: int, pages: int, port: int, linked: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.urls = [
             f"http://127.0.{1 + host // 250}.{1 + host % 250}:{port}/page/{page}"
             for host in range(hosts)
             for page in range(pages)
         ]
+        self.links = self.urls[1:] if linked else []
         self.crawled = 0
 
     async def start(self) -> AsyncIterator[Request]:
-        for url in self.urls:
+        for url in self.urls[: len(self.urls) - len(self.links)]:
             yield Request(url)
 
-    def parse(self, response: Response, **kwargs: Any) -> None:
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
         self.crawled += 1
+        links, self.links = self.links, []
+        yield from map(Request, links)
 
 
-def crawl(kind: str, hosts: int, pages: int, port: int) -> dict[str, float]:
+def crawl(kind: str, hosts: int, pages: int, port: int, *, linked: bool) -> dict[str, float]:
     """Crawl in this process; return its processor seconds, its peak memory in MB, and the pages that were crawled."""
     from scrapy.crawler import CrawlerProcess
 
@@ -85,7 +93,7 @@ def crawl(kind: str, hosts: int, pages: int, port: int) -> dict[str, float]:
         del settings["ROBOTSTXT_OBEY"]
     process = CrawlerProcess(settings)
     crawler = process.create_crawler(Listed)
-    process.crawl(crawler, hosts=hosts, pages=pages, port=port)
+    process.crawl(crawler, hosts=hosts, pages=pages, port=port, linked=linked)
     process.start()
     used = resource.getrusage(resource.RUSAGE_SELF)
     assert isinstance(crawler.spider, Listed)
@@ -140,7 +148,16 @@ def measure(case: Case, rounds: int, python: str = sys.executable) -> dict[str, 
 
 def _crawl(python: str, kind: str, case: Case, port: str) -> dict[str, float]:
     """Crawl in a process of its own, with compiled modules as an installed package has them."""
-    run = [python, __file__, "crawl", kind, str(case.hosts), str(case.pages), port]
+    run = [
+        python,
+        __file__,
+        "crawl",
+        kind,
+        str(case.hosts),
+        str(case.pages),
+        port,
+        *(["linked"] if case.linked else []),
+    ]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True, env=env)
     took: dict[str, float] = json.loads(done.stdout)
@@ -155,7 +172,7 @@ def report(name: str, taken: dict[str, list[dict[str, float]]]) -> None:
     }
     ours, alone, off = (middle[kind] for kind in KINDS)
     print(
-        f"{name:5} plugin {ours['secs']:6.2f} s {ours['megabytes']:4.0f} MB,"
+        f"{name:6} plugin {ours['secs']:6.2f} s {ours['megabytes']:4.0f} MB,"
         f" Scrapy alone {alone['secs']:6.2f} s {alone['megabytes']:4.0f} MB,"
         f" off {off['secs']:6.2f} s {off['megabytes']:4.0f} MB;"
         f" plugin/Scrapy alone {ours['secs'] / alone['secs']:.2f}, plugin/off {ours['secs'] / off['secs']:.2f},"
@@ -180,7 +197,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["serve", after_secs]:
             asyncio.run(serve(float(after_secs)))
-        case ["crawl", kind, hosts, pages, port]:
-            print(json.dumps(crawl(kind, int(hosts), int(pages), int(port))))
+        case ["crawl", kind, hosts, pages, port, *linked]:
+            print(json.dumps(crawl(kind, int(hosts), int(pages), int(port), linked=bool(linked))))
         case _:
             main()

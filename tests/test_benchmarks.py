@@ -10,8 +10,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.crawl
-def test_crawl_benchmark_crawls_all_pages_in_all_ways(capsys: pytest.CaptureFixture[str]) -> None:
-    taken = measure(Case(2, 3), 1)
+@pytest.mark.parametrize("linked", [False, True], ids=["start-urls", "links"])
+def test_crawl_benchmark_crawls_all_pages_in_all_ways(linked: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = measure(Case(2, 3, linked=linked), 1)
     report("tiny", taken)
     assert [runs[0]["crawled"] for kind, runs in taken.items()] == [6] * len(KINDS)
     assert "plugin/Scrapy alone" in capsys.readouterr().out
