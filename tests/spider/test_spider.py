@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socketserver
 import subprocess
 import sys
 import time
@@ -16,13 +17,15 @@ from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
+from scrapy_gbot_robots.spider.hosts import Host
+
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.example import PROJECT
 from ..support.hosts_spider import Hosts, host_stats, without
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import Web, found, index, parsed, sitemap_stats, urlset, xml
 from ..support.tls import tls_context
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, free_port_like_tls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -194,17 +197,29 @@ async def test_server_with_tls_only_is_found() -> None:
 
 @in_reactor
 async def test_server_without_tls_is_found_on_a_port_that_looks_like_it() -> None:
-    for port in range(20443, 60443, 1000):
-        with contextlib.suppress(OSError):
-            site = Site({"*": b"ok"}, port=port)
-            break
-    with site:
+    port = free_port_like_tls()
+    with Site({"*": b"ok"}, port=port) as site:
         site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}".encode()
         site.pages["/s.xml"] = xml(urlset(site.url("/page")))
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 0.3}
         crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{port}")
         assert set(parsed(crawler)) == {site.url("/page")}
         assert stats(crawler)["robotstxt/request_count"] == 2
+
+
+def test_servers_of_these_tests_choose_no_port_that_looks_like_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the ports that Linux chooses, one in 513 ends in 443. A test that names the host without a scheme then took 30 s."""
+    chosen = iter([free_port_like_tls()])
+    bind = socketserver.TCPServer.server_bind
+
+    def choose(server: socketserver.TCPServer) -> None:
+        server.server_address = ("127.0.0.1", next(chosen, 0))
+        bind(server)
+
+    monkeypatch.setattr(socketserver.TCPServer, "server_bind", choose)
+    with Site({}) as site:
+        assert Host.of(f"127.0.0.1:{site.port}").origin.scheme == "http"
+    assert next(chosen, None) is None
 
 
 @in_reactor

@@ -75,11 +75,24 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def free_port_like_tls() -> int:
+    """A port of loopback on which nobody listens, and on which a client expects TLS: it ends in 443."""
+    for port in range(20443, 60443, 1000):
+        with contextlib.suppress(OSError), socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no such port is free")
+
+
 Content: TypeAlias = "bytes | str | Reply | Callable[[socket], None]"
 
 
 class Site:
-    """A server on loopback. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order."""
+    """A server on loopback. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order.
+
+    A port that it chooses itself never ends in 443. There RobotsSitemapSpider tries https first, and a server without TLS
+    waits for the rest of what it takes for a request, until the fetch of the robots.txt has timed out.
+    """
 
     def __init__(
         self, pages: Mapping[str, Content], *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
@@ -102,6 +115,9 @@ class Site:
             block_on_close = False
 
         self._server = Server((host, port), Handler)
+        while not port and str(self._server.server_address[1]).endswith("443"):
+            self._server.server_close()
+            self._server = Server((host, port), Handler)
         self.port: int = self._server.server_address[1]
 
     def __enter__(self) -> Self:
