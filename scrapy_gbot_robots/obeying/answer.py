@@ -11,11 +11,13 @@ from ..core.agents import AllOf
 from ..core.preferences import NOTHING_SAID
 from ..core.verdict import Verdict
 from ..core.wire import allowed_in_all_forms, verdict_on_all_forms
+from ..meta import PROBE
 from ..policy.ladder import Decision, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from scrapy import Request
     from typing_extensions import Self
 
     from ..core.agents import RobotsAgent
@@ -214,6 +216,13 @@ class Answer:
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
+
+
+def is_waited_for(answer: Answer, request: Request | None = None) -> bool:
+    """Whether requests, or `request` alone, wait for a better answer. A probe does so only if the server answered."""
+    if not answer.bars_for_now:
+        return False
+    return request is None or answer.status is not None or not request.meta.get(PROBE)
 
 
 def _status(entry: Entry | None) -> int | None:

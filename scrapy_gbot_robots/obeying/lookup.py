@@ -229,7 +229,7 @@ class Lookup:
         self._cache.put(answer)
         if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
             self._telling.known(robotstxt, answer, request)
-        self._telling.answered(answer, before)
+        self._telling.answered(answer, before, request)
         return answer
 
     async def _read(self, copy: Copy, answer: Answer, agents: Collection[RobotsAgent]) -> RobotsTxt:

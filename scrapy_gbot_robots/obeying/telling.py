@@ -23,7 +23,7 @@ from ..engine import pull_soon
 from ..policy.ladder import State
 from ..policy.outcome import Fetched
 from ..signals import robotstxt_known, robotstxt_unreachable
-from .answer import Source
+from .answer import Source, is_waited_for
 from .robotparser import GbotRobotParser
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class Telling:
         logger.error("Looking up %s failed; its pages are not crawled for now", origin.robots_url, exc_info=error)
         self.count("errors")
 
-    def answered(self, answer: Answer, before: Answer | None) -> None:
-        """Log and count the new `answer` of an origin, which replaces the answer `before`."""
+    def answered(self, answer: Answer, before: Answer | None, request: Request | None) -> None:
+        """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
         self._count_state(answer)
         age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
         if age_secs is not None and answer.source is Source.STORED:
@@ -128,7 +128,7 @@ class Telling:
             )
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
-            self._unreachable(answer)
+            self._unreachable(answer, request)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
 
@@ -154,19 +154,19 @@ class Telling:
         if robots_parsed is not None and request is not None:
             self.send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
 
-    def _unreachable(self, answer: Answer) -> None:
+    def _unreachable(self, answer: Answer, request: Request | None) -> None:
         """Warn that a robots.txt is unreachable: one by one for the first, then one line a minute for all others."""
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
         if self._warned < WARNED_ONE_BY_ONE:
             self._warned += 1
-            self._warn(answer)
+            self._warn(answer, request)
             return
         if self._adding_up is None:
             self._adding_up = call_later(ADD_UP_SECS, self._add_up)
         text = "" if self._not_warned else f"{answer.origin.robots_url}: {shown(answer.why)}"
         self._not_warned.setdefault(hash(answer.origin), text)
 
-    def _warn(self, answer: Answer) -> None:
+    def _warn(self, answer: Answer, request: Request | None) -> None:
         wait_secs = self._settings.unreachable_wait_secs
         logger.warning(
             "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s",
@@ -175,7 +175,7 @@ class Telling:
             self._settings.unreachable,
             answer.state.value,
             f"; requests wait up to {wait_secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
-            if answer.bars_for_now and wait_secs
+            if wait_secs and is_waited_for(answer, request)
             else "",
         )
 

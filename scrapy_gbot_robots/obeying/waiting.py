@@ -54,7 +54,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from ..concurrency import Background, Closing, pause
 from ..engine import is_closing, stand_before_scheduler
-from ..meta import PROBE
+from .answer import is_waited_for
 from .patience import LOOK_SECS, Leaves, Patience
 from .room import WaitingRoom
 
@@ -213,10 +213,8 @@ class Waiting:
         ]
 
     def _is_worth_waiting(self, answer: Answer, request: Request | None = None) -> bool:
-        """Whether to wait for a better answer: not if the host is dead, nor if the request asks for none (`meta.PROBE`)."""
-        if not answer.bars_for_now or self._secs_until_dead(answer) <= 0:
-            return False
-        return request is None or answer.status is not None or not request.meta.get(PROBE)
+        """Whether to wait for a better answer: not if the host is dead, either."""
+        return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0
 
     def _secs_until_dead(self, answer: Answer) -> float:
         return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()

@@ -13,7 +13,7 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import UnreachableRobotsTxt
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
 
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
@@ -101,12 +101,14 @@ async def test_request_waits_for_an_unreachable_robots_txt_as_others_do() -> Non
 
 
 @in_reactor
-async def test_probe_does_not_wait_for_a_server_that_does_not_answer() -> None:
+async def test_probe_does_not_wait_for_a_server_that_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
     with Site({}) as site:
         url = site.url("/robots.txt")
     crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})])
     assert isinstance(pages(crawler).refused[url], UnreachableRobotsTxt)
     assert stats(crawler)["elapsed_time_seconds"] < 10
+    (warning,) = own_warnings(caplog)
+    assert warning.endswith("this means full disallow for now")  # not: requests wait
 
 
 @pytest.mark.parametrize(
