@@ -158,7 +158,7 @@ def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
-    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.2)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.5)
 
 
 @pytest.fixture(scope="module")
