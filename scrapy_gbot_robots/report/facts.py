@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..obeying.answer import Source
 from ..policy.ladder import State
-from .words import span
+from .words import count, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,11 +132,14 @@ class Report:
 
     @property
     def answers_in_words(self) -> str:
-        """Where the answers came from, and the age of the oldest; "" if there is no answer."""
-        numbers = {source: self.by_source.get(source) for source in Source}
-        counts = ", ".join(f"{number:,} {source.value}" for source, number in numbers.items() if number)
+        """Where the answers came from, how many origins gave none, and the age of the oldest; "" if there is no answer."""
+        counts = [f"{self.by_source[source]:,} {source.value}" for source in Source if self.by_source.get(source)]
+        if not counts:
+            return ""
+        without = self.origins_known - sum(self.by_source.values())
+        counts += [f"none from {count(without, 'origin')}"] if without else []
         age = f"; the oldest was {span(self.oldest_secs)} old" if self.oldest_secs >= 1 else ""
-        return f"{counts}{age}" if counts else ""
+        return ", ".join(counts) + age
 
     @property
     def end_in_words(self) -> str:

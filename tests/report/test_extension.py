@@ -56,7 +56,7 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         first, *others = summary.splitlines()
         assert first == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
         assert others == [
-            "  answers: 2 fetched",
+            "  answers: 2 fetched, none from 1 origin",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
             f"  unreachable: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
