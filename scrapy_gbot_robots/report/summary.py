@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..core.urls import shown
 from .words import amount, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from .facts import OverrideRow, Report
+
+_Row = TypeVar("_Row")
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
 
@@ -35,28 +37,38 @@ def _about_the_crawl(report: Report) -> Iterator[str]:
 
 
 def _rules(report: Report) -> Iterator[str]:
-    listed = report.rules[:_MOST]
-    for rule in listed:
-        yield f'{rule.blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})'
-    if report.rules_known > len(listed):
-        yield f"the rest by {count(report.rules_known - len(listed), 'other rule', exact=report.rules_exact)}"
+    return _listed(
+        report.rules,
+        report.rules_known,
+        lambda rule: f'{rule.blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})',
+        lambda more: f"the rest by {count(more, 'other rule', exact=report.rules_exact)}",
+    )
 
 
 def _unreachable(report: Report) -> Iterator[str]:
-    listed = report.unreachable_origins[:_MOST]
-    for origin in listed:
-        blocked = count(origin.blocked, "request")
-        yield f"unreachable: {origin.robots_txt} ({shown(origin.why)}), {blocked} blocked"
-    if report.unreachable > len(listed):
-        yield f"unreachable: {amount(report.unreachable - len(listed), exact=report.exact)} more"
+    return _listed(
+        report.unreachable_origins,
+        report.unreachable,
+        lambda row: f"unreachable: {row.robots_txt} ({shown(row.why)}), {count(row.blocked, 'request')} blocked",
+        lambda more: f"unreachable: {amount(more, exact=report.exact)} more",
+    )
 
 
 def _overrides(report: Report) -> Iterator[str]:
-    listed = report.overrides[:_MOST]
-    for use in listed:
-        yield f"override for {shown(use.key)} ({shown(use.what)}, {shown(use.reason)}): {_decided(use)}"
-    if report.overrides_used > len(listed):
-        yield f"overrides: {report.overrides_used - len(listed):,} more"
+    return _listed(
+        report.overrides,
+        report.overrides_used,
+        lambda use: f"override for {shown(use.key)} ({shown(use.what)}, {shown(use.reason)}): {_decided(use)}",
+        lambda more: f"overrides: {more:,} more",
+    )
+
+
+def _listed(rows: Sequence[_Row], known: int, line: Callable[[_Row], str], rest: Callable[[int], str]) -> Iterator[str]:
+    """Yield a line for each of the first rows, and one for the rest: `known` says how many there are in all."""
+    listed = rows[:_MOST]
+    yield from map(line, listed)
+    if known > len(listed):
+        yield rest(known - len(listed))
 
 
 def _decided(use: OverrideRow) -> str:
