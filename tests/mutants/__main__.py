@@ -7,9 +7,9 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .drawing import draw, modules
+from .drawing import draw
+from .rooms import ROOMS, modules
 from .runs import copies_of_the_project, killers, without_a_mutant
-from .tracing import ROOMS
 
 if TYPE_CHECKING:
     from .drawing import Mutant
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def main() -> int:
     options = _options()
+    sources = [path for where in options.where for path in modules(where)]
     survived = False
     with copies_of_the_project(options.jobs) as copies:
         tests = without_a_mutant(copies[0], options.where[0].partition("/")[0], options.longest)
         for test in tests.left_out:
             print(f"left out, as it fails without a mutant or takes long: {test}")
-        sources = [path for where in options.where for path in modules(where)]
         for seed in options.seed:
             mutants = draw(sources, options.sample, seed)
             print(

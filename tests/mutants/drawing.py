@@ -9,18 +9,17 @@ import ast
 import hashlib
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
+from .rooms import HOME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HOME = Path(__file__).parent.parent.parent
-PACKAGE = "scrapy_gbot_robots"
+    from pathlib import Path
 
 _LEFT_OUT = ("RemoveDecorator", "Mul_Pow")  # another program; a number that fills the memory
 
@@ -34,13 +33,6 @@ class Mutant(NamedTuple):
     operator: str
     before: str
     after: str
-
-
-def modules(where: str) -> list[Path]:
-    """The modules of a room, or the one that is named, as in "obeying/lookup"."""
-    path = HOME / PACKAGE / where
-    found = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
-    return [module for module in found if module.name != "__init__.py"]
 
 
 def draw(sources: list[Path], sample: int, seed: str) -> list[Mutant]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .drawing import HOME, PACKAGE
+from .rooms import HOME, PACKAGE
 from .tracing import QUIETLY, Tests, file_of, noticing, run_traced, tests_of
 
 if TYPE_CHECKING:

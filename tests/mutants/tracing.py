@@ -16,21 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from .drawing import HOME, PACKAGE
+from .rooms import HOME, PACKAGE, ROOMS
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from .drawing import Mutant
-
-# The tests that have to notice a room's mutants.
-ROOMS = {
-    "policy": "tests/policy",
-    "fetching": "tests/fetching",
-    "obeying": "tests/obeying tests/fetching/test_http_cache.py",
-    "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py tests/commands/test_fleet.py",
-    "sitemaps": "tests/sitemaps tests/spider",
-}
 
 QUIETLY = ("-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", "not slow")  # arguments of pytest
 

@@ -1,0 +1,25 @@
+"""The rooms whose mutants are tried, their modules, and the tests that have to notice the mutants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HOME = Path(__file__).parent.parent.parent
+PACKAGE = "scrapy_gbot_robots"
+
+ROOMS = {
+    "policy": "tests/policy",
+    "fetching": "tests/fetching",
+    "obeying": "tests/obeying tests/fetching/test_http_cache.py",
+    "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py tests/commands/test_fleet.py",
+    "sitemaps": "tests/sitemaps tests/spider",
+}
+
+
+def modules(where: str) -> list[Path]:
+    """The modules of a room, or the one that is named, as in "obeying/lookup". Raises SystemExit if there is none."""
+    path = HOME / PACKAGE / where
+    found = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    if where.partition("/")[0] not in ROOMS or not found[0].exists():
+        raise SystemExit(f"{where} is neither a room ({', '.join(ROOMS)}) nor a module of one, such as obeying/lookup")
+    return [module for module in found if module.name != "__init__.py"]
