@@ -16,11 +16,12 @@ from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor, stats
+from ..support.crawls import in_reactor, in_sqlite, stats
 from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -29,43 +30,53 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock.of(monkeypatch)
 
 
-@in_reactor
-async def test_refresh_takes_what_another_process_has_fetched_meanwhile(clock: Clock, tmp_path: Path) -> None:
-    path = tmp_path / "robots.sqlite"
+async def assert_refreshes_nothing(
+    clock: Clock, path: Path, meanwhile: Callable[[SqliteStorage, str], object], then: Callable[[Visitor, str], Any]
+) -> None:
+    """Assert that a crawl leaves it to others to refresh an answer that expires soon.
+
+    `meanwhile` is what another process does to the storage in which this crawl keeps the origin; then this crawl does `then`.
+    """
     with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
 
         async def script(visitor: Visitor) -> None:
             assert await visitor.may(site.url("/"))
             clock.goes_on(23.5 * HOUR)
-            now = clock.time()
-            copy = Copy(Kind.RULES, 200, site.url("/robots.txt"), CLOSED.encode(), False, "HTTP 200", now, now + DAY)
-            other.put(site.url(""), Entry(copy))
-            ends = time.monotonic() + 20
-            while await visitor.may(site.url("/")):  # the first one starts the refresh
-                assert time.monotonic() < ends
-                await pause(0.02)
+            meanwhile(other, site.url(""))
+            await then(visitor, site.url("/"))
 
-        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
+        crawler = await visit(script, **in_sqlite(path))
         assert fetches(site) == 1
         assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+
+
+@in_reactor
+async def test_refresh_takes_what_another_process_has_fetched_meanwhile(clock: Clock, tmp_path: Path) -> None:
+    def fetch(other: SqliteStorage, origin: str) -> None:
+        now = clock.time()
+        copy = Copy(Kind.RULES, 200, f"{origin}/robots.txt", CLOSED.encode(), False, "HTTP 200", now, now + DAY)
+        other.put(origin, Entry(copy))
+
+    async def until_closed(visitor: Visitor, url: str) -> None:
+        ends = time.monotonic() + 20
+        while await visitor.may(url):  # the first one starts the refresh
+            assert time.monotonic() < ends
+            await pause(0.02)
+
+    await assert_refreshes_nothing(clock, tmp_path / "robots.sqlite", fetch, until_closed)
 
 
 @in_reactor
 async def test_refresh_is_left_to_the_process_that_has_the_lease(clock: Clock, tmp_path: Path) -> None:
-    path = tmp_path / "robots.sqlite"
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+    def lease(other: SqliteStorage, origin: str) -> None:
+        assert other.lease(origin, DAY)
 
-        async def script(visitor: Visitor) -> None:
-            assert await visitor.may(site.url("/"))
-            clock.goes_on(23.5 * HOUR)
-            assert other.lease(site.url(""), DAY)
-            assert await visitor.may(site.url("/"))
-            await pause(0.2)
-            assert await visitor.may(site.url("/"))
+    async def goes_on(visitor: Visitor, url: str) -> None:
+        assert await visitor.may(url)
+        await pause(0.2)
+        assert await visitor.may(url)
 
-        crawler = await visit(script, GBOT_ROBOTS_STORAGE="sqlite", GBOT_ROBOTS_SQLITE_PATH=str(path))
-        assert fetches(site) == 1
-        assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+    await assert_refreshes_nothing(clock, tmp_path / "robots.sqlite", lease, goes_on)
 
 
 @in_reactor

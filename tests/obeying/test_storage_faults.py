@@ -167,10 +167,10 @@ def server() -> Iterator[RedisServer]:
         yield server
 
 
-async def check(
+async def assert_storage_is_replaced_and_taken_back(
     fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Crawl three sites with a storage that fails at the start or after the first, and works again before the last."""
+    """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
     caplog.set_level(logging.INFO, logger=entries_module.__name__)
 
     def said() -> list[str]:
@@ -215,12 +215,16 @@ AT_THE_START = [(name, "start") for name in ("full", "silent", "loading")]
 
 @pytest.mark.parametrize(("fault", "at"), [*IN_MID_CRAWL, *AT_THE_START])
 @in_reactor
-async def test_redis_that_fails(fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_crawl_goes_on_from_memory_while_redis_fails(
+    fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
     relay = Relay(server)
     with closing(relay):
         failing = partial(REDIS[fault], server) if fault in REDIS else partial(relay.saying, ANSWERS[fault])
         settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": relay.url}
-        await check(failing, at, settings, partial(RedisStorage, server.url), caplog)
+        await assert_storage_is_replaced_and_taken_back(
+            failing, at, settings, partial(RedisStorage, server.url), caplog
+        )
 
 
 @pytest.mark.parametrize(
@@ -228,7 +232,7 @@ async def test_redis_that_fails(fault: str, at: str, server: RedisServer, caplog
     [("full", "mid-crawl"), ("full", "start"), ("gone", "mid-crawl"), ("gone", "start"), ("read-only", "mid-crawl")],
 )
 @in_reactor
-async def test_sqlite_that_fails(
+async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     fault: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "directory" / "robots.sqlite"
@@ -247,7 +251,7 @@ async def test_sqlite_that_fails(
         "read-only": partial(read_only, connections),
     }
     settings = in_sqlite(path)
-    await check(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
+    await assert_storage_is_replaced_and_taken_back(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

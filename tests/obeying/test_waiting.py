@@ -18,7 +18,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import patience, room
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.visits import CLOSED, Gate
+from ..support.visits import CLOSED, Gate, Opening
 from ..support.web import Reply, Site, raw
 
 if TYPE_CHECKING:
@@ -31,26 +31,6 @@ if TYPE_CHECKING:
 RULES = b"user-agent: *\ndisallow: /page\n"
 
 
-class Opening(Pages):
-    """Opens a gate when `after` pages are crawled, and notes the URLs in the order in which they end."""
-
-    name = "opening"
-
-    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.gate = gate
-        self.after = after
-        self.order: list[str] = []
-
-    def parse(self, response: Response, **kwargs: Any) -> None:
-        self.order.append(response.url)
-        if len(self.order) == self.after:
-            self.gate.open()
-
-    def failed(self, failure: Any) -> None:
-        self.order.append(failure.request.url)
-
-
 @in_reactor
 async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
     gate = Gate(CLOSED)
@@ -60,8 +40,8 @@ async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
         settings = {"CONCURRENT_REQUESTS": 2}
         crawler = await crawl(Opening, settings, urls=waiting + going, gate=gate, after=len(going))
         assert isinstance(crawler.spider, Opening)
-        assert set(crawler.spider.order[:20]) == set(going)
-        assert set(crawler.spider.order[20:]) == set(waiting)
+        assert set(crawler.spider.ended[:20]) == set(going)
+        assert set(crawler.spider.ended[20:]) == set(waiting)
         assert dead.paths() == ["/robots.txt"]
 
 

@@ -14,7 +14,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy_gbot_robots.obeying import room, spreading, waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.visits import Gate
+from ..support.visits import Gate, Opening
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -84,22 +84,6 @@ class Watched(Pages):
     def left(self, request: Request) -> None:
         if not request.url.endswith("/robots.txt"):
             self.under_way.remove(request.url.split("/")[2])
-
-
-class Opening(Pages):
-    """Opens a gate when so many pages are crawled."""
-
-    name = "opening"
-
-    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.gate = gate
-        self.after = after
-
-    def parse(self, response: Response, **kwargs: Any) -> None:
-        self.crawled[response.url] = response
-        if len(self.crawled) == self.after:
-            self.gate.open()
 
 
 class Gated(Watched, Opening):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
-from .crawls import crawl
+from .crawls import Pages, crawl
 from .web import Reply, Site
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from socket import socket
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
 
 
 CLOSED = "user-agent: *\ndisallow: /"
@@ -71,6 +73,28 @@ class Gate:
     def __call__(self, connection: socket) -> None:
         self._opened.wait(20)
         self._reply(connection)
+
+
+class Opening(Pages):
+    """Opens a gate when `after` pages are crawled, and notes the URLs in the order in which they end."""
+
+    name = "opening"
+
+    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.gate = gate
+        self.after = after
+        self.ended: list[str] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        super().parse(response, **kwargs)
+        self.ended.append(response.url)
+        if len(self.crawled) == self.after:
+            self.gate.open()
+
+    def failed(self, failure: Failure) -> None:
+        super().failed(failure)
+        self.ended.append(failure.request.url)  # type: ignore[attr-defined]  # Scrapy puts it there
 
 
 def fetches(site: Site) -> int:
