@@ -1,6 +1,6 @@
 """URLs per second and peak memory of `scrapy robots audit`, beside Protego asked for the same URLs in a loop.
 
-Both are processes of their own, and write a row for each URL. Run it as `python -m benchmarks.audit [URLS [RULES]]`.
+Each runs in a process of its own and writes a row for each URL. Run it as `python -m benchmarks.audit [URLS [RULES]]`.
 """
 
 from __future__ import annotations

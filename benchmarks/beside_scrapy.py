@@ -1,7 +1,7 @@
-"""The verdicts of Scrapy's default parser and of this plugin on the same robots.txt: `python -m benchmarks.beside_scrapy`.
+"""Verdicts of Scrapy's default parser and of this plugin on the same robots.txt: `python -m benchmarks.beside_scrapy`.
 
-This run checks the cells about Scrapy and Protego in README.md, docs/semantics.md and docs/migration.md. A row is a cell, a
-robots.txt, a crawler and a URL path; it prints whether each of the two lets the crawler fetch the path.
+This run checks the cells about Scrapy and Protego in README.md, docs/semantics.md and docs/migration.md. Each question has
+the name of a cell, a robots.txt, a crawler and a URL path. The run prints whether each parser lets the crawler fetch it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LONG = 20_000
 
 # cell, robots.txt, crawler, path
 QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
-    ("its own URL, as a crawl does not ask", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
+    ("its own URL, which a crawl does not ask about", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
     ("bytes that are not UTF-8", b"user-agent: *\ndisallow: /a\xffb", "mybot", "/ab"),
     ("line ends: form feed", "user-agent: *\n# x\x0cdisallow: /x", "mybot", "/x"),
     ("line ends: U+2028", "user-agent: *\n# x\u2028disallow: /x", "mybot", "/x"),
@@ -77,7 +77,7 @@ def main() -> None:
     for cell, text, crawler, path in QUESTIONS:
         body = text if isinstance(text, bytes) else text.encode()
         url = f"https://example.com{path}"
-        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(url, crawler)  # as Scrapy's parser has it
+        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(url, crawler)  # decoded as by Scrapy
         ours = RobotsTxt.parse(body).allowed(url, Crawler.of(crawler))
         differ += stock != ours
         print(f"{cell:38} {'-+'[stock]:8} {'-+'[ours]}{'   differ' if stock != ours else ''}")

@@ -1,7 +1,7 @@
 """How much origins that never answer delay the others: `python -m benchmarks.blackholes`.
 
-Of 200 origins, 100 never answer a request for their robots.txt. It prints when the last page of the healthy origins was
-crawled: with this plugin, with Scrapy alone, and with this plugin without the bad origins.
+Of 200 origins, 100 never answer a request for their robots.txt. The run prints when the last page of the healthy origins
+was crawled: with this plugin, with Scrapy alone, and with this plugin without the bad origins.
 """
 
 from __future__ import annotations

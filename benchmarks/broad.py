@@ -1,11 +1,13 @@
 """A broad crawl's questions without the crawl: `python -m benchmarks.broad --storage sqlite --origins 100000`.
 
-The look-up layer and a real storage, with a fetcher that draws a robots.txt body from a hat after 20 milliseconds. The
-bodies have the sizes of real ones. 500 origins are in work at a time, each gets ten questions, and some questions are about
-an earlier origin. It prints memory over time, questions per second, where the answers came from, and how late a coroutine
-wakes that only sleeps: for so long something blocked the reactor.
+The run asks the look-up layer with a real storage. In place of the network, a stub returns a random robots.txt after 20
+milliseconds; the bodies have the sizes of real ones. 500 origins are in work at a time, each gets ten questions, and some
+questions are about an earlier origin.
 
-`--per-second` sets a pace, as a crawl has one; without it the next question comes as soon as one is answered.
+The run prints memory over time, questions per second, and where the answers came from. It also prints how late a coroutine
+that only sleeps wakes up: for that long, something blocked the reactor.
+
+`--per-second` sets a pace, as a crawl has one. Without it the next question comes as soon as one is answered.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def main() -> None:
     options.add_argument("--again", type=float, default=0.02, help="share of questions about an earlier origin")
     options.add_argument("--per-second", type=float, default=0, help="questions; 0: as fast as they are answered")
     options.add_argument("--cache-size", type=int, default=10_000)
-    logging.disable(logging.WARNING)  # there is one about each unreachable origin
+    logging.disable(logging.WARNING)  # each unreachable origin causes one
     asyncio.run(crawl(options.parse_args()))
 
 
@@ -115,11 +117,11 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         f"  {asked / secs:,.0f} questions and {chosen.origins / secs:,.0f} new origins per second, {allowed:,} allowed"
     )
     print(f"  {1e6 * cpu_secs / chosen.origins:,.0f} microseconds of CPU per new origin, all its questions included")
-    print(f"  the reactor was held up: {ticker.lateness()}")
+    print(f"  the reactor was blocked: {ticker.lateness()}")
 
 
 class Ticker:
-    """Sleeps a millisecond at a time, and remembers how much too long each sleep was."""
+    """Sleeps a millisecond at a time, and remembers by how much each sleep was too long."""
 
     def __init__(self) -> None:
         self.late: list[float] = []
@@ -139,7 +141,7 @@ class Ticker:
 
 
 class Hat:
-    """A fetcher that sends no request."""
+    """A fetcher that sends no request and draws a robots.txt."""
 
     def __init__(self) -> None:
         self._dice = random.Random(1)

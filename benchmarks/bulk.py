@@ -1,10 +1,14 @@
 """`scrapy robots audit` of very many URLs by an archive of robots.txt files, beside Protego in a loop over the same join.
 
 Run it as `python -m benchmarks.bulk DIRECTORY`; the directory has real robots.txt files. The archive gives these files to
-the origins by turns. `--files` says how alike they are: `rules` adds a rule of its own to each group for all crawlers, so
-that no two files have the same rules; `comment` adds a comment, so that no two files are the same, but their rules may be;
-`shared` leaves them as they are. The URLs are those of `benchmarks.parser`: 70 % ordinary ones and 30 % made from the rules
-of the origin's file, in random order. Both runs use the join of the command; only what judges differs.
+the origins in turn. `--files` says how alike the files are:
+
+* `rules` adds a rule of its own to each group for all crawlers, so no two files have the same rules;
+* `comment` adds a comment, so no two files are the same, though they may have the same rules;
+* `shared` leaves them as they are.
+
+The URLs are those of `benchmarks.parser`: 70 % ordinary ones and 30 % made from the rules of the origin's file, in random
+order. Both runs use the command's join; they differ only in the judge.
 """
 
 from __future__ import annotations
@@ -75,11 +79,11 @@ def make_urls(path: Path, bodies: Sequence[bytes], origins: int, count: int) -> 
             writer.write_table(pa.table([urls], schema=schema))
 
 
-# What runs in the process that is measured
+# Code that runs in the measured process
 
 
 class Stopwatch:
-    """Counts the time that is spent on judging: the rest is reading, joining and writing."""
+    """Counts the seconds that judging takes. The rest of the run is reading, joining and writing."""
 
     secs = 0.0
 
@@ -94,7 +98,7 @@ class Stopwatch:
 
 
 def ask_protego(urls: list[str], sites: list[Any]) -> Any:
-    """What everybody writes: a parser for each site, a question for each URL."""
+    """The usual loop: a parser for each site, a question for each URL."""
     from protego import Protego
 
     column = bytearray()
@@ -105,7 +109,7 @@ def ask_protego(urls: list[str], sites: list[Any]) -> Any:
 
 
 def run_audit(name: str, workers: int) -> None:
-    """Run the command in this process, with what judges replaced or timed."""
+    """Run the command in this process, with its judge replaced or timed."""
     from scrapy_gbot_robots.bulk import audit
     from scrapy_gbot_robots.commands.command import main
 

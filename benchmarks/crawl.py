@@ -1,13 +1,17 @@
-"""What robots.txt costs a crawl: with this plugin, with Scrapy alone, and without robots.txt, by turns.
+"""What robots.txt costs a crawl: with this plugin, with Scrapy alone, and without robots.txt, in turn.
 
     python -m benchmarks.crawl                       # all cases, three rounds
     python -m benchmarks.crawl --case one --rounds 5
     python -m benchmarks.crawl --python /other/venv/bin/python     # another version, to compare with
 
-The cases are one host of 3,000 pages whose robots.txt has 300 rules, as start URLs and as links of the first page; 600 hosts
-of two pages each; and one host of 5,000 pages whose robots.txt arrives after two seconds. Each crawl is a process, and the
-loopback server is another. It prints medians: processor seconds of the crawling process, their ratio to those of the other
-crawls, and the peak memory.
+The cases:
+
+* one host of 3,000 pages, whose robots.txt has 300 rules; the pages are start URLs, or links of the first page;
+* 600 hosts of two pages each;
+* one host of 5,000 pages, whose robots.txt arrives after two seconds.
+
+Each crawl is a process, and the loopback server is another. The run prints medians: processor seconds of the crawling
+process, their ratio to those of the other crawls, and the peak memory.
 """
 
 from __future__ import annotations

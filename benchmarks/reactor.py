@@ -1,9 +1,11 @@
 """How long a broad crawl blocks the reactor: `python -m benchmarks.reactor --origins 1000 --per-second 100`.
 
-Real crawls of origins on loopback (127.x.y.z), three pages each; their server is another process. It prints pages per
-second, and how late a coroutine wakes that only sleeps: for Scrapy without robots.txt, for Scrapy with its own middleware,
-and for this plugin with each storage. Delays that all of them have are Scrapy's own. With a pace that leaves the processor
-idle time, the figures are the lengths of single pieces of work; without one, work piles up.
+The crawls are real: origins on loopback (127.x.y.z), three pages each, with their server in another process. The run prints
+pages per second, and how late a coroutine that only sleeps wakes up: for Scrapy without robots.txt, for Scrapy with its own
+middleware, and for this plugin with each storage. Delays that all of them have are Scrapy's own.
+
+If the pace leaves the processor idle time, the figures are the lengths of single pieces of work.
+Without a pace, work piles up.
 """
 
 from __future__ import annotations

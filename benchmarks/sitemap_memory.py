@@ -90,7 +90,7 @@ class Held:
         ordered = sorted(self.stretches)
         shares = (f"{name} {ordered[int(share * (len(ordered) - 1))] * 1000:.1f}" for name, share in SHARES)
         garbage = f"{max(self.collections) * 1000:.0f}, {sum(self.collections):.1f} s in all"
-        return f"{sum(ordered):.1f} s of work, at a stretch in ms: {', '.join(shares)} (garbage collection: {garbage})"
+        return f"{sum(ordered):.1f} s of work; its stretches in ms: {', '.join(shares)} (garbage collection: {garbage})"
 
 
 SHARES = (("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999), ("at most", 1))

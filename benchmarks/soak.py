@@ -1,10 +1,12 @@
 """A crawl of thousands of origins with random faults: `python -m benchmarks.soak --seed 1`.
 
-The origins are on loopback, by default 2,000 with 100,000 pages. Their robots.txt files are random, and so is how they are
-served: in every framing, slowly, with redirects, as decompression bombs, broken off at any byte, with resets, silence,
-garbage, 4xx, 5xx and 429, for a while or for ever. An oracle (`soak_world`) says beforehand which pages may be crawled. The
-run fails unless the servers got one request for each of these pages, and none for any other. It also fails if the crawl's
-memory grows by more than a tenth in the second half. It prints the seed and the memory over time.
+The origins are on loopback, by default 2,000 with 100,000 pages. Their robots.txt files are random. So are their answers:
+any framing, slow answers, redirects, decompression bombs, answers broken off at any byte, resets, silence, garbage, 4xx, 5xx
+and 429. A fault lasts for a while or for ever.
+
+An oracle (`soak_world`) says beforehand which pages may be crawled. The run fails unless the servers got one request for
+each of these pages, and none for any other. It also fails if the crawl's memory grows by more than a tenth in the second
+half. It prints the seed and the memory over time.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ MEMORY_COUNTS_FROM = 20_000  # requests: a shorter crawl is still warming up
 
 
 class Soak(Spider):
-    """Requests all pages of a world; `in_work` origins are in work at a time, and dice choose among them."""
+    """Requests all pages of a world. `in_work` origins are in work at a time; the next page is of a random one."""
 
     name = "soak"
 
@@ -51,7 +53,7 @@ class Soak(Spider):
         self.ports = ports
         self.in_work = in_work
         self.forbidden = bytearray(world.requests)  # times that each page was refused
-        self.reasons: dict[int, str] = {}  # of pages that the oracle would have had crawled
+        self.reasons: dict[int, str] = {}  # why pages were refused that the oracle allows
         self.done = 0
         self.memory: list[int] = []
         self._under_way = asyncio.Semaphore(MOST_UNDER_WAY)
@@ -125,7 +127,7 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
         **QUIET,
         "ADDONS": {"scrapy_gbot_robots.Addon": 500},
         "USER_AGENT": f"{AGENT}/1.0 (+https://example.com/bot)",
-        "CONCURRENT_ITEMS": 1,  # Scrapy starts so many tasks for each response
+        "CONCURRENT_ITEMS": 1,  # Scrapy starts this number of tasks for each response
         "CONCURRENT_REQUESTS": 64,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "LOG_LEVEL": "ERROR",

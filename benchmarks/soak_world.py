@@ -19,8 +19,8 @@ AGENT = "soakbot"
 LIMIT = 512_000  # bytes of a robots.txt that are read
 MOST_HOPS = 5
 
-SHARE_REFUSED = 0.15  # of the dead origins: those that refuse connections
-SHARE_NONE = 0.2  # of the others: those that have no robots.txt
+SHARE_REFUSED = 0.15  # of the dead origins: refuse connections
+SHARE_NONE = 0.2  # of the others: have no robots.txt
 SHARE_MOVED = 0.2  # origins that redirect
 SHARE_FLAKY = 0.3  # origins that fail at first
 
@@ -172,9 +172,9 @@ class World:
     """All origins and all pages of one seed.
 
     Attributes:
-        failures: how often a flaky origin fails before it works, at the most.
+        failures: most failures of a flaky origin before it works.
         dead: the share of origins that never work.
-        silence: whether some that break off leave the connection open, so that a time-out has to end it.
+        silence: whether some answers break off and leave the connection open until a time-out ends it.
     """
 
     seed: int
@@ -201,9 +201,9 @@ class Origin:
 
     Attributes:
         host: its address on loopback.
-        refused: whether nobody listens.
+        refused: whether connections are refused: nothing listens there.
         hops: how many redirects lead to its robots.txt.
-        answers: to those who ask for its robots.txt for the first, second ... time; the last ones again and again.
+        answers: to the first, second ... request for its robots.txt; the last ones repeat.
     """
 
     def __init__(self, number: int, world: World) -> None:
@@ -220,7 +220,7 @@ class Origin:
 
     @cached_property
     def answers(self) -> tuple[list[Answer], list[Answer]]:
-        """The answers for a robots.txt: those before it works, and those after, in order."""
+        """The answers to requests for its robots.txt, in order: those before it works, and those after."""
         dice, body, last = self._dice, self._body(self._dice), KINDS[self._end]
         first = [drawn(dice, FAULTS, body) for _ in range(self._failures)]
         return [self._heard(each) for each in first], [self._heard(drawn(dice, last, body)) for _ in range(3)]

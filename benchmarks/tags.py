@@ -1,7 +1,7 @@
 """What `GBOT_ROBOTS_TAGS` costs a page: `python -m benchmarks.tags` reads a hundred made-up pages.
 
-The pages have the sizes of real ones (20 to 400 KB of HTML, some hundred links each). It prints the median of each kind,
-beside the time that Scrapy takes to parse the page and list its links, as nearly every callback does.
+The pages have the sizes of real ones: 20 to 400 KB of HTML, some hundred links each. The run prints the median of each
+kind. Beside it stands the time that Scrapy takes to parse the page and list its links, as nearly every callback does.
 """
 
 from __future__ import annotations

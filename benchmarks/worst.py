@@ -1,6 +1,7 @@
 """The slowest 500 KiB file known for each kind of work, in milliseconds: `python -m benchmarks.worst`.
 
-A crawl does in a thread what `Rules.takes_long` predicts, and what reads a whole file. The rest blocks the reactor.
+A crawl reads whole files in a thread, and answers there each question for which `Rules.takes_long` is true. The rest blocks
+the reactor.
 `benchmarks.parser` prints these rows, too.
 """
 
@@ -36,7 +37,7 @@ class Worst(NamedTuple):
 
 
 def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
-    """Return a file of the longest size that is read: `head`, then lines, each made from its number."""
+    """Return a file as long as a crawl reads: `head`, then lines, each made from its number."""
     parts, size = [head], len(head)
     while size < grammar.MAX_BYTES:
         parts.append(f"{line(len(parts))}\n".encode())
