@@ -127,7 +127,7 @@ def tables(study: Study) -> Iterator[Table]:
 
 def _blocked(title: str, shares: Sequence[Share], files: int) -> Table:
     rows = [[*_number(row.files, files), *_number(row.times, row.files), row.name] for row in shares]
-    title += ", and of how many files they are kept from the home page"
+    title += ", and how many of these files keep them from the home page"
     return title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], rows
 
 
