@@ -182,6 +182,8 @@ class Waiting:
 
     def _settle(self, party: Party) -> None:
         """Get an answer for a party in the room, and then let it go."""
+        if self._closing:  # another middleware has let a request come late. The room is emptied soon
+            return
         room = self._room
         assert room is not None  # noqa: S101  for the type checker: the party is in it
         self._background.start(self._until_settled(party, room), then=lambda: room.release(party, None))

@@ -15,7 +15,9 @@ from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.engine import is_closing
 from scrapy_gbot_robots.obeying import room
+from scrapy_gbot_robots.obeying.patience import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
@@ -28,6 +30,8 @@ from ..support.web import Reply, Site
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
 
 async def in_flight(visitor: Visitor, site: Site, clock: Clock) -> None:
@@ -126,6 +130,37 @@ async def test_closing_leaves_no_task_thread_or_error(
 
         await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
         assert [path for path in site.paths() if path[1:].isdigit()] == []
+
+
+@in_reactor
+async def test_request_that_comes_late_to_an_unreachable_robots_txt_does_not_delay_closing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Slow:
+        """Another middleware, which has the last request until the crawl has begun to close."""
+
+        crawler: Crawler
+        has_one = False
+
+        @classmethod
+        def from_crawler(cls, crawler: Crawler) -> Slow:
+            cls.crawler = crawler
+            return cls()
+
+        async def process_request(self, request: Request) -> None:
+            if request.url.endswith("/4"):
+                Slow.has_one = True
+                await until(lambda: is_closing(self.crawler))
+                await pause(5 * LOOK_SECS)
+
+    async def script(visitor: Visitor) -> None:
+        ask(visitor, site)
+        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/held") == 4)
+
+    with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"}), "*": b"ok"}) as site:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
+        await check_that_closing_leaves_nothing(script, settings, lambda: None, caplog)
+        assert site.paths() == ["/robots.txt"]
 
 
 @in_reactor
