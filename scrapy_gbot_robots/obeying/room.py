@@ -280,6 +280,8 @@ class WaitingRoom(BaseScheduler):
             evicted = largest.least()
             self._requeue.put_back(evicted, self._lowest(largest))
             self._remove(largest, evicted)  # and not before: the scheduler may raise
+        if request in party.since:  # a spider may yield the same object twice
+            request = request.copy()
         party.add(request, since, active_of_slot(self._crawler, request))
         self._resize(+1)
         return True

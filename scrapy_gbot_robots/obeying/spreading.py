@@ -54,6 +54,8 @@ class Spreading:
         """Keep `request`; tell whether there was a place."""
         if len(self._kept) >= MOST_KEPT:
             return False
+        if request in self._kept:  # a spider may yield the same object twice
+            request = request.copy()
         active = self._kept[request] = active_of_slot(self._crawler, request)
         if active is not None:
             active.add(request)

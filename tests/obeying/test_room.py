@@ -133,6 +133,17 @@ def test_requests_of_an_origin_without_an_answer_wait_and_others_go_on() -> None
     assert not tried.room.has_pending_requests()
 
 
+def test_same_request_object_may_wait_twice() -> None:
+    tried = Tried()
+    twice = tried.left("a1")
+    tried.scheduler.enqueue_request(twice)
+    assert tried.next() is None
+    assert tried.waiting() == ["a1", "a1"]
+    tried.settle("a")
+    assert tried.rest() == ["a1", "a1"]
+    assert len(tried.room) == 0
+
+
 def test_requests_without_a_place_let_others_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
