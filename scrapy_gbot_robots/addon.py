@@ -77,7 +77,7 @@ class Addon:
             )
             return
         others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
-        added = {} if ours else {GbotRobotsTxtMiddleware: position}  # a subclass of the user's stands in for it
+        added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
         replaced = {**others, STOCK: None, **added}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
 

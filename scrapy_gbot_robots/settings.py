@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 _Default: TypeAlias = "object | Callable[[BaseSettings], object]"
 
 
-class Row(NamedTuple):
+class SettingRow(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -325,4 +325,4 @@ def misspelt(settings: BaseSettings) -> Iterator[str]:
             yield f"{name} is no setting" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
 
-TABLE: tuple[Row, ...] = tuple(Row(name=each.name, **each.metadata) for each in fields(GbotSettings))
+TABLE: tuple[SettingRow, ...] = tuple(SettingRow(name=each.name, **each.metadata) for each in fields(GbotSettings))

@@ -14,7 +14,7 @@ from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..core.wire import verdict_on_all_forms
 from . import archive_audit, archives, crawlers, purposes
-from .audit_formats import FORMATS, Row
+from .audit_formats import FORMATS, VerdictRow
 from .audit_rows import Audit
 from .exits import CommandError
 from .inputs import checked, read
@@ -115,7 +115,7 @@ def _judge(options: Namespace, settings: Settings, askers: list[Asker]) -> Calla
             (asker.name, held_against(options.purposes, partial(verdict_on_all_forms, rules), rules.preferences))
             for asker, rules in zip(askers, rules_of(where), strict=True)
         ]
-        return lambda urls: [(url, Row(name, verdict(url), where)) for url in urls for name, verdict in asked]
+        return lambda urls: [(url, VerdictRow(name, verdict(url), where)) for url in urls for name, verdict in asked]
     return None
 
 
@@ -123,7 +123,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
     for url in urls:
         for name, old, new in pairs:
             if old.allowed(url) != new.allowed(url):
-                yield url, Row(name, new.verdict(url), where, old.verdict(url))
+                yield url, VerdictRow(name, new.verdict(url), where, old.verdict(url))
 
 
 def _by_host(audit: Audit, askers: list[Asker], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
@@ -143,8 +143,8 @@ def _by_host(audit: Audit, askers: list[Asker], purposes: Sequence[str], setting
                     for asker in askers
                 ]
             )
-            missing = {origin for (origin, _), answer in answers.items() if answer.temporary}
-            audit.missing.update([origin.robots_url for _, origin in asked if origin in missing])
+            unreachable = {origin for (origin, _), answer in answers.items() if answer.temporary}
+            audit.unreachable.update([origin.robots_url for _, origin in asked if origin in unreachable])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     during_a_visit(settings, work)
@@ -157,4 +157,4 @@ def _by_answer(url: str, asker: Asker, answer: Answer, purposes: Sequence[str]) 
     verdict = judge(url)
     if Origin.of_robots_txt(url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return url, Row(asker.name, verdict, answer.origin.robots_url)
+    return url, VerdictRow(asker.name, verdict, answer.origin.robots_url)

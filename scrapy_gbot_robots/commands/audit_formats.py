@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _KEPT = 4096  # verdicts, with their part of a row
 
 
-class Row(NamedTuple):
+class VerdictRow(NamedTuple):
     """What a row says beside the URL. `before` is the verdict by the older of two robots.txt files, if there are two."""
 
     crawler: str
@@ -72,7 +72,7 @@ class Format(Protocol):
     def titles(self, *, compares: bool) -> str:
         """Return what stands above the rows. `compares` tells whether rows have a verdict `before`."""
 
-    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, VerdictRow]]) -> str:
         """Return one line per URL and row."""
 
 
@@ -80,18 +80,18 @@ class Table:
     """For people. The widths of columns are fixed, since later rows are not known yet."""
 
     def __init__(self) -> None:
-        self._lead: Callable[[Row], str] = lru_cache(_KEPT)(_lead)
+        self._lead: Callable[[VerdictRow], str] = lru_cache(_KEPT)(_lead)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
         return f"{'VERDICT':<14}  {'CRAWLER':<15}  {'RULE':<35}  URL\n"
 
-    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, VerdictRow]]) -> str:
         """Return the rows. The URL stands last, since it may be long."""
         return "".join([f"{self._lead(row)}  {printable(url)}\n" for url, row in rows])
 
 
-def _lead(row: Row) -> str:
+def _lead(row: VerdictRow) -> str:
     return printable(f"{row.word:<14}  {row.crawler:<15}  {row.why:<35}")
 
 
@@ -99,13 +99,13 @@ class JsonLines:
     """For programs: one object per line."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Row], str] = lru_cache(_KEPT)(lambda row: json.dumps(row.fields())[1:])
+        self._tail: Callable[[VerdictRow], str] = lru_cache(_KEPT)(lambda row: json.dumps(row.fields())[1:])
 
     def titles(self, *, compares: bool) -> str:
         """Return "": each line is complete."""
         return ""
 
-    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, VerdictRow]]) -> str:
         """Return the rows. They are JSON in ASCII, which is printable."""
         return "".join([f'{{"url": {json.dumps(url)}, {self._tail(row)}\n' for url, row in rows])
 
@@ -114,21 +114,21 @@ class Csv:
     """For spreadsheets."""
 
     def __init__(self) -> None:
-        self._tail: Callable[[Row], list[str]] = lru_cache(_KEPT)(_cells)
+        self._tail: Callable[[VerdictRow], list[str]] = lru_cache(_KEPT)(_cells)
 
     def titles(self, *, compares: bool) -> str:
         """Return the names of the columns."""
-        example = Row("", Verdict(True), "", Verdict(True) if compares else None)
+        example = VerdictRow("", Verdict(True), "", Verdict(True) if compares else None)
         return f"url,{','.join(example.fields())}\n"
 
-    def rows(self, rows: Iterable[tuple[str, Row]]) -> str:
+    def rows(self, rows: Iterable[tuple[str, VerdictRow]]) -> str:
         """Return the rows."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([(printable(url), *self._tail(row)) for url, row in rows])
         return text.getvalue()
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: VerdictRow) -> list[str]:
     fields = {**row.fields(), "allowed": "yes" if row.verdict.allowed else "no"}
     return ["" if value is None else printable(str(value)) for value in fields.values()]
 

@@ -9,7 +9,7 @@ from ..core.origin import Origin
 from ..core.urls import shown
 from ..report.tally import Tally
 from ..report.words import count
-from .audit_formats import FORMATS, Row
+from .audit_formats import FORMATS, VerdictRow
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import MAX_URL, size_of, url_batches
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .output import Terminal
 
-    Judged: TypeAlias = tuple[str, Row]  # a URL, and the rest of its row
+    Judged: TypeAlias = tuple[str, VerdictRow]  # a URL, and the rest of its row
 
 _ABSOLUTE = ("http://", "https://")  # lines that begin so need no closer look
 _EXAMPLE = 100  # characters of a line that is no URL
@@ -36,8 +36,8 @@ class Audit:
         self._began = time.monotonic()
         self.urls = self.disallowed = self.invalid = 0
         self.first_invalid = ""
-        self.tally: Tally[Row] = Tally()
-        self.missing: Tally[str] = Tally()  # robots.txt files that could not be fetched
+        self.tally: Tally[VerdictRow] = Tally()
+        self.unreachable: Tally[str] = Tally()  # robots.txt files, by URLs that need them
         self.compares = options.diff is not None
 
     def batches(self, err: Terminal) -> Iterator[list[str]]:
@@ -98,7 +98,7 @@ class Audit:
     @property
     def status(self) -> int:
         """The exit status."""
-        if self.missing.total:
+        if self.unreachable.total:
             return FAILED
         found = self.tally.total if self.compares else self.disallowed
         return FOUND if found else FINE
@@ -113,8 +113,8 @@ class Audit:
         err.say(f"{self.disallowed:,} {now}disallowed, {total - self.disallowed:,} {now}allowed")
         if self.invalid:
             err.say((f"{count(self.invalid, 'line')} left out; the first: {self.first_invalid}", "warning"))
-        for robots_txt, urls in self.missing.top(1):
-            others = f" and {count(len(self.missing) - 1, 'other')}" if len(self.missing) > 1 else ""
+        for robots_txt, urls in self.unreachable.top(1):
+            others = f" and {count(len(self.unreachable) - 1, 'other')}" if len(self.unreachable) > 1 else ""
             err.say((f"could not be fetched: {robots_txt} ({count(urls, 'URL')}){others}", "bad"))
         top = sorted(self.tally.top(len(self.tally)), key=lambda pair: (pair[0].verdict.allowed, -pair[1]))[:most]
         if top:

@@ -74,7 +74,7 @@ def _span(raw: bytes, part: str) -> tuple[int, int]:
     directive = raw.partition(b"\0")[0].partition(b"#")[0]
     start, end = len(directive) - len(directive.lstrip(_SPACE)), len(directive.rstrip(_SPACE))
     colon = directive.find(b":")
-    if colon < 0:  # white space may stand in for it
+    if colon < 0:  # white space may separate the parts, too
         words = directive.split(None, 1)
         colon = start + len(words[0]) if words else -1
     if part == "whole" or colon < 0:

@@ -76,7 +76,7 @@ class Check:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
         if self.override is not None and self.override.action is not Action.KEEP:
             return False
-        return self.known is not None and self.known.missing and self.verdict.reason != ROBOTS_TXT_ITSELF
+        return self.known is not None and self.known.unreachable and self.verdict.reason != ROBOTS_TXT_ITSELF
 
     @cached_property
     def said(self) -> Preferences:
@@ -172,7 +172,7 @@ def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
     if known is not None:
         now = time.time()
         facts.append(("robots.txt", _served(known)))
-        facts.append(("tried" if known.missing else "fetched", _source(known, gbot, now)))
+        facts.append(("tried" if known.unreachable else "fetched", _source(known, gbot, now)))
         until = span(max(0.0, math.ceil(known.decision.ask_at - now)))
         facts.append(("asked again", f"in {until}") if known.decision.temporary else ("fresh", f"for {until}"))
     return facts

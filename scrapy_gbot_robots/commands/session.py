@@ -74,7 +74,7 @@ class Known:
         return self.decision.copy.body if self.decision.state is State.RULES and self.decision.copy else None
 
     @property
-    def missing(self) -> bool:
+    def unreachable(self) -> bool:
         """Whether robots.txt is unreachable, and there is no copy of it."""
         return self.decision.temporary and self.decision.copy is None
 

@@ -80,7 +80,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
             (_write_json if options.json else _show)(known, listed, out)
             out.flush()
-            status = FAILED if known.missing else FINE if all(each.fine for each in listed) else FOUND
+            status = FAILED if known.unreachable else FINE if all(each.fine for each in listed) else FOUND
             worst = max(worst, status)
         return worst
 
@@ -116,7 +116,7 @@ def _url(line: SitemapLine) -> str:
 
 
 def _show(known: Known, listed: list[Listed], out: Terminal) -> None:
-    found = known.decision.why if known.missing else count(len(listed), "sitemap")
+    found = known.decision.why if known.unreachable else count(len(listed), "sitemap")
     out.say((known.origin.robots_url, "strong"), f": {found}")
     if listed:
         out.table(["STATUS", "LINE", "SITEMAP"], [(each.found, str(each.line), each.url) for each in listed])

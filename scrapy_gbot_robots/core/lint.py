@@ -203,7 +203,7 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
             for rule, first in duplicates(rules):
-                yield finding(rule.line, DUPLICATE, f'"{rule}" stands in line {first.line} already')
+                yield finding(rule.line, DUPLICATE, f'"{rule}" is already in line {first.line}')
             for rule, rival in shadowed(rules, budget, strict=strict):
                 text = (
                     f'"{rule}" never decides{whom}: "{rival}" in line {rival.line} matches all of it and is preferred'

@@ -21,8 +21,8 @@ _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this 
 _OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
 
 
-class Answer(Enum):
-    """What a rung of a ladder decides while a robots.txt is unreachable."""
+class Meaning(Enum):
+    """What an unreachable robots.txt means, by a rung of a ladder."""
 
     DISALLOW = "full disallow"
     ALLOW = "full allow"
@@ -32,22 +32,22 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """What is decided until an outage is `until` seconds old."""
+    """What an outage means until it is `until` seconds old."""
 
     until: float
-    answer: Answer
+    meaning: Meaning
 
 
-_THIRTY_DAYS = (Rung(30 * DAY, Answer.DISALLOW), Rung(math.inf, Answer.COPY))
+_THIRTY_DAYS = (Rung(30 * DAY, Meaning.DISALLOW), Rung(math.inf, Meaning.COPY))
 LADDERS: dict[str, tuple[Rung, ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
-        Rung(12 * HOUR, Answer.DISALLOW),
-        Rung(12 * HOUR + 30 * DAY, Answer.COPY),
-        Rung(math.inf, Answer.ALLOW_IF_SITE_AVAILABLE),
+        Rung(12 * HOUR, Meaning.DISALLOW),
+        Rung(12 * HOUR + 30 * DAY, Meaning.COPY),
+        Rung(math.inf, Meaning.ALLOW_IF_SITE_AVAILABLE),
     ),
     "rfc9309": _THIRTY_DAYS,  # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
-    "allow": (Rung(math.inf, Answer.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
+    "allow": (Rung(math.inf, Meaning.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
 }
 
 
@@ -184,15 +184,15 @@ def _on_ladder(
     outage: Outage, copy: Copy | None, now: float, age: float, policy: Policy, *, site_available: bool
 ) -> Decision:
     """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
-    answer = next(rung.answer for rung in LADDERS[policy.unreachable] if age < rung.until)
+    meaning = next(rung.meaning for rung in LADDERS[policy.unreachable] if age < rung.until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
     stands_until = retry_at + policy.patience_secs
-    if answer is Answer.COPY and copy:
-        return _definite(copy, f"{why}; the last answer holds", retry_at, stands_until, temporary=True)
-    if answer is Answer.ALLOW_IF_SITE_AVAILABLE and not site_available:
+    if meaning is Meaning.COPY and copy:
+        return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, temporary=True)
+    if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, probe=True)
-    if answer is Answer.DISALLOW:
+    if meaning is Meaning.DISALLOW:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
 

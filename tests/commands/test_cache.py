@@ -23,7 +23,7 @@ HOUR = 3600
 
 @pytest.fixture
 def kept(project: Path) -> Path:
-    """A project whose storage holds a robots.txt, one that there is not, and one that cannot be had."""
+    """A project whose storage holds a robots.txt, a 404, and one that is unreachable."""
     path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     path.parent.mkdir(parents=True)
     storage = SqliteStorage(path)

@@ -225,7 +225,7 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
 
 def test_decision_says_that_a_copy_holds() -> None:
     decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + 31 * DAY, GOOGLE)
-    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last answer holds"
+    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last answer counts"
 
 
 # Freshness

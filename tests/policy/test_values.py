@@ -7,8 +7,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.policy.ladder import Answer as OfRung
-from scrapy_gbot_robots.policy.ladder import Decision, Policy, Rung, State
+from scrapy_gbot_robots.policy.ladder import Decision, Meaning, Policy, Rung, State
 from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable, Unreachable
 
 VALUES = [
@@ -19,7 +18,7 @@ VALUES = [
     Unavailable(404, "http://e/robots.txt", "HTTP 404"),
     Unreachable("down"),
     Policy(),
-    Rung(0.0, OfRung.ALLOW),
+    Rung(0.0, Meaning.ALLOW),
     Decision(State.FULL_ALLOW, "", False, 0.0, 0.0),
 ]
 
@@ -33,7 +32,7 @@ def test_nothing_can_change_a_value_or_add_to_it(value: object) -> None:
     assert value == type(value)(**{field.name: getattr(value, field.name) for field in fields(value)})  # type: ignore[arg-type]
 
 
-def test_what_nobody_says_is_taken_as_google_takes_it() -> None:
+def test_defaults_are_what_google_does() -> None:
     assert (Policy().unreachable, Policy().soft_404) == ("google", True)
     assert not Outage(0.0, 1, None, "down", 0.0).site_available  # no page has answered
     assert not Fetched(200, "http://e/robots.txt", b"").cut
