@@ -78,6 +78,9 @@ class Entries:
             self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
         )
         self._instead: MemoryStorage | None = None  # in use while the driver fails
+        self._failure: Exception | None = (
+            None  # of the thread's last batch; the thread knows it before the reactor does
+        )
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
         self._prolonging = False
         self._background = Background()
@@ -157,11 +160,17 @@ class Entries:
 
     def _work(self, calls: list[_Call]) -> list[Any]:
         """In the thread: let the driver do `calls`, unless it has failed for others while these waited."""
-        if self._instead is not None and not any(isinstance(call, _Trial) for call in calls):
-            raise StorageError("it failed a moment ago")
-        if self._driver is None:
-            self._driver = self._opens()
-        return self._do(self._driver, calls)
+        if self._failure is not None and not any(isinstance(call, _Trial) for call in calls):
+            raise self._failure
+        try:
+            if self._driver is None:
+                self._driver = self._opens()
+            results = self._do(self._driver, calls)
+        except Exception as error:
+            self._failure = error
+            raise
+        self._failure = None
+        return results
 
     def _do(self, driver: Storage, calls: Sequence[_Call]) -> list[Any]:
         """Let `driver` do calls of all kinds together; return their results in order."""

@@ -11,7 +11,7 @@ import time
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from scrapy.settings import Settings
@@ -27,12 +27,14 @@ from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.entry import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import as_scrapy_runs_it
+from ..support.crawls import as_scrapy_runs_it, together, under_way
 from ..support.entries import DOWN, FAILED, MISSING, ORIGIN, RULES, WORKS, rules
 from ..support.redis_server import redis_server
+from ..support.until import until
 from ..support.web import free_port
 
 if TYPE_CHECKING:
@@ -303,12 +305,36 @@ async def test_redis_that_hangs_delays_the_calls_under_way_once_and_no_later_one
             asked = [deferred_from_coro(entries.get(f"https://host{number}.example")) for number in range(100)]
             for each in asked:
                 await maybe_deferred_to_future(each)
-            assert time.monotonic() - began < 30  # one time-out, tried twice, and not a hundred in turn
+            assert time.monotonic() - began < 30  # one time-out, and not a hundred in turn
             began = time.monotonic()
             await entries.get(ORIGIN)
             assert time.monotonic() - began < 5
             assert entries.said == [FAILED]
             server.resume()
+
+
+@as_scrapy_runs_it
+async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(SqliteStorage):
+        asked: ClassVar[list[str]] = []
+        may_fail = threading.Event()
+
+        def get(self, origin: str) -> Entry | None:
+            self.asked.append(origin)
+            self.may_fail.wait(20)
+            raise StorageError("it is away")
+
+    monkeypatch.setattr(entries_module, "MOST_TOGETHER", 1)
+    async with opened(lambda: Failing(tmp_path / "robots.sqlite"), caplog) as entries:
+        calls = [under_way(entries.get(f"https://host{number}.example")) for number in range(5)]
+        await until(lambda: Failing.asked)
+        Failing.may_fail.set()
+        time.sleep(0.2)  # so that the thread goes on before the reactor has learnt of the failure
+        assert await together(*calls) == [None] * 5
+        assert Failing.asked == ["https://host0.example"]
+        assert entries.said == [FAILED]
 
 
 @as_scrapy_runs_it
