@@ -129,12 +129,12 @@ async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCa
 
 @as_scrapy_runs_it
 async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCaptureFixture) -> None:
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
     async with opened(MemoryStorage, caplog) as entries:
         with pytest.raises(StopIteration) as ended:
             entries.find(ORIGIN, is_there).send(None)  # a coroutine that has to wait does not end here
         assert ended.value.value.leased
-        assert threading.active_count() == threads
+        assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
 
 # Leases
