@@ -1,7 +1,7 @@
 """Verdicts by the million: columns of URLs judged by columns of robots.txt files, and archives of these.
 
-It knows `core` and `policy`, so that an answer here is the answer in a crawl. `judge` is pure; all else needs what the
-extra `bulk` brings (pyarrow, DuckDB, FastWARC), loaded when it is used.
+It knows `core` and `policy`, so that an answer here is the answer in a crawl. `judge` is pure. The rest needs the extra
+`bulk` (pyarrow, DuckDB, FastWARC), and loads it on first use.
 Source: as `core` and `policy`; for archives the WARC format 1.1 (ISO 28500:2017).
 """
 

@@ -20,9 +20,9 @@ SUFFIXES: Final = (".parquet", ".csv", ".jsonl")
 
 
 class AnswerFile:
-    """A file that answers are written to. It has its name when it is whole; until then that ends in `.part`.
+    """A file of answers. It gets its name when it is complete; until then the name ends in `.part`.
 
-    Raises BulkError if there is a file of that name, if it cannot be written, or its name has none of `SUFFIXES`.
+    Raises BulkError if a file of that name exists, if the file cannot be written, or if its name has none of `SUFFIXES`.
     """
 
     def __init__(self, path: str, crawlers: Sequence[str], *, with_reasons: bool = False) -> None:
@@ -32,7 +32,7 @@ class AnswerFile:
         if self._path.suffix not in SUFFIXES:
             raise BulkError(f"{path}: the name must end in one of {', '.join(SUFFIXES)}")
         if self._path.exists():
-            raise BulkError(f"{path}: there is such a file, and it will not be overwritten")
+            raise BulkError(f"{path}: the file exists and will not be overwritten")
         self._part = self._path.with_name(f"{self._path.name}.part")
         columns = [(URL, pa.string()), *((name, pa.int8()) for name in crawlers)]
         if with_reasons:
@@ -49,7 +49,7 @@ class AnswerFile:
         if self._path.suffix == ".parquet":
             import pyarrow.parquet as pq  # noqa: PLC0415
 
-            # URLs come sorted: each begins like the one before, and hardly any comes twice.
+            # URLs are sorted: each begins like the one before, and few occur twice.
             encoding = {URL: "DELTA_BYTE_ARRAY"}
             return pq.ParquetWriter(
                 self._part, self._schema, compression="zstd", use_dictionary=False, column_encoding=encoding
@@ -61,7 +61,7 @@ class AnswerFile:
         return _JsonLines(self._part, self._schema.names)
 
     def write(self, urls: list[str], answers: list[bytearray], reasons: list[Reasons] | None = None) -> None:
-        """Write some rows; what is no URL is left out."""
+        """Write some rows. Leave out those without a URL."""
         import pyarrow as pa  # noqa: PLC0415
 
         columns: list[Any] = [urls, *answers, *chain.from_iterable(reasons or ())]
@@ -83,7 +83,7 @@ class AnswerFile:
         self._part.replace(self._path)
 
     def give_up(self) -> None:
-        """Close the file and take it away: it is not whole."""
+        """Close the file and delete it, since it is not complete."""
         self._writer.close()
         self._part.unlink(missing_ok=True)
 

@@ -31,7 +31,7 @@ _CUT_BY_LENGTH: Final = "length"  # WARC-Truncated, as against "time" and "disco
 
 
 class Capture(NamedTuple):
-    """One answer that an archive holds.
+    """One answer in an archive.
 
     Attributes:
         url: the requested URL.
@@ -40,7 +40,7 @@ class Capture(NamedTuple):
         body: the content-decoded body, up to the limit.
         cut: whether there was more.
         location: the Location header.
-        why: for `status` None the reason, in words.
+        why: the reason in words, if `status` is None.
     """
 
     url: str
@@ -56,10 +56,10 @@ class Reading:
     """An archive while it is read.
 
     Attributes:
-        done: how many bytes of it are read.
+        done: how many of its bytes are read.
         size: its length in bytes.
-        broken: places where one record or several could not be read.
-        example: what was wrong with the first of these.
+        broken: places where one or more records could not be read.
+        example: what was wrong at the first of these places.
     """
 
     def __init__(self, path: str, max_bytes: int) -> None:
@@ -71,7 +71,7 @@ class Reading:
         self.example = ""
 
     def captures(self) -> Iterator[Capture]:
-        """Yield what the archive holds.
+        """Yield the answers in the archive.
 
         Raises:
             BulkError: the file is not an archive or cannot be read, or a column is missing.

@@ -30,7 +30,7 @@ def judge_batch(
     policy: Policy | None = None,
     strict: bool = False,
 ) -> pa.RecordBatch:
-    """Judge each row of a batch: a URL, and beside it what was served for the robots.txt of its origin.
+    """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
 
     Args:
         batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number). Where status is null
@@ -41,7 +41,7 @@ def judge_batch(
 
     Returns:
         The batch without `body`, and with a column (int8) for each crawler, by its product token: 0 no, 1 yes, 2 not now
-        (its robots.txt is unreachable), null beside what is no http, https or ftp URL.
+        (its robots.txt is unreachable), null for a text that is not an http, https or ftp URL.
 
     Raises:
         BulkError: a column is missing.

@@ -1,7 +1,7 @@
 """Millions of URLs judged by an archive of robots.txt files, in bounded memory.
 
-DuckDB sorts the URLs, and uses the disk for what exceeds its memory. So URLs of one site come together. They are judged
-piece by piece, in this process or in workers, and come out sorted.
+DuckDB sorts the URLs, and uses the disk for what exceeds its memory. So the URLs of one site come together. This process or
+its workers judge them piece by piece, and they come out sorted.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _Found: TypeAlias = tuple[list[bytearray], list[Reasons] | None]
 
 _RARELY: Final = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS: Final = 50_000  # URLs that are looked up at a time
-_PIECE_BYTES: Final = 8 * 2**20  # of robots.txt files that one piece of work has at the most, but for a single one
+_PIECE_BYTES: Final = 8 * 2**20  # of the robots.txt files in one piece of work; a single larger file is a piece, too
 _AHEAD: Final = 2  # pieces of work that wait for each worker
 
 
 class Terms(NamedTuple):
-    """For which crawlers URLs are judged, and by what: the settings of a crawl.
+    """The crawlers for which URLs are judged, and the settings of a crawl that count.
 
-    `overrides` have to be in force at `now`, in seconds since the epoch. `gives_reasons` asks for the reasons of answers.
+    An override counts if it is in force at `now`, in seconds since the epoch. `gives_reasons` asks for reasons.
     """
 
     crawlers: Sequence[RobotsAgent]
@@ -61,7 +61,7 @@ class Terms(NamedTuple):
 class Judged(NamedTuple):
     """Some URLs in sorted order, and the answers for each crawler, perhaps with reasons.
 
-    `unknown_origins` are those that the archive does not know.
+    `unknown_origins` says how many origins the archive does not know.
     """
 
     urls: list[str]
@@ -81,7 +81,7 @@ class _Piece(NamedTuple):
 def audit(store: Store, urls: Iterable[Any], terms: Terms, workers: int = 1) -> Iterator[Judged]:
     """Yield answers to `urls`, which come as Arrow arrays of text.
 
-    With several `workers` so many processes judge; reading, sorting and looking up go on in this one.
+    With several `workers`, that many processes judge. This process reads, sorts and looks up.
     """
     pieces = _pieces(store, urls)
     if workers == 1:
@@ -108,7 +108,7 @@ class Judge:
         self._gives_reasons = terms.gives_reasons
 
     def __call__(self, urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
-        """Return the answers, and the reasons if they are asked for."""
+        """Return the answers, and the reasons if the terms ask for them."""
         answers = self._bench.answers(urls, sites)
         return answers, reasons(self._bench, urls, sites) if self._gives_reasons else None
 
@@ -122,11 +122,11 @@ def _result(piece: _Piece, work: Any) -> Judged:
     return _finished(piece, work.result())
 
 
-_judges: list[Judge] = []  # of a worker process: its one
+_judges: list[Judge] = []  # in a worker process: its only one
 
 
 def collect_rarely() -> None:
-    """Let Python look for garbage in cycles less often. Rules that are kept have no cycles, and there are many of them."""
+    """Let Python look for garbage in cycles less often: the many rules in memory have no cycles."""
     gc.set_threshold(*_RARELY)
 
 
@@ -140,7 +140,7 @@ def _work(urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
 
 
 def _pieces(store: Store, urls: Iterable[Any]) -> Iterator[_Piece]:
-    """Yield pieces of work: some URLs, and so many robots.txt files as may be in memory at a time."""
+    """Yield pieces of work: some URLs, with as many robots.txt files as may be in memory at a time."""
     last = None
     for batch in _sorted(store, urls):
         there = list(sites(batch))
@@ -162,7 +162,7 @@ def _pieces(store: Store, urls: Iterable[Any]) -> Iterator[_Piece]:
 
 
 def _sorted(store: Store, urls: Iterable[Any]) -> Iterator[list[str]]:
-    """Yield the URLs in sorted order; they are read to the end first, in this thread, for Ctrl-C and for errors."""
+    """Yield the URLs in sorted order. All are read first, in this thread, so that Ctrl-C and errors end the command."""
     import pyarrow as pa  # noqa: PLC0415
 
     schema = pa.schema([("url", pa.string())])

@@ -4,8 +4,8 @@ Plan:
 
 1. URLs of one site lie side by side, so the site's robots.txt is looked up and read once (`sites`).
 2. The policy says what a status code or a failure means, as in a crawl.
-3. The rules of a robots.txt are put to all URLs of the site at once (core/sweep.py).
-4. Many sites serve the same file, or the same rules beside another sitemap: what is made of them is kept for the next site.
+3. The rules of a robots.txt judge all URLs of the site at once (core/sweep.py).
+4. Many sites serve the same file, or the same rules beside another sitemap. So prepared rules are kept for the next site.
 
 Pure. Source: as policy/ladder.py and core/rules.py.
 """
@@ -46,7 +46,7 @@ _WHOLE_SITE: Final = {Action.IGNORE: YES, Action.DISALLOW: NO}
 NOT_ASKED: Final = "robots.txt not asked yet"
 
 _BYTES_HELD: Final = 32 * 2**20  # of robots.txt files whose rules are kept
-_WEIGHT_HELD: Final = 64 * 2**20  # of rules, each once however many files have them; roughly bytes of memory
+_WEIGHT_HELD: Final = 64 * 2**20  # bytes of memory, roughly, of prepared rules; shared ones count once
 
 
 class Served(NamedTuple):
@@ -56,7 +56,7 @@ class Served(NamedTuple):
         status: the HTTP status code; None: there was no answer, or only part of one.
         body: the robots.txt, content-decoded.
         cut: whether more was served than `body` has.
-        why: for `status` None the reason, in words.
+        why: the reason in words, if `status` is None.
     """
 
     status: int | None
@@ -65,17 +65,17 @@ class Served(NamedTuple):
     why: str = NOT_ASKED
 
 
-# URLs of one site: the first, the one after the last, the text they all begin with, and the origin. That text is scheme,
-# authority and a slash, or "" for a single URL that does not begin so. The origin is None for text that has none.
+# URLs of one site: the number of the first, the number after the last, the text with which all begin, and the origin. That
+# text is scheme, authority and a slash; it is "" for a single URL that begins otherwise. A URL may have no origin: None.
 Site: TypeAlias = tuple[int, int, str, Origin | None]
 
 
 def sites(urls: Sequence[str]) -> Iterator[Site]:
-    """Yield the sites of URLs in sorted order. An origin that is spelt in another way is another site."""
+    """Yield the sites of sorted URLs. Another spelling of the same origin is another site."""
     first, count = 0, len(urls)
     while first < count:
         prefix = prefix_of(urls[first])
-        # A URL that begins with "https://host/" stands before any that begins with "https://host0".
+        # "0" comes after "/": URLs that begin with "https://host/" sort before "https://host0".
         end = bisect_left(urls, f"{prefix[:-1]}0", first) if prefix else first + 1
         yield first, end, prefix, _origin_of(prefix or urls[first])
         first = end
@@ -91,7 +91,7 @@ def _origin_of(url: str) -> Origin | None:
 
 
 class Bench:
-    """Judges for `crawlers`, and the rules of robots.txt files that they have read of late."""
+    """Judges for `crawlers`, with the rules of the robots.txt files that they read last."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Bench:
         overrides: Overrides | None = None,
         now: float = 0.0,
     ) -> None:
-        """Take the crawlers, and what a crawl goes by; `now` is when overrides have to be in force."""
+        """Take the crawlers, and the settings of a crawl. An override counts if it is in force at `now`."""
         self.crawlers = crawlers
         self._overrides = overrides
         self._now = now
@@ -152,7 +152,7 @@ class Bench:
         return self._overrides.of(origin, self._now) if self._overrides else None
 
     def decision(self, robots: Served) -> Decision | None:
-        """Say what follows from what was served, when nothing else is known of the origin; None: the rules decide."""
+        """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
         if robots.status in self._have_rules:
             return None
         outcome: Outcome

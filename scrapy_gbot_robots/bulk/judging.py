@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NOTHING = Served(None)
 _MEANING = (NO, YES, UNREACHABLE, None)
 
-# Rows that are judged together, in the order of their URLs; these URLs; and what says what was served for an origin.
+# Numbers of rows that are judged together, in the order of their URLs; these URLs; and what was served, by origin.
 Batch: TypeAlias = "tuple[Sequence[int], Sequence[str], Callable[[Origin], Served]]"
 Robots: TypeAlias = "Served | tuple[int | None, bytes] | bytes | None"
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
@@ -45,19 +45,19 @@ def judge(
         urls: absolute URLs, in any order.
         robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
             `urls`. Each is a `Served`, status and body, a body that was served with 200, or None: there was no answer.
-            An origin that is missing counts as that.
+            An origin that is missing counts as None.
         agents: the crawlers: product tokens, User-Agent headers, `Crawler` or `AllOf`.
         policy: what statuses and failures mean; by default as in a crawl without settings.
         strict: as for `RobotsTxt.parse`.
-        max_bytes: of a robots.txt that are read.
+        max_bytes: how many bytes of a robots.txt are read.
 
     Returns:
-        A column for each crawler, by its product token ("*" for one without). None stands beside what is no http, https
-        or ftp URL.
+        A column for each crawler, by its product token ("*" for one without). The answer is None for a text that is not an
+        http, https or ftp URL.
 
     Raises:
-        ValueError: a key of `robots` has no origin, or the columns are not of one length.
-        TypeError: what was served is given in another way.
+        ValueError: a key of `robots` has no origin, or the columns differ in length.
+        TypeError: a value of `robots` is of another type.
     """
     bench = Bench(crawlers_of(agents), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
@@ -75,7 +75,7 @@ def crawlers_of(agents: Agent | Sequence[Agent]) -> list[RobotsAgent]:
 
 
 def served(robots: Robots) -> Served:
-    """Return what was served, in whichever way it is given. Raises TypeError for any other."""
+    """Return what was served as a `Served`. Raises TypeError for a value of another type."""
     if isinstance(robots, Served):
         return robots
     if robots is None:

@@ -1,6 +1,6 @@
 """Why a URL may be fetched or not: the deciding rule, its line, and the reason in words, for each URL and crawler.
 
-Answers alone come faster (bench.py): rules are put to all URLs of a site at once. Here each URL is asked about on its own.
+Answers alone come faster (bench.py), since rules judge all URLs of a site at once. Here each URL is judged on its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_URL = Verdict(False, None, "no URL")
 
 
 class Reasons(NamedTuple):
-    """Columns for one crawler, an entry for each URL: the deciding rule and its line, None for none; the reason in words."""
+    """Columns for one crawler, each as long as the URLs: the deciding rule and its line, or None; the reason in words."""
 
     rules: list[str | None]
     lines: list[int | None]
@@ -45,7 +45,7 @@ def reasons(bench: Bench, urls: Sequence[str], judged: Iterable[tuple[Site, Serv
 
 
 def _judges(bench: Bench, origin: Origin | None, robots: Served) -> Iterator[Callable[[str], Verdict]]:
-    """Yield for each crawler what gives the verdict on a URL of the site."""
+    """Yield a function for each crawler, which returns the verdict on a URL of the site."""
     if origin is None:
         yield from [lambda _url: _NO_URL] * len(bench.crawlers)
         return

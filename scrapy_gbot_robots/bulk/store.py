@@ -1,7 +1,7 @@
 """The robots.txt files of archives, in a temporary DuckDB database, so that memory is bounded however many there are.
 
 The latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in a file beside the
-database, which has their places: each is read when it is needed.
+database, which knows their places: each body is read when it is needed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Store:
     Args:
         directory: an empty one, for temporary files.
         memory: how much DuckDB may use, such as "300MB"; the rest goes to `directory`.
-        max_redirects: hops that are followed.
+        max_redirects: how many hops are followed.
     """
 
     def __init__(self, directory: Path, memory: str, max_redirects: int = MAX_REDIRECTS) -> None:
@@ -156,7 +156,7 @@ class Store:
             )
 
     def _one_hop(self, rows: list[tuple[str, list[str], int, str | None]]) -> None:
-        """Note where each trail leads, or that it ends, which is as a 404."""
+        """Note where each trail leads, or that it ends, which counts as a 404."""
         further, ended = [], []
         for robots_txt, asked, status, location in rows:
             hop = next_hop(status, location, asked, self._max_redirects)
@@ -240,7 +240,7 @@ def connected(directory: Path, memory: str) -> Any:
 
 
 def _normal(url: str) -> str | None:
-    """Return a URL as it is compared with others: host folded, default port left out; None if it has no origin."""
+    """Return a URL in the form in which URLs are compared: host folded, no default port. None if it has no origin."""
     try:
         return f"{Origin.of(url)}{path_of(url)}"
     except ValueError:

@@ -1,7 +1,7 @@
-"""What the robots.txt files of an archive are like: fields, agents and whom they block, sizes, statuses.
+"""What the robots.txt files of an archive are like: fields, sizes, statuses, agents, and how many files block each agent.
 
-Each origin counts once, by its latest answer, redirects followed. The database counts the names in the files, since there
-may be any number of them: it uses the disk for what exceeds its memory.
+Each origin counts once, by its latest answer, redirects followed. There may be any number of names in the files, so the
+database counts them: it uses the disk for what exceeds its memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FIELDS: Final = {kind: name.decode() for kind, name, _ in grammar.FIELDS}
 
 
 class Share(NamedTuple):
-    """How many robots.txt files have something, and how often it is in them, or in how many it is blocked."""
+    """A field or an agent: how many robots.txt files have it, and in how many lines, or how many of these block it."""
 
     name: str
     files: int
@@ -44,17 +44,18 @@ class Share(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What was found.
+    """What the files of an archive are like.
 
     Attributes:
         origins: how many origins have an answer in the archive.
-        states: of how many of these rules decide, or full allow or full disallow.
-        statuses: HTTP status codes, 0 for no answer.
-        sizes: of files with rules, by the bytes that they have at the most; None for what is larger than is read.
-        total_bytes: of all files with rules.
-        fields: names of fields, in how many files each is, and in how many lines.
+        states: how many of these origins are in each state: rules, full allow, full disallow.
+        statuses: how many have each HTTP status code; 0 stands for no answer.
+        sizes: upper ends of ranges of sizes, in bytes, and how many files with rules are in each. The end is None for files
+            that are larger than a crawl reads.
+        total_bytes: the size of all files with rules together.
+        fields: names of fields, how many files have each, and in how many lines.
         agents: product tokens, how many files name each, and how many of these keep it from the home page.
-        crawlers: the crawlers that were asked for, how many files have rules, and how many keep it from the home page.
+        crawlers: the crawlers in question, how many files have rules, and how many of these keep each from the home page.
         preferences: `train_ai`, `search` and `ai_use`: how many files grant and refuse it to all, for the home page.
     """
 
@@ -70,7 +71,7 @@ class Study(NamedTuple):
 
 
 def study(store: Store, terms: Terms, most: int) -> Iterator[int | Study]:
-    """Go through all robots.txt files; yield how many are done, again and again, and what was found at the end.
+    """Go through all robots.txt files. Yield how many are done, again and again, and at the end the study.
 
     `fields` and `agents` have the `most` frequent ones. A crawler is kept from the home page if it may not fetch "/".
     """
@@ -159,7 +160,7 @@ class _Census:
         self._counts.clear()
 
     def result(self, most: int) -> Study:
-        """Return what was found."""
+        """Return the study."""
         rules = self._states[State.RULES.value]
         return Study(
             sum(self._states.values()),

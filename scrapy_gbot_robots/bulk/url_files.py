@@ -23,7 +23,7 @@ class UrlFile:
 
     Attributes:
         size: its length in bytes.
-        done: how many bytes of it are read, roughly.
+        done: roughly how many of its bytes are read.
         left_out: rows without a URL, or with one that is longer than 16,384 bytes.
     """
 

@@ -241,7 +241,7 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
         ({"robots": "other.parquet"}, "other.parquet has no column 'url' and 'status' and 'body'"),
         ({"output": "out.txt"}, "out.txt: the name must end in one of .parquet, .csv, .jsonl"),
         ({"output": "none/out.csv"}, "none/out.csv: No such file"),
-        ({"output": "urls.csv"}, "urls.csv: there is such a file, and it will not be overwritten"),
+        ({"output": "urls.csv"}, "urls.csv: the file exists and will not be overwritten"),
         ({"workers": "0"}, "--workers must be at least 1, got 0"),
         ({"output": ""}, "--output FILE says where the answers go"),
     ],
