@@ -1,4 +1,4 @@
-"""What is read out of archives, whole and broken, and what follows for the URLs that are judged by them."""
+"""What is read from archives, whole and broken, and the answers that URLs get by them."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_gzip_member_that_is_damaged_costs_no_other(tmp_path: Path) -> None:
     [b"", b"User-agent: *\nDisallow: /\n", b"\x1f\x8b\x08", gzip.compress(b"hello"), b"\0" * 3_000_000],
     ids=["empty", "robots.txt", "begins-like-gzip", "gzip", "zeros"],
 )
-def test_file_that_is_no_warc_is_refused_in_a_line(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_no_warc_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.warc.gz"
     path.write_bytes(content)
     with pytest.raises(BulkError, match="this is no WARC"):
@@ -215,7 +215,7 @@ def test_parquet_without_the_columns_names_what_is_missing_and_what_is_there(tmp
         read(path)
 
 
-def test_parquet_that_is_none_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_file_that_is_no_parquet_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 or not")
     with pytest.raises(BulkError, match=r"a\.parquet: "):

@@ -74,7 +74,7 @@ def test_origin_is_one_in_every_spelling() -> None:
     assert judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a") == {"a": [0, 0, 0, 0, 1, 1, 2, 2]}
 
 
-def test_what_is_no_url_gets_no_answer_and_spoils_none() -> None:
+def test_text_that_is_no_url_gets_no_answer_and_changes_no_other() -> None:
     urls = ["mailto:a@a.example", "https://a.example/no", None, "", "/no", "https://", b"https://a.example/no\xff", "ü"]
     assert judge(urls, {"https://a.example": ROBOTS}, "a") == {"a": [None, 0, None, None, None, None, 0, None]}
 
@@ -97,7 +97,7 @@ def test_columns_that_do_not_fit_are_refused(robots: Any, error: str) -> None:
         judge(["https://a.example/", "https://b.example/"], robots, "a")
 
 
-def test_what_was_served_must_be_told_in_a_known_way() -> None:
+def test_value_of_an_unknown_type_in_robots_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="not int"):
         judge(["https://a.example/"], {"https://a.example": 200}, "a")  # type: ignore[arg-type]
 

@@ -42,7 +42,7 @@ class Failing:
 
 
 class Flapping:
-    """A robots.txt that allows everything at the first fetch, is unreachable at the second, and so on by turns."""
+    """A robots.txt that allows everything at the first fetch, is unreachable at the second, and so on in turn."""
 
     def __init__(self) -> None:
         self.asked = 0
