@@ -24,7 +24,7 @@ from .tags.middleware import RobotsTagsMiddleware
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as Scrapy 2.14's defaults have it
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as in the defaults of Scrapy 2.14
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
 COMPONENTS = (

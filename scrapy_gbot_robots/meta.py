@@ -5,7 +5,7 @@ of the robots.txt that listed the sitemap, and `line` the line, from 1 (0: the U
 sitemap index listed the sitemap, `index` is the URL of that sitemap index and `level` the number of indexes above it.
 
 `LISTED` is in the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the
-URL of the sitemap file, and `lastmod`, the date of the last change as the file has it ("" if there is none).
+URL of the sitemap file, and `lastmod`, the date of the last change as in the file ("" if there is none).
 
 `PROBE`: set it to True in a request for a robots.txt, and the request does not wait if the server does not answer at all.
 

@@ -83,7 +83,7 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
 
 
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
-    """It is a placeholder until the repository is public: setup.cfg has it, and marks it."""
+    """Until the repository is public the address is a placeholder, which setup.cfg marks."""
     config = ConfigParser()
     config.read(HOME / "setup.cfg")
     home = config["metadata"]["url"]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .scan import ScannedGroup
 
 MOST_WORK: Final = 1_000_000  # rules that are merged; takes about a second
-_WORK_OF_PREFERENCE: Final = 20  # a preference line counts as so many rules
+_WORK_OF_PREFERENCE: Final = 20  # a preference line counts as this number of rules
 _LABELS: Final = (*(label for label, _, _ in LABELS), "use")
 _ALL_PATHS: Final = "/"
 

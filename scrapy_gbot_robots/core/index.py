@@ -36,7 +36,7 @@ links on which patterns hang is "/shop/": the pattern of line 4 matches, with tw
 needle is not in the path. Line 4 decides: disallowed.
 
 Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at the first match, or as
-soon as no better one can follow. A path "begins with" a stem as `str.startswith` has it, since stems hold no wildcard. The
+soon as no better one can follow. A path "begins with" a stem in the sense of `str.startswith`: stems have no wildcard. The
 attributes that `allows_url` uses are shortcuts. The comments where they are set say why the answer is the same without them.
 """
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from .needles import Filed
 
-_FEW_STEMS: Final = 40  # up to so many are tried sooner in one startswith than bisected
-_FEW_NEEDLES: Final = 24  # up to so many are searched for in a URL before a path is cut out of it
+_FEW_STEMS: Final = 40  # up to this number, one startswith with all of them is faster than a bisection
+_FEW_NEEDLES: Final = 24  # up to this number, they are searched for in a URL before its path is cut out
 _CROWDED_STEM: Final = 200  # patterns that hang on one stem; any more get a needle, which is searched for in all paths
 
 # How long it takes to try a pattern, on the slow side; for takes_long.

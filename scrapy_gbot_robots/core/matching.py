@@ -14,7 +14,7 @@ from typing import Final
 
 from .grammar import INDEX_PAGE
 
-_MANY_STARS: Final = 8  # with so many it pays to look first whether there is room for the last segment
+_MANY_STARS: Final = 8  # from this number on, it pays to look first whether there is room for the last segment
 
 
 def matches(pattern: str, path: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     _Wide = dict[bool, list[tuple[str, Rule]]]
 
 MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
-WORK_OF_RULE: Final = 100  # to look at a rule takes as long as to compare so many characters
+WORK_OF_RULE: Final = 100  # looking at a rule takes as long as comparing this number of characters
 
 
 def duplicates(rules: Iterable[Rule]) -> Iterator[tuple[Rule, Rule]]:

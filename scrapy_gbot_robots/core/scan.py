@@ -1,4 +1,4 @@
-"""The fast reader: of the bytes of a robots.txt, what one crawler follows, and nothing else.
+"""The fast reader: reads from the bytes of a robots.txt what one crawler follows, and nothing else.
 
 Operations wanted, for a file of up to 500 KiB with the groups of many crawlers:
 
@@ -21,7 +21,7 @@ A worked example, for the agents "mybot" and "*":
     2  Disallow: /a          the most usual name: path and line number are kept
     3  disalow: /b           no usual name, but it begins like one: the careful reader finds the misspelling
     4  Sitemap: https://...  a usual name that matters to no group
-    5  User-agent: other     rules stand between, so a new group begins; it is for nobody asked for, and is skipped
+    5  User-agent: other     rules come before it, so a new group begins; it is for neither agent, so it is skipped
 
 Warning: the careful reader is the specification. A shortcut here may only skip what that reader would find to be without
 meaning for the agents; tests/fuzz and tests/core/test_readers.py compare the two.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .http_cache import HttpCache
 
-PRIORITY = 1000  # as Scrapy's own middleware has it: pages wait for it
+PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
 MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
 

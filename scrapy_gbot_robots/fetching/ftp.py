@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.protocols.ftp import FTPClient
 
-MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: stop one byte after so many bytes of a file
+MOST_BYTES = "gbot_robots_most_bytes"  # request.meta key: how much of a file to read, and one byte more
 CUT = "gbot_robots_cut"  # flag of a response whose file is longer than that
 
 _NO_BOUND = 2**63

@@ -5,8 +5,8 @@ overrides uses the plain look-up. `policy.overrides` says what an override means
 
     override     robots.txt
     disallow     is not fetched: the crawl sends nothing to this host
-    ignore       is fetched, for its sitemaps and its crawl-delay, and to count what it would refuse. Requests wait for it
-    own rules    for `PATIENCE_SECS` at the most
+    ignore,      is fetched, for its sitemaps and its crawl-delay, and to count what it would refuse; requests wait for it
+    own rules    for at most `PATIENCE_SECS`
     as, delay    decides; requests wait for it as they do without an override
 """
 

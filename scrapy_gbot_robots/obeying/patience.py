@@ -2,7 +2,7 @@
 
 A request in the downloader occupies one of `CONCURRENT_REQUESTS`. While the downloader has free places, that costs nothing,
 so a request keeps its place for `PATIENCE_SECS`. While the downloader is full, a waiting request takes the place of one that
-could go on. A slow robots.txt must show itself sooner then: after three times the mean time of the last answers.
+could go on. Then it keeps its place only for three times the mean time of the last answers.
 
 When its patience is over, a request leaves the downloader. A request that cannot leave keeps its place, but the place no
 longer counts.

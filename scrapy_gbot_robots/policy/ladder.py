@@ -124,7 +124,7 @@ def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: 
 
 
 def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
-    """Return for how many seconds to leave a server alone after so many failures in a row."""
+    """Return for how many seconds to leave a server alone after this number of failures in a row."""
     doubled = policy.first_retry_secs * 2.0 ** min(failures - 1, 32)
     if outcome.retry_after is not None:  # waits grow also for a server that says "1 second" each time
         return min(max(outcome.retry_after, min(doubled, MINUTE)), policy.retry_after_secs)

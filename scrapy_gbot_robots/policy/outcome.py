@@ -1,4 +1,4 @@
-"""What one attempt to fetch a robots.txt came to: Fetched, Unavailable or Unreachable.
+"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable.
 
 Pure. `status_codes` maps a response to its outcome. `ladder` decides what follows from an outcome over time.
 Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.

@@ -111,7 +111,7 @@ class Origins:
         yield from self._others.values()
 
     def rows(self, most: int, *, unreachable: bool = False) -> list[OriginRow]:
-        """At most so many rows, those that blocked most first; `unreachable` leaves out the others."""
+        """At most `most` rows, those that blocked most first. With `unreachable`, only origins that are unreachable."""
         wanted = (each for each in self._followed.values() if each.met.unreachable or not unreachable)
         return [each.row for each in sorted(wanted, key=lambda each: -each.blocked)[:most]]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-SPOILT = "\ufffd"  # replaces what is no character of XML; no URL has it
+SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
 
 _MARKS = re.compile(

@@ -27,7 +27,7 @@ _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_
 
 
 def decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[str]:
-    """Decode the `pieces` of a file one by one. U+FFFD, which no URL has, replaces what is no character of XML.
+    """Decode the `pieces` of a file one by one. U+FFFD, which no URL has, replaces anything that is not a character of XML.
 
     Args:
         pieces: the file.

@@ -135,7 +135,7 @@ class Xml:
         elif self._depth > _MOST_DEEP:
             raise NotASitemap(f"more than {_MOST_DEEP} elements are within one another")
         elif self._name:
-            self._value = SPOILT  # an element within a value spoils it
+            self._value = SPOILT  # a value with an element in it is unusable
         elif self._entry is not None and self._depth == _ENTRY_DEPTH + 1:
             self._name, self._value = name, ""
             if name == "link" and attributes.get("rel", "alternate") == "alternate":

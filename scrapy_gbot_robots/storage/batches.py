@@ -1,6 +1,6 @@
 """Two operations on a storage, for many origins at once, that a crawl needs all the time.
 
-`find`: get the entry, or else the lease. `settle`: store what a fetch came to, and end the lease. A `BatchStorage` does each
+`find`: get the entry, or else the lease. `settle`: store the entry of a fetch, and end the lease. A `BatchStorage` does each
 in one step of its own (one transaction, one round trip). For any other storage the functions here call its methods one by
 one.
 """
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What a fetch came to: the entry to store, and the token of the lease to end ("": there is no lease)."""
+    """A fetch that has ended: the entry to store, and the token of the lease to end ("": there is no lease)."""
 
     origin: str
     entry: Entry

@@ -1,4 +1,4 @@
-"""The index finds the rule that the oracle finds, for any patterns and paths, and tells beforehand how much work that is."""
+"""The index finds the rule that the oracle finds, for any patterns and paths, and says before how much work that takes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def contents(rules: Rules) -> object:
 
 
 def assert_all_groups_agree(groups: list[Group], scanned: list[ScannedGroup]) -> None:
-    """A group that names no crawler, as "user-agent: 7" does, is for nobody, and the fast reader leaves it out."""
+    """A group that names no crawler, such as that of "user-agent: 7", is for no one. The fast reader leaves it out."""
     named = [(group, [agent for agent in group.agents if agent]) for group in groups]
     named = [(group, agents) for group, agents in named if agents]
     assert [[*group.agents.items()] for group in scanned] == [

@@ -25,7 +25,7 @@ BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
 
 class Proxy(Site):
-    """A proxy for http and https that lets nobody pass without credentials; what it serves of http is in `pages`."""
+    """A proxy for http and https that refuses requests without credentials. `pages` has what it serves by http."""
 
     target: Site | None = None  # where all tunnels lead
 

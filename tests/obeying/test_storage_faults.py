@@ -279,7 +279,7 @@ async def test_path_of_a_foreign_file_is_one_warning_and_the_crawl_goes_on_from_
 
 
 async def crawled_by(url: str, origins: int) -> Crawler:
-    """Crawl one page of each of so many new origins, with the Redis at `url`."""
+    """Crawl one page of each of this number of new origins, with the Redis at `url`."""
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in range(origins)]
         settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": url, "CONCURRENT_REQUESTS": 100}

@@ -1,4 +1,4 @@
-"""What one answer, or one failure, came to."""
+"""The outcome of one answer, or of one failure."""
 
 from __future__ import annotations
 

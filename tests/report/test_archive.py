@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RULES = b"user-agent: *\ndisallow: /no\n"
 PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}
 
-# Crawls what it is given, in a process that may be killed or may not write more than so many bytes.
+# Crawls the URLs that it is given, in a process that may be killed, or that may write only a number of bytes.
 CRAWL = """
 import json, resource, sys
 from scrapy.crawler import AsyncCrawlerProcess

@@ -97,7 +97,7 @@ def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
 
 
 def dom(path: Path, order: str, profile: Path, *more: str) -> str:
-    """The page as Chromium has it after its script has run."""
+    """The page in Chromium after its script has run."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HOME = Path(__file__).parents[2]
-REDIS = "redis://localhost:6379/0"  # as the documentation has it
+REDIS = "redis://localhost:6379/0"  # as in the documentation
 COMMANDS = ("gbot-robots", "pip", "python", "python3", "redis-cli", "scrapy")
 
 

@@ -82,7 +82,7 @@ def _patterns_of(rule: Rule, strict: bool) -> list[tuple[str, str]]:
 
 
 def does_match(pattern: str, path: str) -> bool:
-    """Whether `pattern` matches `path`: keep every place in the path that the pattern may have come to (RFC 9309 2.2.3)."""
+    """Whether `pattern` matches `path`: keep every place in the path where the pattern may end so far (RFC 9309 2.2.3)."""
     places = {0}
     last = len(pattern) - 1
     for number, char in enumerate(pattern):

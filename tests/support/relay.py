@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SlowRelay:
-    """Passes data on after `late_secs`, both ways. With `trickles`, each byte of a response takes so many seconds."""
+    """Passes data on after `late_secs`, both ways. With `trickles`, each byte of a response takes that many seconds."""
 
     def __init__(self, behind: RedisServer, *, late_secs: float = 0.0) -> None:
         self.late_secs = late_secs

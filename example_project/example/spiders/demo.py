@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DemoSpider(SitemapSpider):
-    """Starts at the shop's front page. The plugin finds the sitemaps in the robots.txt."""
+    """Starts at the shop's front page. The plugin feeds it the sitemaps that the robots.txt lists."""
 
     name = "demo"
     custom_settings = {
@@ -55,7 +55,7 @@ class DemoSpider(SitemapSpider):
             yield response.follow(link, self.crawled)
 
     def parse(self, response: Response) -> None:
-        """Called for the pages that sitemaps list."""
+        """Scrapy calls this for pages that sitemaps list."""
         self.crawled(response)
         self.from_sitemaps.append(response.url)
 
@@ -75,7 +75,7 @@ class DemoSpider(SitemapSpider):
         print(self.report())
 
     def report(self) -> str:
-        """The table."""
+        """The table of what was crawled and what was blocked, by site, and the sitemaps."""
         lines = [f"As {Crawler.of(self.settings['USER_AGENT']).name}:"]
         for origin in dict.fromkeys(Origin.of(url) for _, url, _ in self.rows):
             lines += ["", f"  {origin.robots_url}"]

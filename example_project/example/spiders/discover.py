@@ -1,7 +1,11 @@
 """`scrapy crawl discover -a hosts=example.org,example.net`: crawl what the sitemaps in these hosts' robots.txt list.
 
-Also `-a hosts_file=hosts.txt` (a host on each line), `-a guess=1` (try /sitemap.xml where none is listed),
-`-a since=2026-01-01` (leave out pages not changed since) and `-a scope=any` (crawl listed pages on other hosts, too).
+More arguments:
+
+* `-a hosts_file=hosts.txt`: a file with a host on each line
+* `-a guess=1`: try /sitemap.xml on hosts that list no sitemap
+* `-a since=2026-01-01`: leave out pages that have not changed since that day
+* `-a scope=any`: crawl listed pages on other hosts, too
 """
 
 from __future__ import annotations
