@@ -28,7 +28,7 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.spiders import SitemapSpider
 
-from scrapy_gbot_robots import GbotRobotsTxtMiddleware
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
 
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks
@@ -104,7 +104,11 @@ def test_modules_that_the_architecture_names_exist() -> None:
 def documented_stats() -> re.Pattern[str]:
     """A pattern of all stats that the pages name. A part in capital letters stands for anything."""
     text = "".join(page.read_text(encoding="utf-8") for page in (HOME / "docs").glob("*.md"))
-    names = set(re.findall(r"`((?:gbot_robots|robotstxt)/[^`\s]+)`", text))
+    names: set[str] = set()
+    last = ""
+    for name in re.findall(r"`((?:gbot_robots|robotstxt|\.\.\.)/[^`\s]+)`", text):
+        last = name.replace("...", last.rpartition("/")[0])  # `gbot_robots/http_cache/stored`, `.../recalled`
+        names.add(last)
     for below, table in re.findall(r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL):
         names |= {
             below + name
@@ -129,6 +133,31 @@ async def test_every_stat_of_a_crawl_is_documented(site: Site) -> None:
     assert len(counted) > 8
     documented = documented_stats()
     assert [name for name in counted if not documented.fullmatch(name)] == []
+
+
+def test_every_stat_that_the_code_names_is_documented() -> None:
+    named = {
+        node.value
+        for path in (HOME / "scrapy_gbot_robots").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.fullmatch(r"gbot_robots/[\w/]+\w", node.value)
+    }
+    assert len(named) > 15
+    documented = documented_stats()
+    assert [name for name in sorted(named) if not documented.fullmatch(name)] == []
+
+
+def test_signals_and_their_arguments_are_those_of_the_module() -> None:
+    described = re.findall(r"^`(\w+)\((.*?)\)` is sent", signals.__doc__ or "", re.MULTILINE)
+    assert sorted(name for name, _ in described) == sorted(
+        name for name in vars(signals) if name[0] != "_" and name != "annotations"
+    )
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.*?) \|", (HOME / "docs" / "stats.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    in_table = {name: re.findall(r"`([a-z]\w+)`", arguments) for name, arguments in rows}
+    assert in_table == {name: arguments.split(", ") for name, arguments in described}
 
 
 # Python
