@@ -398,23 +398,23 @@ def test_hostile_file_costs_little(body: Callable[[], bytes], tmp_path: Path) ->
     """In a process of its own: tracemalloc does not see the memory that lxml takes."""
     path = tmp_path / "sitemap"
     path.write_bytes(body())
-    run = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True)
-    entries, seconds, megabytes = map(float, run.stdout.split())
+    measure = [sys.executable, "-c", MEASURE, str(path)]
+    run = subprocess.run(measure, capture_output=True, text=True, check=True, timeout=HANG_SECS)
+    entries, megabytes = map(float, run.stdout.split())
     assert entries == 0
-    assert seconds < 4
     assert megabytes < 60
 
 
+HANG_SECS = 60
 MEASURE = """
-import resource, sys, time
+import resource, sys
 from pathlib import Path
 from scrapy_gbot_robots.sitemap_files.reader import SitemapReader
 body = Path(sys.argv[1]).read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-started = time.process_time()
 entries = sum(entry is not None for entry in SitemapReader(body))
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(entries, time.process_time() - started, (after - before) / 1024)
+print(entries, (after - before) / 1024)
 """
 
 

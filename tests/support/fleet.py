@@ -99,11 +99,12 @@ def main(order: dict[str, Any]) -> None:
 
     if order["lease_secs"]:
         store.LEASE_SECS = order["lease_secs"]
+    most_file_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 
     def spider_opened() -> None:
         if order["file_bytes"]:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_bytes"],) * 2)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_bytes"], most_file_bytes))
 
     settings = {"LOG_LEVEL": "INFO", "REMOTE_CONTROL_ENABLED": False, **QUIET, **ADDON, **order["settings"]}
     process_cls = CrawlerProcess if settings.get("TWISTED_REACTOR_ENABLED", True) else AsyncCrawlerProcess
@@ -112,6 +113,8 @@ def main(order: dict[str, Any]) -> None:
     crawler.signals.connect(spider_opened, signals.spider_opened)
     process.crawl(crawler, urls=order["urls"])
     process.start()
+    if order["file_bytes"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_file_bytes,) * 2)  # coverage writes what it has measured
     spider = pages(crawler)
     counts = {name: value for name, value in stats(crawler).items() if isinstance(value, (int, str))}
     print(json.dumps({"crawled": list(spider.crawled), "refused": list(spider.refused), "stats": counts}))
