@@ -16,7 +16,7 @@ import re
 import string
 from typing import TYPE_CHECKING, Final
 
-from .urls import shown
+from .urls import path_of, shown
 
 if TYPE_CHECKING:
     from .rules import Rules
@@ -31,7 +31,6 @@ _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
 _PLAIN_PATH = re.compile(rf"[{re.escape(_SENT)}@]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}@]*)*\Z")
-_MAY_BE_DOTS = re.compile(r"/\.")
 _PLAIN_BYTES: Final = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
@@ -94,14 +93,14 @@ def has_one_form(path: str) -> bool:
     return _PLAIN_PATH.match(path) is not None and "/." not in path and path[-1:] != "?"
 
 
-def have_one_form(paths: str, count: int) -> bool:
-    """Return whether `has_one_form` is true of each of `count` paths or URLs. Each stands between two LF in `paths`."""
-    return (
-        paths.isascii()
-        and len(paths.encode().translate(None, _PLAIN_BYTES)) == count + 1  # nothing but the LFs is left
-        and not _MAY_BE_DOTS.search(paths)
-        and ("?" not in paths or "?\n" not in paths)
-    )
+def without_usual(text: str) -> bytes:
+    """Return what is left of `text`, in UTF-8, without the characters that every client sends as they are."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
+
+
+def paths_in_all_forms(url: str) -> set[str]:
+    """Return what rules are compared with: the path of `url` in each form in which a client may send it."""
+    return {path_of(form) for form in (url, *other_forms(url))}
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:

@@ -6,9 +6,12 @@ import random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
+from scrapy_gbot_robots.core.wire import allowed_in_all_forms
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.ladder import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.status_codes import outcome_of
@@ -167,3 +170,20 @@ def test_sites_with_the_same_rules_get_the_same_answers_however_many_they_are() 
     paths = ["/", "/a.pdf", "/a.pdf?x", "/no", "/no/b", "/no/but", "/no/../x", "/%6eo"]
     urls = [site + path for site in robots for path in paths]
     assert judge(urls, robots, "a") == {"a": [1, 0, 1, 0, 0, 1, 0, 0] * 5}
+
+
+_TEXT = st.lists(
+    st.sampled_from("/ _ a b * $ ? ?x= // /. /.. # | \\ % %20 %2f %61 %C3 ü .php index.html".split()), max_size=5
+)
+_RULES = st.lists(st.tuples(st.sampled_from(["allow", "disallow"]), _TEXT.map("".join)), max_size=6)
+
+
+@given(_RULES, st.lists(_TEXT.map("".join), min_size=1, max_size=12), st.integers(1, 3))
+def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
+    rules: list[tuple[str, str]], paths: list[str], sites: int
+) -> None:
+    body = "".join(["user-agent: *\n", *(f"{kind}: {path}\n" for kind, path in rules)]).encode()
+    urls = [f"https://{site}.example/{path}" for path in paths for site in range(sites)]
+    one_by_one = RobotsTxt.parse(body).rules_for("a")
+    expected = [int(allowed_in_all_forms(one_by_one, url)) for url in urls]
+    assert judge(urls, {f"https://{site}.example": body for site in range(sites)}, "a") == {"a": expected}

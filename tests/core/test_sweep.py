@@ -26,9 +26,10 @@ def test_rules_are_prepared_once_for_many_sites() -> None:
     crawler = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%02d\n" % n for n in range(60))).rules_for("a")
     sweep = Sweep(crawler)
     for site in ("https://a.example", "https://b.example"):
-        paths = SiteUrls([f"{site}/{n:03}" for n in range(1_000)], site)
+        urls = [f"{site}/{n:03}" for n in range(1_000)]
+        paths = SiteUrls(urls, site)
         first = list(sweep.allowed(paths))
-        assert first == list(sweep.allowed(paths)) == [crawler.allowed(url) for url in paths.urls]
+        assert first == list(sweep.allowed(paths)) == [crawler.allowed(url) for url in urls]
         assert 0 < sum(first) < 1_000
 
 
@@ -55,6 +56,8 @@ PATHS = """
         pytest.param("disallow: /ü\nallow: /ü/a", id="past ASCII"),
         pytest.param("disallow: /a%2fb\nallow: /", id="escapes"),
         pytest.param("disallow: /\nallow: /index.html\nallow: /d/index.html", id="index pages"),
+        pytest.param("disallow: a*\ndisallow: a*b\ndisallow: ?*x", id="a beginning that no path has"),
+        pytest.param("disallow: /d/*.html\nallow: /b/*x", id="a star after text that few paths begin with"),
         pytest.param("disallow: example", id="text of the site is no path"),
         pytest.param("disallow: /*www\ndisallow: /*example", id="segments that the site has"),
         pytest.param("disallow: /$", id="the end alone"),
@@ -100,6 +103,7 @@ def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
 _PIECE = st.sampled_from(
     [
         "/",
+        "_",
         "a",
         "b",
         "*",
