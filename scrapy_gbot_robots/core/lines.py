@@ -18,10 +18,11 @@ from . import grammar
 from .urls import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BLOCK: Final = 8_192  # bytes
 _INFINITY: Final = float("inf")
+_BOM_BEGINS: Final = grammar.BOM[:1]
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
@@ -60,7 +61,7 @@ def split_lines(body: bytes) -> list[bytes]:
 
 def without_bom(body: bytes) -> bytes:
     """Return `body` without a byte-order mark, or the first bytes of one, at its beginning."""
-    if not body.startswith(grammar.BOM[:1]):
+    if body[:1] != _BOM_BEGINS:
         return body
     length = 1
     while length < len(grammar.BOM) and body.startswith(grammar.BOM[: length + 1]):
@@ -73,13 +74,13 @@ def _usable(raw: bytes) -> bytes:
     return raw[: grammar.MAX_LINE_BYTES].partition(b"\0")[0]
 
 
-def content_blocks(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
+def content_blocks(body: bytes) -> Iterable[bytes]:
+    """Return the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
 
     A block has whole lines, each as far as it counts. Each line but the last of the file ends with LF.
     """
     text = with_lf(without_bom(body))
-    return blocks(text, 0, len(text))
+    return blocks(text, 0, len(text)) if len(text) > _BLOCK or _NUL in text else (text,)
 
 
 def with_lf(text: bytes) -> bytes:

@@ -26,7 +26,9 @@ def matches(pattern: str, path: str) -> bool:
         return False
     if rest.endswith("$"):
         return follow(rest[:-1], path, len(first), True)
-    return follow(rest, path, len(first), False)
+    if "*" in rest:
+        return follow(rest, path, len(first), False)
+    return path.find(rest, len(first)) >= 0
 
 
 def follow(rest: str, path: str, end: int, anchored: bool) -> bool:

@@ -102,15 +102,17 @@ class RobotsTxt:
         if rules is None:
             if len(self._rules) >= _MOST_AGENTS:
                 self._rules.clear()
-            rules = self._rules[user_agent] = self._read(user_agent)
+            if isinstance(user_agent, AllOf):
+                rules = self._rules_of_all(user_agent)
+            else:
+                rules = scan(self._body, agents_heeded(user_agent), self._strict)
+            self._rules[user_agent] = rules
         return rules
 
-    def _read(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
-        if isinstance(user_agent, AllOf):
-            from .all_of import RulesOfAll  # noqa: PLC0415 - most ask as one crawler
+    def _rules_of_all(self, crawlers: AllOf) -> Rules:
+        from .all_of import RulesOfAll  # noqa: PLC0415 - most ask as one crawler
 
-            return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in user_agent])
-        return scan(self._body, agents_heeded(user_agent), self._strict)
+        return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in crawlers])
 
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
         """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""

@@ -86,14 +86,15 @@ class Patterns(NamedTuple):
 
     def longest(self, path: str) -> int:
         """Return the length of the longest pattern that matches `path`, 0 if none does."""
-        if not self.text:
+        joined = self.text
+        if not joined:
             return 0
-        texts = self.text.split("\n")
+        texts = joined.split("\n")
         longest = 0
         if path.startswith(tuple(texts)):
             longest = max([len(text) for text in texts if path.startswith(text) and matches(text, path)], default=0)
-        if "*" in self.text or "$" in self.text:
-            for text in [text for text in texts if "*" in text or text[-1:] == "$"]:
+        if "*" in joined or "$" in joined:
+            for text in [text for text in texts if "*" in text or "$" in text]:
                 if len(text) > longest and matches(text, path):
                     longest = len(text)
         return longest

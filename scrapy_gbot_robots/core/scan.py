@@ -7,11 +7,12 @@ Operations wanted, for a file of up to 500 KiB with the groups of many crawlers:
 
 Plan:
 
-1. Go through the lines once, in blocks. Outside the crawler's groups only user-agent lines matter, so a block without the
-   word "user" is passed over as a whole. So is a long body, such as an error page, in which no line begins with that word.
-2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, split a line at its colon and
-   look the field name up among the usual ways to write one. That settles most lines of most files. Any other line goes to
-   the careful reader (lines.py), unless its beginning shows that it cannot matter.
+1. Go through the lines once, and through those of a long file in blocks. Outside the crawler's groups only user-agent
+   lines matter, so a block without the word "user" is passed over as a whole. So is a long body, such as an error page, in
+   which no line begins with that word.
+2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most lines begin with
+   "Disallow: " or "Allow: ". Split any other line at its colon and look the field name up among the usual ways to write
+   one. What is left goes to the careful reader (lines.py), unless its beginning shows that it cannot matter.
 3. Keep the paths of a group's rules as written, and join them into one text at the end (rule_texts.py): decoding and
    escaping happen once for the group and not once for each line.
 
@@ -40,7 +41,7 @@ from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from .preferences import Statements
 
@@ -84,8 +85,10 @@ _IN_GROUP: Final = _BEFORE_GROUP | {letter for name in _BEGINNINGS for letter in
 _SIGNAL_LINE: Final = b"content-signal"
 _RUN: Final = b"Disallow: "  # so begin most lines of real files
 _RUN_BYTES: Final = len(_RUN)
-_LONG: Final = 4_096  # bytes of a body that is looked through for user-agent lines before it is split
-_HASH: Final = ord("#")  # `35 in text` is much faster than `b"#" in text`
+_ALLOW_LINE: Final = b"Allow: "  # and so most others
+_ALLOW_BYTES: Final = len(_ALLOW_LINE)
+_LONG: Final = 4_096  # bytes; a longer body is looked through for user-agent lines before it is split
+_HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 
 class ScannedGroup:
@@ -123,7 +126,8 @@ class ScannedGroup:
 
     def patterns(self) -> tuple[Patterns, Patterns]:
         """Return the patterns of the allow rules and of the disallow rules."""
-        return _patterns(self.allows, self.allow_lines), _patterns(self.disallows, self.disallow_lines)
+        allows = _patterns(self.allows, self.allow_lines) if self.allows else NO_PATTERNS
+        return allows, _patterns(self.disallows, self.disallow_lines) if self.disallows else NO_PATTERNS
 
     def preferences_for(self, agent: bytes) -> list[PreferenceLine]:
         """Return the preference lines that stand after the user-agent line of `agent`, one of the group's agents."""
@@ -137,7 +141,7 @@ def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
     """Return the rules for the first of `agents` (tokens in lower case, "*") that has a group in `body`."""
     found = _Scan(agents, strict)
     found.read(body)
-    for agent in agents:
+    for agent in agents if found.groups else ():
         merged = [group for group in found.groups if agent in group.agents]
         if merged:
             return _rules(merged, agent, strict, found.signals)
@@ -158,10 +162,11 @@ class _Scan:
     `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any group.
     """
 
-    __slots__ = ("_agents", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
+    __slots__ = ("_agents", "_beginnings", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
 
     def __init__(self, agents: tuple[bytes, ...] | None, strict: bool) -> None:
         self._agents = agents
+        self._beginnings = (b"",) if agents is None else agents  # of the values of user-agent lines that may matter
         self._strict = strict
         self._group: ScannedGroup | None = None  # the group of the present line, if it is wanted
         self._number = 0  # of the last line read
@@ -170,8 +175,12 @@ class _Scan:
         self.signals: list[Signal] = []
 
     def read(self, body: bytes) -> None:
-        """Read all of `body`; blocks that cannot matter are only counted."""
-        if len(body) > _LONG and not _may_have_agents(lower := without_bom(body).lower()) and _SIGNAL_LINE not in lower:
+        """Read all of `body`; blocks of a long one that cannot matter are only counted."""
+        text = without_bom(body)
+        if len(text) <= _LONG and _NUL not in text:
+            self._read_block(text)
+            return
+        if not _may_have_agents(lower := text.lower()) and _SIGNAL_LINE not in lower:
             return
         for block in content_blocks(body):
             if self._is_read_at_once(block):
@@ -192,9 +201,10 @@ class _Scan:
         return group.add_run(block, self._number)
 
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
-        kind_of = _USUAL.get
+        kind_of, beginnings = _USUAL.get, self._beginnings
         group, number = self._group, self._number
-        add_path, add_line = _adders(group)
+        if group is not None:
+            add_path, add_line = group.disallows.append, group.disallow_lines.append
         for text in block.splitlines():
             number += 1
             if group is None:
@@ -203,6 +213,10 @@ class _Scan:
             elif text[:_RUN_BYTES] == _RUN:
                 add_path(text[_RUN_BYTES:].strip())
                 add_line(number)
+                continue
+            elif text[:_ALLOW_BYTES] == _ALLOW_LINE:
+                group.allows.append(text[_ALLOW_BYTES:].strip())
+                group.allow_lines.append(number)
                 continue
             elif text[:1] not in _IN_GROUP:
                 continue
@@ -222,21 +236,24 @@ class _Scan:
                 group.allow_lines.append(number)
             elif kind == _USER_AGENT:
                 self._seen_agent = True
-                before, group = group, self._group_after(group, value)
-                if group is not before:
-                    add_path, add_line = _adders(group)
+                if group is not None and (group.disallows or group.allows):
+                    group = None  # rules end the run of user-agent lines
+                value = value.strip().lower()
+                if value.startswith(beginnings) and (group := self._group_of(value, group)) is not None:
+                    add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
                 group.add(kind, value, number)
             elif kind == _SIGNAL and not self._seen_agent:
                 self.signals.append((number, value.partition(b"#")[0].strip()))
         self._group, self._number = group, number
 
-    def _group_after(self, group: ScannedGroup | None, value: bytes) -> ScannedGroup | None:
-        """Return the group that a user-agent line with `value` belongs to, after `group`; None if it is not wanted."""
-        if group is not None and (group.disallows or group.allows):
-            group = None  # rules end the run of user-agent lines
-        agent = _agent(value.strip().lower(), self._agents)
-        if agent:
+    def _group_of(self, value: bytes, group: ScannedGroup | None) -> ScannedGroup | None:
+        """Add the agent that a user-agent line names to `group`, or to a new group; if it is wanted. Return the group.
+
+        `value` is in lower case.
+        """
+        agent = value if value in self._beginnings else grammar.agent_of(value)
+        if agent and (self._agents is None or agent in self._agents):
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
@@ -257,32 +274,11 @@ def _may_have_agents(lower: bytes) -> bool:
     return True
 
 
-def _adders(group: ScannedGroup | None) -> tuple[Callable[[bytes], None], Callable[[int], None]]:
-    """Return what adds a path and a line number to the disallow rules of `group`."""
-    return (_nowhere, _nowhere) if group is None else (group.disallows.append, group.disallow_lines.append)
-
-
-def _nowhere(_: object) -> None:
-    """Stand for what adds rules to a group where there is none."""
-
-
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
     """Return the kind and the value of a line as the careful reader sees it; that of a preference as it is written."""
     line = read_line(0, text, strict=strict)
     kind = _OWN.get(line.key.lower(), grammar.UNUSED) if line.kind == grammar.UNUSED else line.kind
     return kind, as_written(text, strict=strict) if kind in {_USAGE, _SIGNAL} else line.value
-
-
-def _agent(value: bytes, agents: tuple[bytes, ...] | None) -> bytes | None:
-    """Return which of `agents` a user-agent line names, if any; with None any agent. `value` is in lower case."""
-    if agents is None:
-        return grammar.agent_of(value)
-    if value in agents:
-        return value
-    if value.startswith(agents):
-        agent = grammar.agent_of(value)
-        return agent if agent in agents else None
-    return None
 
 
 def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[Signal]) -> Rules:
@@ -312,8 +308,6 @@ def statements_of(preferences: Iterable[PreferenceLine], signals: Sequence[Signa
 
 
 def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
-    if not paths:
-        return NO_PATTERNS
     text = b"\n".join(paths)
     if _HASH in text:
         text = b"\n".join([path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.core import grammar, index, lines, needles
+from scrapy_gbot_robots.core import grammar, index, lines, needles, scan
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
 from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
@@ -31,6 +31,7 @@ _POLICY: Final = Policy()
 # Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (
     (lines, "_BLOCK", 24),
+    (scan, "_LONG", 40),
     (grammar, "MAX_LINE_BYTES", 60),
     (index, "_FEW_STEMS", 2),
     (index, "_FEW_NEEDLES", 1),
