@@ -45,7 +45,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from .needles import SHORTEST, Needles, best_of, by_precedence
+from .needles import SHORTEST, best_of, by_precedence, shelved
 from .rule_texts import LENGTH_BITS, NO_RULE, precedence_of
 from .urls import path_of
 
@@ -67,16 +67,23 @@ _LONGEST_SLOW_NEEDLE: Final = 100  # characters; Python finds longer texts in li
 
 
 class Index:
-    """The rules of a group, arranged for matching. It does not change once it is built."""
+    """The rules of a group, arranged for matching. It does not change once it is built.
+
+    Attributes:
+        guards: the literal beginnings of the disallow rules, or None if that are too many, or if a path may be disallowed
+            by a rule with another beginning. A path that begins with none of them is allowed.
+        barred, exempt: a path that begins with a barred text and with no exempt one is disallowed.
+        final: whether a path that begins with one of `guards` is disallowed.
+    """
 
     __slots__ = (
-        "_allow_needles",
-        "_barred",
+        "_allow_shelves",
+        "_allow_tried",
+        "_beginnings",
         "_best",
-        "_disallow_needles",
-        "_exempt",
-        "_final",
-        "_guards",
+        "_disallow_shelves",
+        "_disallow_tried",
+        "_has_allow_needles",
         "_head",
         "_heads",
         "_hung",
@@ -87,39 +94,47 @@ class Index:
         "_plain",
         "_stems",
         "_wildcards",
+        "barred",
+        "exempt",
+        "final",
+        "guards",
     )
 
     def __init__(self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]) -> None:
-        """Take the patterns of the rules, each with its line. Empty patterns never decide and are left out."""
-        barred, wild_disallows = _sorted_out(disallows, False)
-        exempt, wild_allows = _sorted_out(allows, True)
-        hung, disallow_needles = _file(wild_disallows)
-        allow_hung, allow_needles = _file(wild_allows)
+        """Take the patterns of the rules, each with its line, in the order of lines. Empty patterns never decide."""
+        barred, hung, disallow_needles = _filed(disallows, False)
+        exempt, allow_hung, allow_needles = _filed(allows, True)
         disallowed, allowed = {*barred, *hung}, {*exempt, *allow_hung}
         for stem, filed in allow_hung.items():
             hung.setdefault(stem, []).extend(filed)
         stems = {**dict.fromkeys(hung, NO_RULE), **barred}
         for stem, precedence in exempt.items():
             stems[stem] = max(precedence, stems.get(stem, NO_RULE))
-        self._disallow_needles = Needles(disallow_needles) if disallow_needles else None
-        self._allow_needles = Needles(allow_needles) if allow_needles else None
-        self._wildcards = len(wild_disallows) + len(wild_allows)
-        self._longest_wildcard = max(map(len, (*wild_disallows, *wild_allows)), default=0)
+        lists = [each for each in (disallow_needles, allow_needles, *hung.values()) if each]
+        for filed in lists:
+            filed.sort(key=by_precedence, reverse=True)
+        self._disallow_tried, self._disallow_shelves = shelved(disallow_needles)
+        self._allow_tried, self._allow_shelves = shelved(allow_needles)
+        self._has_allow_needles = bool(allow_needles)
+        self._wildcards = sum(map(len, lists))
+        self._longest_wildcard = max((filed[0][0] for filed in lists), default=0) >> LENGTH_BITS
 
-        # The literal beginnings of the disallow rules without a needle, or None if there are too many. A path that starts
-        # with none of them can only be disallowed by a rule with a needle, and `_needles` has these needles. If a rule
-        # has an escape, there is no shortcut: the URL may write the same escape in another way.
-        few = len(disallowed) <= _FEW_STEMS and len(disallow_needles) <= _FEW_NEEDLES
-        escapes = any("%" in stem for stem in stems)
-        self._guards = tuple(disallowed) if few and not escapes else None
-        self._needles = [needle for _, needle, _, _, _ in disallow_needles] if self._guards is not None else []
+        # The literal beginnings of the disallow rules without a needle, if there are few. A path that starts with none of
+        # them can only be disallowed by a rule with a needle, and `_needles` has these needles. If a rule has an escape,
+        # there is no shortcut: the URL may write the same escape in another way.
+        escapes = "%" in "".join(stems)
+        few = not escapes and len(disallowed) <= _FEW_STEMS and len(disallow_needles) <= _FEW_NEEDLES
+        self._beginnings = tuple(disallowed) if few else ()
+        self._needles = [needle for _, needle, _, _, _ in disallow_needles] if few else []
+        # As above, if no rule has a needle: a path that starts with none of them is allowed.
+        self.guards = self._beginnings if few and not disallow_needles else None
         # A path that starts with a barred stem and with no exempt one is disallowed: no allow rule can match it.
-        self._barred = () if allow_needles else tuple(barred)
-        self._exempt = tuple(allowed)
+        self.barred = () if allow_needles else tuple(barred)
+        self.exempt = tuple(allowed)
         # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its fragment included.
         self._plain = not escapes and not self._wildcards
         # All rules are stems, and all disallow. A path that starts with any of them is disallowed.
-        self._final = self._plain and not exempt
+        self.final = self._plain and not exempt
         self._arrange(stems, hung)
 
     def _arrange(self, best: dict[str, int], hung: dict[str, list[Filed]]) -> None:
@@ -139,28 +154,34 @@ class Index:
             self._best.append(max(best[stem], self._best[parent] if parent >= 0 else NO_RULE))
             self._next_hung.append(number if stem in hung else self._next_hung[parent] if parent >= 0 else -1)
             if stem in hung:
-                self._hung[number] = sorted(hung[stem], key=by_precedence, reverse=True)
+                self._hung[number] = hung[stem]
         self._best.append(NO_RULE)
         self._next_hung.append(-1)
 
-    def allows_url(self, url: str, start: int) -> bool:
-        """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
-        guards = self._guards
-        if guards is not None:
-            if url.startswith(guards, start):
-                if self._final or (url.startswith(self._barred, start) and not url.startswith(self._exempt, start)):
+    def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
+        """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`.
+
+        If there are `guards`, compare `url` with them, `barred` and `exempt` first: that settles it sooner.
+        """
+        if self._needles:
+            if url.startswith(self._beginnings, start):
+                if url.startswith(self.barred, start) and not url.startswith(self.exempt, start):
                     return False
-            elif not self._needles:
-                return True
             elif url.isascii() and "%" not in url:  # a needle after "#" or NUL only makes it slower
                 for needle in self._needles:
                     if needle in url:
                         break
                 else:
                     return True
-        elif self._plain and url[start : start + self._head] not in self._heads:
-            return True
-        if self._plain or (url.isascii() and "%" not in url and "#" not in url and "\0" not in url):
+        elif self._plain:
+            if url[start : start + self._head] not in self._heads:
+                return True
+            path, stems = url[start:], self._stems
+            number = bisect_right(stems, path) - 1  # this is _last_stem, without the call
+            while number >= 0 and not path.startswith(stems[number]):
+                number = self._parents[number]
+            return self._best[number] & 1 > 0
+        if url.isascii() and "%" not in url and "#" not in url and "\0" not in url:
             return self.decider(url[start:], True) & 1 > 0
         return self.decider(path_of(url), True) & 1 > 0
 
@@ -185,10 +206,15 @@ class Index:
             while number >= 0:
                 best = best_of(self._hung[number], path, best)
                 number = self._next_hung[self._parents[number]]
-        if self._disallow_needles is not None:
-            best = self._disallow_needles.best(path, best)
-        if self._allow_needles is not None and not (best & 1 and only_kind):
-            best = self._allow_needles.best(path, best)
+        if self._disallow_tried:
+            best = best_of(self._disallow_tried, path, best)
+        if self._disallow_shelves:
+            for shelf in self._disallow_shelves:
+                best = shelf.best(path, best)
+        if self._has_allow_needles and not (only_kind and best & 1):
+            best = best_of(self._allow_tried, path, best)
+            for shelf in self._allow_shelves:
+                best = shelf.best(path, best)
         return best
 
     def _last_stem(self, path: str) -> int:
@@ -198,15 +224,12 @@ class Index:
             number = self._parents[number]
         return number
 
-    def _all_needles(self) -> list[Needles]:
-        return [needles for needles in (self._disallow_needles, self._allow_needles) if needles is not None]
-
     def takes_long(self, chars: int, path: Callable[[], str], long_ns: float) -> bool:
         """Return whether `decider` may take more than `long_ns` nanoseconds for a path of `chars` characters.
 
         `path` returns the path. It is only called if the number of characters does not decide.
         """
-        shelves = sum(needles.shelves for needles in self._all_needles())
+        shelves = len(self._disallow_shelves) + len(self._allow_shelves)
         if _NS_OF_PIECE * chars * shelves > long_ns:
             return True
         segments = _NS_OF_CHAR * min(self._longest_wildcard, 2 * chars)
@@ -216,7 +239,8 @@ class Index:
 
     def most_tries(self, path: str) -> int:
         """Return how many wildcard patterns `decider` tries at the most."""
-        tries = sum(needles.most_tries(path) for needles in self._all_needles())
+        tries = len(self._disallow_tried) + len(self._allow_tried)
+        tries += sum(shelf.most_tries(path) for shelf in (*self._disallow_shelves, *self._allow_shelves))
         number = self._next_hung[self._last_stem(path)]
         while number >= 0:
             tries += len(self._hung[number])
@@ -224,45 +248,38 @@ class Index:
         return tries
 
 
-def _sorted_out(entries: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the stems and the wildcard patterns of the rules of one kind, each with its precedence."""
+def _filed(
+    entries: Iterable[tuple[str, int]], allow: bool
+) -> tuple[dict[str, int], dict[str, list[Filed]], list[Filed]]:
+    """Return the stems of the rules of one kind, each with its precedence; what hangs on a stem; what has a needle."""
     stems: dict[str, int] = {}
-    wild: dict[str, int] = {}
+    hung: dict[str, list[Filed]] = {}
+    needles: list[Filed] = []
+    seen = set()
     kind_and_line = precedence_of(0, allow, 0)
     for pattern, line in entries:
-        if pattern:
-            precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
-            stem = pattern.rstrip("*") if pattern[-1] == "*" else pattern  # stars at the end only add to the length
-            if "*" in stem or stem[-1:] == "$":
-                if wild.get(pattern, 0) < precedence:
-                    wild[pattern] = precedence
-            elif stems.get(stem, 0) < precedence:
-                stems[stem] = precedence
-    return stems, wild
-
-
-def _file(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
-    """Return the patterns that hang on a stem, by stem, and the patterns with a needle, the highest precedence first."""
-    hung: dict[str, list[Filed]] = {}
-    needles = []
-    for pattern, precedence in wild.items():
-        anchored = pattern[-1] == "$"
+        precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
+        anchored = pattern[-1:] == "$"
         stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-        needle, _, last = rest.rpartition("*")
-        if "*" in needle:
-            needle = max(needle.split("*"), key=len)
-        if len(last) >= len(needle):
-            needle = last
-        filed = (precedence, needle, stem, rest if star else None, anchored)
-        # A needle as long as the stem is the better choice: the slash at the beginning of a stem is in every path.
-        if len(needle) >= len(stem) or (len(needle) >= SHORTEST and len(hung.get(stem, ())) >= _CROWDED_STEM):
-            needles.append(filed)
-        elif stem in hung:
-            hung[stem].append(filed)
-        else:
-            hung[stem] = [filed]
-    needles.sort(key=by_precedence, reverse=True)
-    return hung, needles
+        if not anchored and not rest.rstrip("*"):  # stars at the end only add to the length
+            if pattern and stems.get(stem, 0) < precedence:
+                stems[stem] = precedence
+        elif pattern not in seen:
+            seen.add(pattern)
+            needle, _, last = rest.rpartition("*")
+            if "*" in needle:
+                needle = max(needle.split("*"), key=len)
+            if len(last) >= len(needle):
+                needle = last
+            filed = (precedence, needle, stem, rest if star else None, anchored)
+            # A needle as long as the stem is the better choice: the slash at the beginning of a stem is in every path.
+            if len(needle) >= len(stem) or (len(needle) >= SHORTEST and len(hung.get(stem, ())) >= _CROWDED_STEM):
+                needles.append(filed)
+            elif stem in hung:
+                hung[stem].append(filed)
+            else:
+                hung[stem] = [filed]
+    return stems, hung, needles
 
 
 NO_RULES: Final = Index((), ())  # shared, since many files have no rules for a crawler

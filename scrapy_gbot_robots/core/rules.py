@@ -9,6 +9,7 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from .matching import matches
@@ -120,13 +121,15 @@ class Rules:
         if index is None:
             return self._allowed_by_trying(url)
         origin, start = self._memo
-        try:
-            is_known = url.startswith(origin)  # type: ignore[arg-type]
-        except (TypeError, AttributeError):  # bytes, or no URL at all
-            is_known = False
-        if is_known:
-            return index.allows_url(url, start)  # type: ignore[arg-type]
-        return index.allows(self._path(url))
+        if not isinstance(url, str) or not url.startswith(origin):
+            return index.allows(self._path(url))
+        guards = index.guards
+        if guards is not None:
+            if not url.startswith(guards, start):
+                return True
+            if index.final or (url.startswith(index.barred, start) and not url.startswith(index.exempt, start)):
+                return False
+        return index.allows_url(url, start)
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -196,9 +199,12 @@ class Rules:
         if not self._allows.lines and not self._disallows.lines:
             self._index = NO_RULES
             return NO_RULES
-        allows, disallows = self._allows.entries(), self._disallows.entries()
-        self._texts = [text for text, _ in disallows], [text for text, _ in allows]
-        self._index = Index(allows + self._directories(), disallows)
+        self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
+        allowed: Iterable[tuple[str, int]] = zip(allows, self._allows.lines, strict=True)
+        directories = self._directories()
+        if directories:
+            allowed = sorted([*allowed, *directories], key=itemgetter(1))
+        self._index = Index(allowed, zip(disallows, self._disallows.lines, strict=True))
         return self._index
 
     def _allowed_by_trying(self, url: str | bytes) -> bool:
