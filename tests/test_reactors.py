@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from .support.processes import run
 from .support.reactors import as_arguments, ways_to_run
 from .support.web import Reply, Site, redirect
 
@@ -56,13 +56,13 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(way: dict[str, ob
         sites = (slow, moved, absent, ill)
         command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *as_arguments(way)]
         command += ["-a", "sites=" + ",".join(site.url("") for site in (*sites, lost))]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        done = run(command, tmp_path)
         expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}
         expected |= {absent.url(f"/page/{n}") for n in range(4)}
-        assert set(run.stdout.split()[1::2]) == expected, run.stderr
-        assert "Traceback" not in run.stderr
+        assert set(done.stdout.split()[1::2]) == expected, done.stderr
+        assert "Traceback" not in done.stderr
         assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
         assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}
-        assert "'gbot_robots/held': 16," in run.stderr  # all requests of `ill` and `lost`, once
+        assert "'gbot_robots/held': 16," in done.stderr  # all requests of `ill` and `lost`, once
         assert (tmp_path / "robots.sqlite").exists()

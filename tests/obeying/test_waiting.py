@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -18,6 +16,8 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import patience, room
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.processes import output, start
+from ..support.reactors import as_arguments, ways_to_run
 from ..support.visits import CLOSED, Gate, Opening
 from ..support.web import Reply, Site, raw
 
@@ -185,34 +185,20 @@ def until_asked(site: Site, times: int) -> None:
 
 
 @pytest.mark.slow
-def test_held_requests_survive_any_number_of_interruptions_with_jobdir(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ways_to_run("asyncio"))
+def test_held_requests_survive_any_number_of_interruptions_with_jobdir(way: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "resumed.py").write_text(RESUMED)
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        command = [
-            sys.executable,
-            "-m",
-            "scrapy",
-            "runspider",
-            "resumed.py",
-            "-s",
-            "JOBDIR=job",
-            "-a",
-            f"site={site.url('')}",
-        ]
-
-        def start() -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-            )
-
+        command = [sys.executable, "-m", "scrapy", "runspider", "resumed.py", "-a", f"site={site.url('')}"]
+        command += as_arguments({**way, "JOBDIR": "job"})
         for run in (1, 2):
-            process = start()
+            process = start(command, tmp_path)
             until_asked(site, 2 * run)  # asked again, so that requests are held
             process.send_signal(signal.SIGINT)
-            out, log = process.communicate(timeout=120)
+            out, log = output(process)
             assert "CRAWLED" not in out
             assert "Traceback" not in log
         site.pages["/robots.txt"] = b""
-        out, log = start().communicate(timeout=120)
+        out, log = output(start(command, tmp_path))
         assert sorted(out.split()[1::2]) == [site.url(f"/{number}") for number in range(5)], log
         assert "Traceback" not in log

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,12 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy_gbot_robots.obeying import room, spreading, waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.processes import output, start
 from ..support.visits import Gate, Opening
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
     from socket import socket
@@ -348,23 +349,22 @@ def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_
     command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-s", "JOBDIR=job"]
     command += ["-s", "GBOT_ROBOTS_STORAGE=memory", "-s", "DOWNLOAD_DELAY=0"]
 
-    def start(new: int, *more: str) -> subprocess.Popen[str]:
-        arguments = [*command, "-a", f"site={site.url('')}", "-a", f"new={new}", *more]
-        return subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def begun(new: int, *more: str) -> subprocess.Popen[str]:
+        return start([*command, "-a", f"site={site.url('')}", "-a", f"new={new}", *more], tmp_path)
 
     with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        out, log = start(200, "-s", "CLOSESPIDER_PAGECOUNT=3").communicate(timeout=120)
+        out, log = output(begun(200, "-s", "CLOSESPIDER_PAGECOUNT=3"))
         crawled = out.split()[1::2]
         site.pages["/robots.txt"] = Reply(503)
         asked, ends = len(site.asked), time.monotonic() + 60
-        process = start(0)
+        process = begun(0)
         while site.paths()[asked:].count("/robots.txt") < 2:  # asked again: as many wait as may
             assert time.monotonic() < ends
             time.sleep(0.05)
         process.kill()
-        process.communicate(timeout=120)
+        output(process)
         site.pages["/robots.txt"] = b""
-        out, log = start(0).communicate(timeout=120)
+        out, log = output(begun(0))
         crawled += out.split()[1::2]
         assert len(set(crawled)) >= 200 - room.MOST_EACH - 16, log
         assert "Traceback" not in log

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socketserver
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ from scrapy_gbot_robots.spider.hosts import Host
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.example import PROJECT
 from ..support.hosts_spider import Hosts, host_stats, without
+from ..support.processes import output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import Web, found, index, parsed, sitemap_stats, urlset, xml
 from ..support.tls import tls_context
@@ -252,10 +251,10 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, 
     settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
     command = [sys.executable, "-m", "scrapy", "crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"]
     command += as_arguments(settings)
-    run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=30)
+    done = run(command, PROJECT)
     assert sorted(site.paths()) == sorted(["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))])
-    assert "Traceback" not in run.stderr
-    assert "URLs 20 found, 20 crawled, 0 blocked" in run.stderr
+    assert "Traceback" not in done.stderr
+    assert "URLs 20 found, 20 crawled, 0 blocked" in done.stderr
 
 
 STOCK = """
@@ -293,16 +292,16 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str,
         settings["CONCURRENT_REQUESTS_PER_DOMAIN"] = "4"
         command = [sys.executable, "-m", "scrapy", *own, "-o", str(tmp_path / "items.jl")]
         command += as_arguments(settings)
-        pipes: Any = {"cwd": PROJECT, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, **pipes) as process:
-            deadline = time.monotonic() + 30
-            while len(site.asked) < asked and time.monotonic() < deadline:
-                time.sleep(0.005)
-            os.kill(process.pid, signal.SIGINT)
-            first = process.communicate(timeout=30)[1]
+        process = start(command, PROJECT)
+        deadline = time.monotonic() + 30
+        while len(site.asked) < asked and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, first = output(process)
         assert "Closing spider (shutdown)" in first
         assert len(site.asked) < 60
-        again = subprocess.run(command, **pipes, check=True, timeout=30)
+        again = run(command, PROJECT)
+        assert again.returncode == 0, again.stderr
         items = [json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()]
         assert sorted(items) == sorted(site.url(f"/{page}") for page in range(60))
         paths = [path for path in site.paths() if path != "/robots.txt"]

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 import scrapy_gbot_robots
 from scrapy_gbot_robots.commands.command import main
+
+from .processes import output, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,16 +52,11 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the command in a process to its end. A traceback in its output fails the test."""
-    done = subprocess.run(
-        [*(command or COMMAND), *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        env=environment(**(env or {})),
-        timeout=60,
-        check=False,
-    )
-    ended = Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    told = telling(environment(**(env or {})))
+    with subprocess.Popen([*(command or COMMAND), *arguments], cwd=cwd, env=told, **pipes) as process:
+        out, err = output(process, given=stdin)
+    ended = Run(process.returncode, out.decode(), err.decode())
     assert "Traceback" not in ended.out + ended.err, ended.err
     return ended
 

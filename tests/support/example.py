@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .processes import run
+
+if TYPE_CHECKING:
+    import subprocess
 
 PROJECT = Path(__file__).parents[2] / "example_project"
 
 
 def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", *arguments]
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60)
+    return run([sys.executable, "-m", "scrapy", *arguments], PROJECT)

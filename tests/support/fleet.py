@@ -9,11 +9,12 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from . import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,18 +40,12 @@ class Worker:
     ) -> None:
         order: dict[str, Any] = {"urls": list(urls), "settings": settings}
         order |= {"lease_secs": lease_secs, "file_bytes": file_bytes, "as_others": as_others}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fleet", json.dumps(order)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
+        self.process = processes.start([sys.executable, "-m", "tests.support.fleet", json.dumps(order)], ROOT)
         self.log = ""
 
     def report(self) -> dict[str, Any]:
         """Wait until the process ends. Return the URLs `crawled` and `refused`, and the `stats`."""
-        out, self.log = self.process.communicate(timeout=30)
+        out, self.log = processes.output(self.process, 30)
         assert self.process.returncode == 0, self.log
         report: dict[str, Any] = json.loads(out)
         return report
