@@ -18,7 +18,7 @@ from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from ..concurrency import Closing, OneThread
+from ..concurrency import Closing, OneThread, pause
 from ..core.origin import Origin
 from ..core.urls import shown
 from ..core.verdict import Verdict
@@ -273,6 +273,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _spider_closed(self) -> None:
         self._hard_questions.end()
         await self._lookup.close()
+        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It would, if no request is
+        # being downloaded, as when all of them wait for a robots.txt.
+        await pause(0)
 
 
 def _is_subject(request: Request) -> bool:

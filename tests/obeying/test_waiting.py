@@ -185,7 +185,7 @@ def until_asked(site: Site, times: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ways_to_run("asyncio"))
+@pytest.mark.parametrize("way", ways_to_run("asyncio", "select"))
 def test_held_requests_survive_any_number_of_interruptions_with_jobdir(way: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "resumed.py").write_text(RESUMED)
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
