@@ -20,7 +20,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
@@ -33,6 +33,8 @@ _T = TypeVar("_T")
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
 
 LISTENER = "gbot_robots_listener"  # request.meta key: the `Listener` that hears of this request's download
+
+_MANY = 10**9  # more requests than are ever active
 
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
@@ -200,9 +202,44 @@ def stand_before_scheduler(crawler: Crawler, made: Callable[[BaseScheduler], Bas
     return True
 
 
-def prefers_idle_hosts(scheduler: BaseScheduler) -> bool:
-    """Whether `scheduler` takes the next request from the download slot that has the fewest active ones."""
-    return isinstance(getattr(scheduler, "mqs", None), DownloaderAwarePriorityQueue)
+class _SettingBack:
+    """Replaces what tells Scrapy's default queue how many requests of each download slot are active."""
+
+    def __init__(self, own: Any, slots: Collection[str]) -> None:
+        self._own = own
+        self._slots = slots
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def stats(self, possible_slots: Iterable[str]) -> list[tuple[int, str]]:
+        stats: list[tuple[int, str]] = self._own.stats(possible_slots)
+        back = self._slots
+        return [(active + _MANY * (slot in back), slot) for active, slot in stats] if back else stats
+
+
+def set_slots_back(scheduler: BaseScheduler, slots: Collection[str]) -> bool:
+    """Let `scheduler` come to the download slots in `slots` after all others. They may change later.
+
+    Returns whether that is possible: with Scrapy's default queue, which takes the next request from the slot that has the
+    fewest active ones.
+    """
+    queues: list[Any] = [
+        queue
+        for queue in (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
+        if isinstance(queue, DownloaderAwarePriorityQueue)
+    ]
+    if not queues or not all(hasattr(queue, "_downloader_interface") for queue in queues):
+        return False
+    for queue in queues:
+        queue._downloader_interface = _SettingBack(queue._downloader_interface, slots)  # noqa: SLF001
+    return True
+
+
+def slot_key(crawler: Crawler, request: Request) -> str:
+    """The key of the download slot of `request`; the same for all if this downloader does not say."""
+    key = getattr(getattr(crawler.engine, "downloader", None), "get_slot_key", None)
+    return "" if key is None else str(key(request))
 
 
 def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
@@ -210,15 +247,6 @@ def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
     kind = "dqclass" if getattr(scheduler, "dqs", None) is not None else "mqclass"
     queue = getattr(scheduler, f"_s{kind}", None) if start else None
     return "Lifo" in getattr(queue or getattr(scheduler, kind, None), "__name__", "")
-
-
-def active_of_slot(crawler: Crawler, request: Request) -> set[Request] | None:
-    """The active requests in the download slot of `request`; None if this downloader does not say."""
-    downloader = getattr(crawler.engine, "downloader", None)
-    if downloader is None or not hasattr(downloader, "_get_slot"):
-        return None
-    active = downloader._get_slot(request)[1].active  # noqa: SLF001
-    return active if isinstance(active, set) else None
 
 
 def queued_secs(crawler: Crawler) -> Callable[[Request], float]:

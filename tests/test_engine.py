@@ -56,7 +56,7 @@ def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
     if not isinstance(made, MagicMock):
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)
-        assert engine.active_of_slot(crawler, Request("http://site.local/")) is None
+        assert engine.slot_key(crawler, Request("http://site.local/")) == ""
         assert not engine.is_transferring(crawler, Request("http://site.local/"))
 
 

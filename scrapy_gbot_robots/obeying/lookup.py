@@ -137,6 +137,10 @@ class Lookup:
         answer = self._cache.get(origin)
         return answer if answer is not None and answer.knows(agent) else None
 
+    def shares_host(self, origin: Origin) -> bool:
+        """Whether the cache has an answer for another origin of the same host."""
+        return self._cache.shares_host(origin)
+
     async def copy(self, origin: Origin) -> Copy | None:
         """The last definite answer of `origin` from the storage; None if the storage has none."""
         entry = await self._entries.get(str(origin))

@@ -219,16 +219,17 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
             raise ForbiddenByRobotsTxt(verdict, origin) from None
 
-    def _waits_for(self, request: Request) -> Origin | None:
-        """The origin whose robots.txt `request` has to wait for; None if it need not wait."""
+    def _waits_for(self, request: Request) -> tuple[Origin, RobotsAgent, Answer | None] | None:
+        """The origin whose robots.txt `request` has to wait for, and the answer so far; None if it need not wait."""
         if not _is_judged(request):
             return None
         try:
             origin = Origin.of(as_sent(request.url))
         except ValueError:
             return None
-        answer = self._lookup.known(origin, self._senders.agent(request), request)
-        return origin if answer is None or answer.bars_for_now else None
+        agent = self._senders.agent(request)
+        answer = self._lookup.known(origin, agent, request)
+        return (origin, agent, answer) if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.

@@ -68,6 +68,7 @@ class OverridingLookup:
         self.copy = lookup.copy
         self.site_answered = lookup.site_answered
         self.abandon = lookup.abandon
+        self.shares_host = lookup.shares_host
         self._background = Background()
         _tell_of_ends(overrides, time.time())
 

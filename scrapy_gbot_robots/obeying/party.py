@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -12,41 +12,60 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 
+class Awaited(NamedTuple):
+    """What a request has to wait for.
+
+    Attributes:
+        origin, agent: the robots.txt that is awaited, and the crawler whose rules are read in it.
+        is_unreachable: whether it is known to be unreachable.
+    """
+
+    origin: Origin
+    agent: RobotsAgent
+    is_unreachable: bool
+
+
+class Lowered:
+    """The requests of a party that have gone back to the scheduler.
+
+    Attributes:
+        level: by how many steps the priority of those is lowered that are in a shared queue; 0: none has gone back.
+        queues: the queues in which they are.
+    """
+
+    __slots__ = ("level", "queues")
+
+    def __init__(self) -> None:
+        self.level = 0
+        self.queues: set[str] = set()
+
+
 class Party:
     """The requests of one origin that wait in the room, in the order in which they came.
 
     Attributes:
         agent, request: the crawler and the request for which the crawl looks up the robots.txt.
-        lowered: whether some of its requests are in the scheduler with a lowered priority.
+        lowered: its requests that have gone back to the scheduler for want of a place.
+        shares_host: whether other origins of its host are known; None if nobody has asked.
         since: since when each request waits, on the monotonic clock.
         answer: the answer that settled the origin; None before, and if the crawl closed.
     """
 
-    __slots__ = ("_counted", "_held", "agent", "answer", "lowered", "origin", "request", "since")
+    __slots__ = ("_held", "agent", "answer", "lowered", "origin", "request", "shares_host", "since")
 
     def __init__(self, origin: Origin, agent: RobotsAgent, request: Request) -> None:
         self.origin = origin
         self.agent = agent
         self.request = request
-        self.lowered = False
+        self.lowered = Lowered()
+        self.shares_host: bool | None = None
         self.since: dict[Request, float] = {}
         self.answer: Answer | None = None
-        self._counted: dict[Request, set[Request]] = {}
         self._held: set[Request] = set()
-
-    def add(self, request: Request, since: float, active: set[Request] | None) -> None:
-        """Take `request` in, and count it among the `active` ones of its download slot."""
-        self.since[request] = since
-        if active is not None:
-            active.add(request)
-            self._counted[request] = active
 
     def remove(self, request: Request) -> None:
         """Let `request` go."""
         del self.since[request]
-        active = self._counted.pop(request, None)
-        if active is not None:
-            active.discard(request)
         self._held.discard(request)
 
     def newly_held(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import signals
 
-from ..engine import prefers_idle_hosts, takes_last_first
+from ..engine import takes_last_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,17 +47,11 @@ class Pulled(NamedTuple):
 
 
 class Requeue:
-    """Puts requests back into `scheduler`, and pulls requests from it.
-
-    Attributes:
-        lowers: whether a request that must not come again soon has to go back with a lowered priority. Scrapy's default
-            queue does not need that: it takes the next request from the download slot with the fewest active ones.
-    """
+    """Puts requests back into `scheduler`, and pulls requests from it."""
 
     def __init__(self, scheduler: BaseScheduler, crawler: Crawler) -> None:
         self._scheduler = scheduler
         self._crawler = crawler
-        self.lowers = not prefers_idle_hosts(scheduler)
 
     def pull(self) -> Pulled:
         """Take the scheduler's next request, and make it what it was before it went back."""

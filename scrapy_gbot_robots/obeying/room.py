@@ -16,28 +16,8 @@ origin. An origin is *settled* when it has an answer that is worth no further wa
 The room holds at most `MOST` requests, and `MOST_EACH` of one origin. If it is full, the largest party makes room for a
 request of a smaller one.
 
-A request for which there is no place goes back to the scheduler, and must not come again at once: then no other host would
-get its turn. That depends on the scheduler's queue:
-
-* Scrapy's default queue takes the next request from the download slot with the fewest active requests. Requests in the room
-  count as active in their slot. So this queue comes to their host after all others.
-* Any other queue goes by priority. The request goes back with a priority below all others, and has its own again when it
-  comes. `_floor` is the number of steps down. When a party with lowered requests settles, the floor sinks one more step:
-  what goes back from then on comes after the lowered requests that may go now.
-
-Example: a queue by priority, `MOST_EACH` = 2, and requests a1 to a4 of an origin that is not settled, then b1 of another.
-
-    next_request()   pulls a1 and a2: into the room. Pulls a3 and a4: no place, back with level 1. Pulls b1: to the engine.
-    next_request()   pulls a3: its level is the floor, so nothing better is behind it. a3 is the stopper. None.
-    a is settled     the floor is 2. a1 and a2 go back with their own priority, and come first. The stopper may go, too.
-
-The *stopper* is a request that came although the scheduler has hardly anything better. The room keeps it outside all
-parties, and then pulls only one more request each time that the engine asks. The engine asks when something has happened.
-So the room neither spins nor pulls more than it can hold.
+A request for which there is no place goes back to the scheduler, behind all that may go (`overflow`).
 While there are parties, and shortly after, requests whose download slot has enough work are kept back, too (`spreading`).
-
-Warning: two origins of one host (two ports, or http and https) share a download slot. With Scrapy's default queue, requests
-of one can wait behind requests of the other for which the room has no place.
 """
 
 from __future__ import annotations
@@ -50,7 +30,8 @@ from weakref import WeakKeyDictionary
 
 from scrapy.core.scheduler import BaseScheduler
 
-from ..engine import active_of_slot, pull_soon
+from ..engine import pull_soon
+from .overflow import Overflow
 from .party import Party
 from .requeue import Requeue
 from .settled import SettledAnswers
@@ -66,6 +47,7 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from .answer import Answer
+    from .party import Awaited
 
 MOST = 1000  # requests in the room
 MOST_EACH = 64  # requests of one origin
@@ -87,7 +69,8 @@ class WaitingRoom(BaseScheduler):
     """The scheduler `scheduler`, with a room before it.
 
     Args:
-        origin_of: the origin whose robots.txt a request has to wait for, None if it need not wait.
+        awaited: what a request has to wait for, None if it need not wait.
+        shares_host: whether other origins of the same host are known.
         on_party: called with each new party. It must have `release` called when the party's origin is settled.
     """
 
@@ -95,25 +78,24 @@ class WaitingRoom(BaseScheduler):
         self,
         scheduler: BaseScheduler,
         crawler: Crawler,
-        origin_of: Callable[[Request], Origin | None],
+        awaited: Callable[[Request], Awaited | None],
+        shares_host: Callable[[Origin], bool],
         on_party: Callable[[Party], None],
     ) -> None:
         self._scheduler = scheduler
         self._crawler = crawler
-        self._origin_of = origin_of
+        self._awaited = awaited
         self._on_party = on_party
         self._requeue = Requeue(scheduler, crawler)
-        self._floor = 1
+        self._overflow = Overflow(scheduler, self._requeue, crawler, shares_host)
         self._parties: dict[Origin, Party] = {}
         self._released: deque[Party] = deque()
         self._given_up: deque[Request] = deque()
-        self._stopper: Request | None = None
         self._leaving: WeakKeyDictionary[Request, _Leaving] = WeakKeyDictionary()
         self._settled = SettledAnswers()
         self._marks: WeakKeyDictionary[Request, float] = WeakKeyDictionary()  # of pulled requests, for `_settled`
         self._size = 0
         self._spreading = Spreading(crawler)
-        self.tick = self._spreading.tick
         self._closed = False
 
     def __getattr__(self, name: str) -> Any:
@@ -144,7 +126,7 @@ class WaitingRoom(BaseScheduler):
         """Let all requests of `party` go on: `answer` settles its origin. None: the crawl is closing."""
         if self._parties.get(party.origin) is party:
             del self._parties[party.origin]
-            self._floor += party.lowered
+            self._overflow.settled(party, self._parties.values())
             party.answer = answer
             self._released.append(party)
             pull_soon(self._crawler)
@@ -154,6 +136,11 @@ class WaitingRoom(BaseScheduler):
         party.remove(request)  # it still counts in `_size`, until it is pulled
         self._given_up.append(request)
         pull_soon(self._crawler)
+
+    def tick(self) -> None:
+        """Look which download slots have their turn again. Call this a few times a second."""
+        self._spreading.tick()
+        self._overflow.tick()
 
     # What the engine calls.
 
@@ -178,22 +165,20 @@ class WaitingRoom(BaseScheduler):
 
     def _apart(self) -> int:
         """The number of requests that are here, but in no party."""
-        return len(self._spreading) + (self._stopper is not None)
+        return len(self._spreading) + (self._overflow.stopper is not None)
 
     def enqueue_request(self, request: Request) -> bool:
         """Take in a request that has just left the downloader; pass any other to the scheduler."""
         leaving = self._leaving.pop(request, None) if self._leaving else None
         if leaving is None:
+            self._overflow.came(request)
             return self._scheduler.enqueue_request(request)
         if self._closed:
             self._requeue.put_back(request)
             return True
         party = self._parties.get(leaving.origin) or Party(leaving.origin, leaving.agent, request)
-        if not self._take_in(party, request, leaving.since):
-            self._requeue.put_back(request, self._lowest(party))
-        elif party.origin not in self._parties:
-            self._parties[party.origin] = party
-            self._on_party(party)  # without asyncio, this looks at the party's requests at once
+        if not self._join(party, request, leaving.since):
+            self._overflow.put_back(party, request)
         return True
 
     def next_request(self) -> Request | None:
@@ -209,7 +194,7 @@ class WaitingRoom(BaseScheduler):
 
     def _next_settled(self) -> Request | None:
         """Pull requests until one may go; take the others in."""
-        spreads = not self._requeue.lowers and bool(self._parties or self._spreading.goes_on())
+        spreads = self._overflow.by_slot and bool(self._parties or self._spreading.goes_on())
         request = self._spreading.next(any_slot=not spreads) or self._stopper_if_settled()
         if request is not None:
             return request
@@ -218,43 +203,39 @@ class WaitingRoom(BaseScheduler):
             if request is None:
                 return None
             party = self._party_of(request)
-            if party is None:
-                if not (spreads and self._spreading.has_enough(request)):
-                    return request
-                has_place = self._spreading.keep(request)
-            else:
-                has_place = self._take_in(party, request, time.monotonic())
-            if not has_place and not self._pass_over(request, level, party):
+            if party is None and not (spreads and self._spreading.has_enough(request)):
+                return request
+            if not self._put_aside(request, level, party):
                 return None
         pull_soon(self._crawler)  # there may be more to pull, but not at one stretch
         return None
 
     def _stopper_if_settled(self) -> Request | None:
         """Let the stopper go or wait in the room, if that is possible by now."""
-        stopper = self._stopper
+        stopper = self._overflow.stopper
         party = None if stopper is None else self._party_of(stopper)
-        if stopper is None or (party is not None and not self._take_in(party, stopper, time.monotonic())):
+        if stopper is None or (party is not None and not self._join(party, stopper, time.monotonic())):
             return None
-        self._stopper = None
+        self._overflow.stopper = None
         return stopper if party is None else None
 
-    def _pass_over(self, request: Request, level: int, party: Party | None) -> bool:
-        """Put `request`, for which there is no place, aside; tell whether something better may lie behind it."""
-        if party is not None and level < self._lowest(party):
-            self._requeue.put_back(request, self._lowest(party))
-            return True
-        if party is not None and self._stopper is None:
-            self._stopper = request
-        else:
+    def _put_aside(self, request: Request, level: int, party: Party | None) -> bool:
+        """Put `request` aside, which has to wait in `party` or for its slot; tell whether a better one may come next."""
+        if party is not None:
+            return self._join(party, request, time.monotonic()) or self._overflow.pass_over(party, request, level)
+        goes_on = self._overflow.bar_shortly(request)
+        if not self._spreading.keep(request):
             self._requeue.put_back(request, level, self._marks.get(request))
-        return False
+        return goes_on
 
     def _party_of(self, request: Request) -> Party | None:
-        """The party that `request` has to join; None if it may go on."""
-        origin = self._origin_of(request)
-        party = None if origin is None else self._parties.get(origin)
-        if party is None or self.served(request, party.origin, party.agent) is not None:
+        """The party that `request` has to join, which may be a new one; None if it may go on."""
+        awaited = self._awaited(request)
+        if awaited is None or self.served(request, awaited.origin, awaited.agent) is not None:
             return None
+        party = self._parties.get(awaited.origin)
+        if party is None and awaited.is_unreachable:  # the middleware could only send it here
+            return Party(awaited.origin, awaited.agent, request)
         return party
 
     def _pull(self) -> tuple[Request | None, int]:
@@ -264,10 +245,14 @@ class WaitingRoom(BaseScheduler):
             self._marks[request] = served_by
         return request, level
 
-    def _lowest(self, party: Party) -> int:
-        """By how many steps a request of `party` is lowered when it goes back."""
-        party.lowered = self._requeue.lowers
-        return self._floor if self._requeue.lowers else 0
+    def _join(self, party: Party, request: Request, since: float) -> bool:
+        """Let `request` wait in `party`, which may be a new one; tell whether there was a place."""
+        if not self._take_in(party, request, since):
+            return False
+        if party.origin not in self._parties:
+            self._parties[party.origin] = party
+            self._on_party(party)  # without asyncio, this looks at the party's requests at once
+        return True
 
     def _take_in(self, party: Party, request: Request, since: float) -> bool:
         """Let `request` wait in the room; tell whether there was a place."""
@@ -278,11 +263,11 @@ class WaitingRoom(BaseScheduler):
             if len(largest.since) <= len(party.since) + 1:
                 return False
             evicted = largest.least()
-            self._requeue.put_back(evicted, self._lowest(largest))
+            self._overflow.put_back(largest, evicted)
             self._remove(largest, evicted)  # and not before: the scheduler may raise
         if request in party.since:  # a spider may yield the same object twice
             request = request.copy()
-        party.add(request, since, active_of_slot(self._crawler, request))
+        party.since[request] = since
         self._resize(+1)
         return True
 
@@ -302,12 +287,13 @@ class WaitingRoom(BaseScheduler):
         self._parties.clear()
         while self._released:
             self._put_back_released()
-        for request in [*self._given_up, *([self._stopper] if self._stopper is not None else [])]:
+        stopper = self._overflow.stopper
+        for request in [*self._given_up, *([stopper] if stopper is not None else [])]:
             self._requeue.put_back(request)
         while (kept := self._spreading.next(any_slot=True)) is not None:
             self._requeue.put_back(kept)
         self._given_up.clear()
-        self._stopper = None
+        self._overflow.stopper = None
         if self._size:
             self._resize(-self._size)
 

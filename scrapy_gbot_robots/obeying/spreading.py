@@ -1,10 +1,9 @@
 """While requests wait, the downloader's places are spread over download slots: none is filled by a slot's delay.
 
-Requests in the waiting room count as active, so Scrapy's default queue hands out requests of the origins that settle first,
-and of no other. With a download delay these would fill the downloader: the other origins would find no place when they
-settle, and the crawl could not stop until the delay has let all of them pass. So a slot gets only as much work ahead of time
-as it does in `QUEUED_SECS`. Further requests of the slot are kept here. They count as active, too, so the queue goes on with
-the next slot, as if they were in the downloader. Without a delay nothing is kept.
+While some origins wait, the scheduler hands out requests of the others only. With a download delay these would fill the
+downloader: the waiting origins would find no place when they settle, and the crawl could not stop until the delay has let
+all of them pass. So a slot gets only as much work ahead of time as it does in `QUEUED_SECS`. The slot's next request is kept
+here, and the scheduler goes on with the other slots. Without a delay nothing is kept.
 
 Example: a delay of 1 s, and a slot where one request waits for its turn. The slot's next request is kept. 0.1 s after the
 first one is sent, at the latest, the engine asks again, and gets the next one.
@@ -15,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ..engine import active_of_slot, pull_soon, queued_secs
+from ..engine import pull_soon, queued_secs
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -33,7 +32,7 @@ class Spreading:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._until = 0.0  # on the monotonic clock
-        self._kept: dict[Request, set[Request] | None] = {}  # and the active requests that each counts among
+        self._kept: dict[Request, None] = {}  # in order
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -56,9 +55,7 @@ class Spreading:
             return False
         if request in self._kept:  # a spider may yield the same object twice
             request = request.copy()
-        active = self._kept[request] = active_of_slot(self._crawler, request)
-        if active is not None:
-            active.add(request)
+        self._kept[request] = None
         return True
 
     def next(self, *, any_slot: bool) -> Request | None:
@@ -68,9 +65,7 @@ class Spreading:
         secs = queued_secs(self._crawler)
         for request in self._kept:
             if any_slot or secs(request) < QUEUED_SECS:
-                active = self._kept.pop(request)
-                if active is not None:
-                    active.discard(request)
+                del self._kept[request]
                 return request
         return None
 

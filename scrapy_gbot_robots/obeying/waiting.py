@@ -55,6 +55,7 @@ from scrapy.utils.asyncio import create_looping_call
 from ..concurrency import Background, Closing, pause
 from ..engine import is_closing, stand_before_scheduler
 from .answer import is_waited_for
+from .party import Awaited
 from .patience import LOOK_SECS, Leaves, Patience
 from .room import WaitingRoom
 
@@ -81,7 +82,8 @@ class Waiting:
 
     Args:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
-        origin_of: returns the origin whose robots.txt a request has to wait for; None if it need not wait.
+        waits_for: returns the origin whose robots.txt a request has to wait for, the crawler that sends it, and the answer
+            so far, if there is one; None if it need not wait.
     """
 
     def __init__(
@@ -89,12 +91,12 @@ class Waiting:
         crawler: Crawler,
         lookup: Lookup | OverridingLookup,
         wait_secs: float,
-        origin_of: Callable[[Request], Origin | None],
+        waits_for: Callable[[Request], tuple[Origin, RobotsAgent, Answer | None] | None],
     ) -> None:
         self._crawler = crawler
         self._lookup = lookup
         self._wait_secs = wait_secs
-        self._origin_of = origin_of
+        self._waits_for = waits_for
         self._room: WaitingRoom | None = None
         self._patience = Patience(crawler)
         self._given_up: WeakSet[Request] = WeakSet()
@@ -177,8 +179,16 @@ class Waiting:
     # The requests in the room.
 
     def _with_room(self, scheduler: BaseScheduler) -> WaitingRoom:
-        self._room = WaitingRoom(scheduler, self._crawler, self._origin_of, self._settle)
+        self._room = WaitingRoom(scheduler, self._crawler, self._awaited, self._lookup.shares_host, self._settle)
         return self._room
+
+    def _awaited(self, request: Request) -> Awaited | None:
+        """What `request` has to wait for; None if it need not wait."""
+        found = self._waits_for(request)
+        if found is None:
+            return None
+        origin, agent, answer = found
+        return Awaited(origin, agent, answer is not None and self._is_worth_waiting(answer, request))
 
     def _settle(self, party: Party) -> None:
         """Get an answer for a party in the room, and then let it go."""

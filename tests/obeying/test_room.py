@@ -6,6 +6,7 @@ import heapq
 import logging
 import time
 from itertools import count
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,9 +16,10 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.agents import Crawler
+from scrapy_gbot_robots.obeying import overflow
 from scrapy_gbot_robots.obeying import room as module
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.party import Party
+from scrapy_gbot_robots.obeying.party import Awaited, Party
 from scrapy_gbot_robots.obeying.room import WaitingRoom
 from scrapy_gbot_robots.policy.ladder import Decision, State
 
@@ -76,13 +78,18 @@ def name_of(request: Request | None) -> str | None:
 class Tried:
     """A room before a scheduler, and what is asked of it."""
 
-    def __init__(self, *names: str, kind: type[ByPriority] = ByPriority) -> None:
-        self.scheduler = kind(names)
+    def __init__(self, *names: str, kind: type[ByPriority] = ByPriority, scheduler: ByPriority | None = None) -> None:
+        self.scheduler = scheduler or kind(names)
         self.parties: dict[str, Party] = {}
         crawler: Any = get_crawler()
         crawler.engine = object()  # one that lacks all parts
         self.crawler = crawler
-        self.room = WaitingRoom(self.scheduler, self.crawler, lambda each: Origin.of(each.url), self._came)
+        self.room = WaitingRoom(self.scheduler, self.crawler, self._awaited, lambda _: False, self._came)
+        self.unreachable: set[str] = set()  # origins that are known to be, by their letters
+
+    def _awaited(self, request: Request) -> Awaited:
+        origin = Origin.of(request.url)
+        return Awaited(origin, AGENT, origin.host[0] in self.unreachable)
 
     def _came(self, party: Party) -> None:
         assert party.origin.host[0] not in self.parties
@@ -185,6 +192,43 @@ def test_requests_without_a_place_come_after_lowered_ones_of_a_settled_origin(mo
         found.append(tried.next())
     assert sorted(filter(None, found)) == ["a1", "a2", "a3", "a4"]
     assert tried.waiting() == ["c1"]
+
+
+def test_requests_that_an_earlier_crawl_put_back_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_EACH", 1)
+    earlier = Tried("a2", "b2", "b3")
+    for name in ("a1", "b1"):
+        earlier.left(name)
+    assert earlier.next() is None
+    earlier.settle("a")
+    earlier.left("b4")  # behind a2
+    assert sorted(filter(None, [earlier.next() for _ in range(4)])) == ["a1", "a2"]
+    earlier.room.close("finished")
+    later = SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + 60)
+    monkeypatch.setattr(overflow, "time", later)
+    tried = Tried(scheduler=earlier.scheduler)
+    for number in range(5):
+        tried.scheduler.enqueue_request(request(f"c{number}", priority=1))
+    tried.left("c5")
+    assert sorted(filter(None, [tried.next() for _ in range(5)])) == ["b1", "b2", "b3", "b4"]
+    assert tried.waiting() == ["c5"]
+
+
+def test_unreachable_origin_without_a_place_does_not_go_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 2)
+    tried = Tried("c1", "d1", "e1")
+    tried.unreachable = {"a", "b", "c", "d"}
+    tried.left("a1")
+    tried.left("b1")
+    assert [tried.next() for _ in range(4)] == ["e1", None, None, None]
+    tried.unreachable.remove("a")
+    tried.settle("a")
+    assert [tried.next(), tried.next()] == ["a1", None]
+    assert sorted(filter(None, tried.waiting())) == ["b1", "c1"]
+    tried.unreachable.clear()
+    tried.settle("b")
+    tried.settle("c")
+    assert sorted(filter(None, tried.rest())) == ["b1", "c1", "d1"]
 
 
 def test_requests_come_out_as_they_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,17 +370,13 @@ def test_requests_that_a_scheduler_does_not_take_back_at_the_end_are_counted_in_
     assert line.startswith("Up to 3 requests are lost: ")
 
 
-def test_waiting_requests_count_as_active_in_their_slot_and_are_counted_once() -> None:
-    active: set[Request] = set()
+def test_requests_of_a_party_are_counted_once() -> None:
     first, second = request("a1"), request("a2", priority=3)
     party = Party(Origin.of(first.url), AGENT, first)
-    party.add(first, 1.0, active)
-    party.add(second, 2.0, None)  # this downloader does not say
-    assert active == {first}
+    party.since = {first: 1.0, second: 2.0}
     assert (party.newly_held(), party.newly_held()) == (2, 0)
     party.remove(second)
     party.remove(first)
-    assert not active
     assert not party.since
-    party.add(first, 3.0, active)
+    party.since[first] = 3.0
     assert party.newly_held() == 1

@@ -265,6 +265,73 @@ async def test_full_room_keeps_no_healthy_host_waiting(queue: str, monkeypatch: 
         assert stats(crawler)["gbot_robots/waiting_most"] <= 20
 
 
+def in_slot(url: str, slot: str) -> Request:
+    return Request(url, dont_filter=True, meta={"download_slot": slot})
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_hosts_in_one_download_slot_do_not_wait_for_each_other(
+    queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 4)
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}, host="0.0.0.0") as site:
+        good = [f"{host}/{number}" for number in range(5) for host in hosts(4, site)]
+        bad = [ill.url(f"/{number}") for number in range(60)]
+        urls = [in_slot(url, "a proxy") for url in bad + good]
+        settings = {**with_queue(queue), "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=urls, gate=gate, after=len(good))
+        assert set(list(pages(crawler).crawled)[: len(good)]) == set(good)
+        assert set(pages(crawler).crawled) == {*good, *bad}
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_origins_of_one_host_do_not_wait_for_each_other(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 4)
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}) as healthy:
+        good = [healthy.url(f"/{number}") for number in range(20)]
+        bad = [ill.url(f"/{number}") for number in range(60)]
+        settings = {**with_queue(queue), "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=good[:1] + bad + good[1:], gate=gate, after=len(good))
+        assert set(list(pages(crawler).crawled)[: len(good)]) == set(good)
+        assert set(pages(crawler).crawled) == {*good, *bad}
+
+
+@in_reactor
+async def test_slot_with_waiting_requests_has_its_turn_for_the_others_in_it() -> None:
+    gate = Gate("")
+    page = Reply(200, b"ok", after_secs=0.02)
+    with (
+        Site({"/robots.txt": gate, "*": b"ok"}) as ill,
+        Site({"*": page}) as healthy,
+        Site({"*": page}, host="0.0.0.0") as another,
+    ):
+        good = [healthy.url(f"/{number}") for number in range(10)]
+        bad = [ill.url(f"/{number}") for number in range(30)]
+        rest = [f"{hosts(1, another)[0]}/{number}" for number in range(120)]
+        settings = {"CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=bad + good + rest, gate=gate, after=130)
+        crawled = list(pages(crawler).crawled)
+        assert set(crawled) == {*good, *bad, *rest}
+        assert max(crawled.index(url) for url in good) < 90  # by turns it would be 20, and without any turn 130
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@in_reactor
+async def test_more_unreachable_hosts_than_the_room_holds_do_not_go_round(
+    queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST", 3)
+    with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
+        urls = [f"{host}/{number}" for number in range(2) for host in hosts(10, site)]
+        crawler = await crawl(Pages, {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.6}, urls=urls)
+        assert set(pages(crawler).refused) == set(urls)
+        assert stats(crawler)["scheduler/enqueued"] < 20 * len(urls)
+
+
 @in_reactor
 async def test_closing_crawl_does_not_wait_for_requests_that_waited() -> None:
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
