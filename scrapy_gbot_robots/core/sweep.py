@@ -250,7 +250,8 @@ class _Patterns:
             paths, at = urls.paths, len(stem)
             numbers: Iterable[int] = range(begin, stop)
             if stop - begin > _FEW_TRIES:
-                numbers = urls.holding(max((f"{rest}\n" if anchored else rest).split("*"), key=len))
+                literal = f"{rest}\n" if anchored else rest
+                numbers = urls.holding(max(literal.split("*"), key=len) if "*" in literal else literal)
             return [
                 (priority, number, number + 1)
                 for number in numbers

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from .verdict import Verdict
 
 # What every client sends as it is: these characters, and escapes in upper case of bytes that none decodes. A path or a URL
-# of nothing else has one form, unless it has "/." or an empty query. A client escapes what is past ASCII: in UTF-8, as it
-# is compared with rules.
+# of nothing else has one form, unless it has a dot segment or an empty query. A client escapes what is past ASCII: in
+# UTF-8, as it is compared with rules.
 _SENT: Final = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _KEPT_ESCAPES: Final = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
 _PLAIN_PATH = re.compile(rf"[{re.escape(_SENT)}@]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}@]*)*\Z")
+_DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")  # of characters that every client sends as they are
 _PLAIN_BYTES: Final = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
@@ -63,7 +64,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     has user-info that holds a `;`, at which Google's parser takes the path to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
-    if _PLAIN.match(text) and "/." not in text and "?#" not in text and text[-1:] != "?":
+    if _PLAIN.match(text) and not _has_dots(text) and "?#" not in text and text[-1:] != "?":
         return ()
     sent = as_sent(text)
     parts = _PARTS.match(sent)
@@ -90,7 +91,12 @@ def has_one_form(path: str) -> bool:
 
     False may be wrong: `other_forms` tells.
     """
-    return _PLAIN_PATH.match(path) is not None and "/." not in path and path[-1:] != "?"
+    return _PLAIN_PATH.match(path) is not None and not _has_dots(path) and path[-1:] != "?"
+
+
+def _has_dots(text: str) -> bool:
+    """Return whether there may be a dot segment in `text`, a path or URL. False is certain."""
+    return "/." in text and _DOT_SEGMENT.search(text) is not None
 
 
 def without_usual(text: str) -> bytes:

@@ -128,6 +128,6 @@ def test_path_that_has_one_form_is_compared_as_it_stands_in_every_form(text: str
 
 
 def test_usual_paths_have_one_form() -> None:
-    paths = ["/", "/a/b.html?c=d&e=f", "/~user/x:y;z", "/@me/1,2", "/a+b*$!"]
+    paths = ["/", "/a/b.html?c=d&e=f", "/~user/x:y;z", "/@me/1,2", "/a+b*$!", "/.well-known/x", "/a/..b"]
     assert all(map(has_one_form, [*paths, "/caf%C3%A9", "/a%20b"]))
     assert not any(map(without_usual, paths))
