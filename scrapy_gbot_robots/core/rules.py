@@ -268,7 +268,10 @@ def allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
 
     `rules` are those of one crawler.
     """
-    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
+    index = rules._index or rules._indexed()  # noqa: SLF001
+    if index.guards is not None:
+        return bytearray(map(rules.allowed, urls))  # which compares them with the guards first
+    allows = index.allows_url
     return bytearray([allows(url, start) for url in urls])
 
 

@@ -86,11 +86,14 @@ def test_each_way_of_looking_gives_the_same_answers() -> None:
             assert at_a_time == one_by_one
 
 
-def test_rules_that_were_put_to_one_site_can_be_put_to_another() -> None:
-    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % n for n in range(100))).rules_for("a")
+@pytest.mark.parametrize("pattern", ["/{}", "/{}*/*x", "/*{}"])
+@pytest.mark.parametrize("count", [30, 100])
+def test_rules_that_were_put_to_one_site_can_be_put_to_another(pattern: str, count: int) -> None:
+    lines = ["user-agent: *", "allow: /70x", *(f"disallow: {pattern.format(n)}" for n in range(60, 60 + count))]
+    rules = RobotsTxt.parse("\n".join(lines).encode()).rules_for("a")
     sweep = Sweep(rules)
     for site in (SITE, "http://other.example"):
-        urls = sorted(f"{site}/{n}x" for n in range(50, 150, 10))
+        urls = sorted(f"{site}/{n}x{'/x' * (n % 20)}" for n in range(50, 150, 10))
         assert list(sweep.allowed(SiteUrls(urls, site))) == [rules.allowed(url) for url in urls]
 
 
