@@ -101,9 +101,11 @@ class Index:
     )
 
     def __init__(self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]) -> None:
-        """Take the patterns of the rules, each with its line, in the order of lines. Empty patterns never decide."""
-        barred, hung, disallow_needles = _filed(disallows, False)
-        exempt, allow_hung, allow_needles = _filed(allows, True)
+        """Take the patterns of the rules, each with its line. Empty patterns never decide and are left out."""
+        barred, wild_disallows = _sorted_out(disallows, False)
+        exempt, wild_allows = _sorted_out(allows, True)
+        hung, disallow_needles = _file(wild_disallows)
+        allow_hung, allow_needles = _file(wild_allows)
         disallowed, allowed = {*barred, *hung}, {*exempt, *allow_hung}
         for stem, filed in allow_hung.items():
             hung.setdefault(stem, []).extend(filed)
@@ -248,38 +250,44 @@ class Index:
         return tries
 
 
-def _filed(
-    entries: Iterable[tuple[str, int]], allow: bool
-) -> tuple[dict[str, int], dict[str, list[Filed]], list[Filed]]:
-    """Return the stems of the rules of one kind, each with its precedence; what hangs on a stem; what has a needle."""
+def _sorted_out(entries: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the stems and the wildcard patterns of the rules of one kind, each with its precedence."""
     stems: dict[str, int] = {}
-    hung: dict[str, list[Filed]] = {}
-    needles: list[Filed] = []
-    seen = set()
+    wild: dict[str, int] = {}
     kind_and_line = precedence_of(0, allow, 0)
     for pattern, line in entries:
-        precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
-        anchored = pattern[-1:] == "$"
-        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-        if not anchored and not rest.rstrip("*"):  # stars at the end only add to the length
-            if pattern and stems.get(stem, 0) < precedence:
+        if pattern:
+            precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
+            stem = pattern.rstrip("*") if pattern[-1] == "*" else pattern  # stars at the end only add to the length
+            if "*" in stem or stem[-1:] == "$":
+                if wild.get(pattern, 0) < precedence:
+                    wild[pattern] = precedence
+            elif stems.get(stem, 0) < precedence:
                 stems[stem] = precedence
-        elif pattern not in seen:
-            seen.add(pattern)
-            needle, _, last = rest.rpartition("*")
-            if "*" in needle:
-                needle = max(needle.split("*"), key=len)
-            if len(last) >= len(needle):
-                needle = last
-            filed = (precedence, needle, stem, rest if star else None, anchored)
-            # A needle as long as the stem is the better choice: the slash at the beginning of a stem is in every path.
-            if len(needle) >= len(stem) or (len(needle) >= SHORTEST and len(hung.get(stem, ())) >= _CROWDED_STEM):
-                needles.append(filed)
-            elif stem in hung:
-                hung[stem].append(filed)
-            else:
-                hung[stem] = [filed]
-    return stems, hung, needles
+    return stems, wild
+
+
+def _file(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
+    """Return the patterns that hang on a stem, by stem, and the patterns with a needle."""
+    hung: dict[str, list[Filed]] = {}
+    needles: list[Filed] = []
+    for pattern, precedence in wild.items():
+        anchored = pattern[-1] == "$"
+        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
+        needle, _, last = rest.rpartition("*")
+        if "*" in needle:
+            needle = max(needle.split("*"), key=len)
+        if len(last) >= len(needle):
+            needle = last
+        filed = (precedence, needle, stem, rest if star else None, anchored)
+        # A needle as long as the stem is the better choice: the slash at the beginning of a stem is in every path.
+        if len(needle) >= len(stem) or (len(needle) >= SHORTEST and len(hung.get(stem, ())) >= _CROWDED_STEM):
+            needles.append(filed)
+        elif stem in hung:
+            hung[stem].append(filed)
+        else:
+            hung[stem] = [filed]
+    return hung, needles
 
 
 NO_RULES: Final = Index((), ())  # shared, since many files have no rules for a crawler

@@ -30,7 +30,6 @@ precedence, the highest first: a search ends at the first match, or when no bett
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -109,17 +108,17 @@ class Shelf:
 
     def __init__(self, size: int, step: int, filed: list[Filed]) -> None:
         self._size, self._step = size, step
-        self._by_piece: defaultdict[str, list[Filed]] = defaultdict(list)
+        self._by_piece: dict[str, list[Filed]] = {}
         by_piece = self._by_piece
         for each in filed:
             needle = each[1]
-            crowd = by_piece[needle[:size]]
-            if step == 1 and len(crowd) < _CROWD:
-                crowd.append(each)
+            piece = needle[:size]
+            if step == 1 and piece not in by_piece:
+                by_piece[piece] = [each]
                 continue
-            place = 0 if len(crowd) < _CROWD else self._emptiest_place(needle)
+            place = 0 if len(by_piece.get(piece, ())) < _CROWD else self._emptiest_place(needle)
             for at in range(place, place + step):
-                by_piece[needle[at : at + size]].append(each)
+                by_piece.setdefault(needle[at : at + size], []).append(each)
 
     def _emptiest_place(self, needle: str) -> int:
         """Return that of three places in `needle` whose piece has the fewest patterns so far."""

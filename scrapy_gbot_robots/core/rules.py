@@ -9,7 +9,7 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from .matching import matches
@@ -200,10 +200,7 @@ class Rules:
             self._index = NO_RULES
             return NO_RULES
         self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
-        allowed: Iterable[tuple[str, int]] = zip(allows, self._allows.lines, strict=True)
-        directories = self._directories()
-        if directories:
-            allowed = sorted([*allowed, *directories], key=itemgetter(1))
+        allowed = chain(zip(allows, self._allows.lines, strict=True), self._directories())
         self._index = Index(allowed, zip(disallows, self._disallows.lines, strict=True))
         return self._index
 
