@@ -119,7 +119,7 @@ class Index:
         self._allow_tried, self._allow_shelves = shelved(allow_needles)
         self._has_allow_needles = bool(allow_needles)
         self._wildcards = sum(map(len, lists))
-        self._longest_wildcard = max((filed[0][0] for filed in lists), default=0) >> LENGTH_BITS
+        self._longest_wildcard = max([filed[0][0] for filed in lists], default=0) >> LENGTH_BITS
 
         # The literal beginnings of the disallow rules without a needle, if there are few. A path that starts with none of
         # them can only be disallowed by a rule with a needle, and `_needles` has these needles. If a rule has an escape,
@@ -141,23 +141,28 @@ class Index:
 
     def _arrange(self, best: dict[str, int], hung: dict[str, list[Filed]]) -> None:
         """Sort the stems and link them. "No stem" has the number -1, so the last entry of each list is for it."""
-        self._stems = sorted(best)
-        self._head = min(map(len, self._stems), default=0)
-        self._heads = frozenset([stem[: self._head] for stem in self._stems])  # no other path begins with a stem
-        self._parents: list[int] = []  # for each stem the link: the next shorter stem that begins it
-        self._best: list[int] = []  # for each stem the highest precedence of a plain rule, along its links
+        stems = sorted(best)
+        parents: list[int] = []
+        highest: list[int] = []
+        for number, stem in enumerate(stems):
+            parent = number - 1
+            while parent >= 0 and not stem.startswith(stems[parent]):
+                parent = parents[parent]
+            parents.append(parent)
+            precedence = best[stem]
+            highest.append(precedence if parent < 0 or precedence > highest[parent] else highest[parent])
+        self._stems = stems
+        self._head = min(map(len, stems), default=0)
+        self._heads = frozenset([stem[: self._head] for stem in stems])  # no other path begins with a stem
+        self._parents = parents  # for each stem the link: the next shorter stem that begins it
+        self._best = [*highest, NO_RULE]  # for each stem the highest precedence of a plain rule, along its links
         self._next_hung: list[int] = []  # for each stem the first stem with hung patterns, along its links
         self._hung: dict[int, list[Filed]] = {}
-        for number, stem in enumerate(self._stems):
-            parent = number - 1
-            while parent >= 0 and not stem.startswith(self._stems[parent]):
-                parent = self._parents[parent]
-            self._parents.append(parent)
-            self._best.append(max(best[stem], self._best[parent] if parent >= 0 else NO_RULE))
-            self._next_hung.append(number if stem in hung else self._next_hung[parent] if parent >= 0 else -1)
+        for number, stem in enumerate(stems if hung else ()):
             if stem in hung:
                 self._hung[number] = hung[stem]
-        self._best.append(NO_RULE)
+            parent = parents[number]
+            self._next_hung.append(number if stem in hung else self._next_hung[parent] if parent >= 0 else -1)
         self._next_hung.append(-1)
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
@@ -243,7 +248,7 @@ class Index:
         """Return how many wildcard patterns `decider` tries at the most."""
         tries = len(self._disallow_tried) + len(self._allow_tried)
         tries += sum(shelf.most_tries(path) for shelf in (*self._disallow_shelves, *self._allow_shelves))
-        number = self._next_hung[self._last_stem(path)]
+        number = self._next_hung[self._last_stem(path)] if self._hung else -1
         while number >= 0:
             tries += len(self._hung[number])
             number = self._next_hung[self._parents[number]]
@@ -258,8 +263,9 @@ def _sorted_out(entries: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[s
     for pattern, line in entries:
         if pattern:
             precedence = (len(pattern) << LENGTH_BITS) + kind_and_line - (line << 1)  # as precedence_of
-            stem = pattern.rstrip("*") if pattern[-1] == "*" else pattern  # stars at the end only add to the length
-            if "*" in stem or stem[-1:] == "$":
+            end = pattern[-1]
+            stem = pattern.rstrip("*") if end == "*" else pattern  # stars at the end only add to the length
+            if "*" in stem or end == "$":
                 if wild.get(pattern, 0) < precedence:
                     wild[pattern] = precedence
             elif stems.get(stem, 0) < precedence:
