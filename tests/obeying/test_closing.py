@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
+from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
@@ -21,7 +22,7 @@ from scrapy_gbot_robots.obeying.patience import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
-from ..support.crawls import in_reactor, stats
+from ..support.crawls import in_reactor, stats, under_way
 from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import Gate, Visitor, fetches, visit
@@ -74,6 +75,11 @@ def counted(visitor: Visitor, name: str) -> int:
     return int(stats(visitor.crawler).get(name, 0))
 
 
+def tasks() -> set[asyncio.Task[Any]]:
+    """All tasks but the one that asks; there are none without asyncio."""
+    return asyncio.all_tasks() - {asyncio.current_task()} if is_asyncio_available() else set()
+
+
 def threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name.startswith("gbot_robots")}
 
@@ -89,16 +95,15 @@ async def check_that_closing_leaves_nothing(
     async def and_close(visitor: Visitor) -> None:
         await script(visitor)
         assert visitor.crawler.engine
-        tasks.add(asyncio.ensure_future(visitor.crawler.engine.close_spider_async(reason="enough")))
+        under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
 
     async def settle() -> None:
-        own = {task for task in (asyncio.current_task(),) if task is not None}
-        await until(lambda: asyncio.all_tasks() <= tasks | own)
+        await until(lambda: tasks() <= tasks_before)
         await until(lambda: threads() <= threads_before)
         gc.collect()  # then errors that no code has handled are logged
         await pause(0)
 
-    tasks, threads_before, began = asyncio.all_tasks(), threads(), time.monotonic()
+    tasks_before, threads_before, began = tasks(), threads(), time.monotonic()
     crawler = await visit(and_close, **settings)
     assert time.monotonic() - began < 15  # the servers answer later than that
     assert stats(crawler)["finish_reason"] == "enough"
@@ -155,7 +160,7 @@ async def test_request_that_comes_late_to_an_unreachable_robots_txt_does_not_del
 
     async def script(visitor: Visitor) -> None:
         ask(visitor, site)
-        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/held") == 4)
+        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/waiting") == 4)
 
     with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"}), "*": b"ok"}) as site:
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
