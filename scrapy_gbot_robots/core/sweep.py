@@ -39,7 +39,7 @@ from .rules import allowed_each, can_refuse, most_wildcards
 from .wire import has_one_form, paths_in_all_forms, without_usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from .rules import Rules
 
@@ -114,16 +114,20 @@ class SiteUrls:
             return begin, begin
         return begin, bisect_left(paths, text + _AFTER_ALL, begin)
 
-    def holding(self, text: str) -> Iterator[int]:
-        """Yield the numbers of the paths in which `text` occurs; an LF at its end stands for the end of the path."""
+    def holding(self, text: str) -> Sequence[int]:
+        """Return the numbers of the paths in which `text` occurs; an LF at its end stands for the end of the path."""
         every = self._text
         place = every.find(text, 1)
+        if place < 0:
+            return ()
+        numbers = []
         number, counted = -1, 0  # paths that begin before `counted`, less one
         while place > 0:
             number += every.count("\n", counted, place)
-            yield number
+            numbers.append(number)
             counted = place
             place = every.find(text, every.find("\n", place) + 1)
+        return numbers
 
 
 class Sweep:
@@ -193,19 +197,19 @@ class _Patterns:
 
     def __init__(self, patterns: Sequence[str], allow: int) -> None:
         self._allow = allow
-        self._wildcards = [each for each in patterns if "*" in each or "$" in each]
-        self._prefixes = [each for each in patterns if each]
-        if self._wildcards:
-            self._prefixes = [each for each in self._prefixes if "*" not in each and "$" not in each]
+        self._prefixes: list[str] = []
+        self._wildcards: list[str] = []
+        for each in patterns:
+            if "*" in each or "$" in each:
+                self._wildcards.append(each)
+            elif each:
+                self._prefixes.append(each)
         self._set: frozenset[str] = frozenset()
         self._lengths: list[int] = []
 
     def hits(self, urls: SiteUrls) -> list[Hit]:
         """Return what matches."""
-        hits = self._hits_of_prefixes(urls)
-        for pattern in self._wildcards:
-            hits += self._hits_of_wildcard(pattern, urls)
-        return hits
+        return self._hits_of_prefixes(urls) + self._hits_of_wildcards(urls)
 
     def _hits_of_prefixes(self, urls: SiteUrls) -> list[Hit]:
         paths, allow = urls.paths, self._allow
@@ -233,28 +237,31 @@ class _Patterns:
             if path[:end] in prefixes and end <= len(path)
         ]
 
-    def _hits_of_wildcard(self, pattern: str, urls: SiteUrls) -> list[Hit]:
-        """Return what a pattern with a star, or with a "$", matches."""
-        priority = 2 * len(pattern) + self._allow
-        anchored = pattern[-1] == "$"
-        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-        if star and stem in _ANY_PATH:
-            begin, stop = 0, len(urls.paths)
-        else:
-            begin, stop = urls.beginning_with(stem)
+    def _hits_of_wildcards(self, urls: SiteUrls) -> list[Hit]:
+        """Return what the patterns with a star, or with a "$", match."""
+        paths = urls.paths
+        hits: list[Hit] = []
+        for pattern in self._wildcards:
+            priority = 2 * len(pattern) + self._allow
+            anchored = pattern[-1] == "$"
+            stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
+            begin, stop = (0, len(paths)) if star and stem in _ANY_PATH else urls.beginning_with(stem)
             if begin == stop:
-                return []
-        if anchored and not star:
-            stop = bisect_right(urls.paths, stem, begin)
-        elif rest.strip("*"):
-            paths, at = urls.paths, len(stem)
-            numbers: Iterable[int] = range(begin, stop)
-            if stop - begin > _FEW_TRIES:
-                literal = f"{rest}\n" if anchored else rest
-                numbers = urls.holding(max(literal.split("*"), key=len) if "*" in literal else literal)
-            return [
-                (priority, number, number + 1)
-                for number in numbers
-                if begin <= number < stop and follow(rest, paths[number], at, anchored)
-            ]
-        return [(priority, begin, stop)]
+                continue
+            if anchored and not star:
+                hits.append((priority, begin, bisect_right(paths, stem, begin)))
+            elif not rest.strip("*"):
+                hits.append((priority, begin, stop))
+            else:
+                numbers = range(begin, stop) if stop - begin <= _FEW_TRIES else urls.holding(_longest(rest, anchored))
+                at = len(stem)
+                for number in numbers:
+                    if begin <= number < stop and follow(rest, paths[number], at, anchored):
+                        hits.append((priority, number, number + 1))  # noqa: PERF401 - a list for each pattern is slower
+        return hits
+
+
+def _longest(rest: str, anchored: bool) -> str:
+    """Return the longest literal text in the rest of a pattern, with an LF if that ends the path."""
+    literal = f"{rest}\n" if anchored else rest
+    return max(literal.split("*"), key=len) if "*" in literal else literal
