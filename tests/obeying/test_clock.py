@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import shared_fetch, waiting
 
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor, in_sqlite
+from ..support.crawls import in_reactor, in_sqlite, together
 from ..support.until import until
 from ..support.visits import CLOSED, Visitor, fetches, visit
 from ..support.web import Reply, Site
@@ -46,7 +46,8 @@ async def test_each_jump_costs_one_fetch_at_the_most(clock: Clock, storage: dict
         async def script(visitor: Visitor) -> None:
             for jumps, days in enumerate((3, -3, 7, -20, 10, 0.001, -0.001), start=1):
                 clock.goes_on(days * DAY)
-                answers = await asyncio.gather(*(visitor.may(site.url(path)) for path in ("/", "/no") * 5))
+                asked = (deferred_from_coro(visitor.may(site.url(path))) for path in ("/", "/no") * 5)
+                answers = await together(*asked)
                 assert answers == [True, False] * 5
                 assert fetches(site) <= jumps
             assert fetches(site) == 5  # the last two are less than what clocks may differ by
@@ -62,12 +63,12 @@ async def test_jump_while_requests_are_held_changes_nothing_for_them(
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
-            held = asyncio.ensure_future(visitor.may(site.url("/")))
+            held = deferred_from_coro(visitor.may(site.url("/")))
             await until(lambda: fetches(site) == 1)
             await until(lambda: bool(pauses))
             clock.goes_on(days * DAY)
             site.pages["/robots.txt"] = b""
-            assert await held
+            assert await maybe_deferred_to_future(held)
             assert fetches(site) == 2
 
         await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=30)
@@ -79,10 +80,10 @@ async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(cloc
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
-            held = asyncio.ensure_future(visitor.may(site.url("/")))
+            held = deferred_from_coro(visitor.may(site.url("/")))
             await until(lambda: bool(pauses))
             clock.goes_on(-3 * DAY)
-            assert not await held
+            assert not await maybe_deferred_to_future(held)
 
         await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
         assert sum(pauses) < 3

@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy_gbot_robots import GbotRobotParser
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
-from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, in_reactor, pages
+from ..support.crawls import DOWNLOAD_HANDLERS, QUIET, Pages, crawl, in_reactor, pages
 from ..support.web import Site
 
 RULES = b"user-agent: *\ndisallow: /private"
@@ -37,6 +37,7 @@ HANDLERS = [
             ),
         )
         for name, needs in {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}.items()
+        if "TWISTED_REACTOR" not in QUIET  # with another reactor there is no asyncio, which these need
     ),
 ]
 
