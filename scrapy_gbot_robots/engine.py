@@ -20,7 +20,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Set
 
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
@@ -224,16 +224,22 @@ def set_slots_back(scheduler: BaseScheduler, slots: Collection[str]) -> bool:
     Returns whether that is possible: with Scrapy's default queue, which takes the next request from the slot that has the
     fewest active ones.
     """
-    queues: list[Any] = [
-        queue
-        for queue in (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
-        if isinstance(queue, DownloaderAwarePriorityQueue)
-    ]
+    queues = _queues_by_slot(scheduler)
     if not queues or not all(hasattr(queue, "_downloader_interface") for queue in queues):
         return False
     for queue in queues:
         queue._downloader_interface = _SettingBack(queue._downloader_interface, slots)  # noqa: SLF001
     return True
+
+
+def only_has_slots(scheduler: BaseScheduler, slots: Set[str]) -> bool:
+    """Whether all requests in Scrapy's default queue belong to the download slots in `slots`."""
+    return all(queue.pqueues.keys() <= slots for queue in _queues_by_slot(scheduler))
+
+
+def _queues_by_slot(scheduler: BaseScheduler) -> list[Any]:
+    queues = (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
+    return [queue for queue in queues if isinstance(queue, DownloaderAwarePriorityQueue)]
 
 
 def slot_key(crawler: Crawler, request: Request) -> str:

@@ -5,7 +5,7 @@ scheduler.
 
 Scrapy's default queue has a queue for each download slot, and takes the next request from the slot with the fewest active
 requests. A slot whose next request has no place is *barred*: it comes after all that are not. It has its turn again when one
-of its parties settles, when it gets a new request, and after a while.
+of its parties settles, when it gets a request that may go, and after a while.
 
 Some queues are *shared* by origins that may go. A slot is, if `download_slot` in the meta says so, or if its host has other
 origins. Any other scheduler counts as one shared queue. In a shared queue a request goes back with a lowered priority, below
@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.httpobj import urlparse_cached
 
-from ..engine import pull_soon, set_slots_back, slot_key
+from ..engine import only_has_slots, pull_soon, set_slots_back, slot_key
 from .party import Lowered
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Overflow:
         self, scheduler: BaseScheduler, requeue: Requeue, crawler: Crawler, shares_host: Callable[[Origin], bool]
     ) -> None:
         self._shares_host = shares_host
+        self._scheduler = scheduler
         self._crawler = crawler
         self._requeue = requeue
         self._barred: dict[str, float] = {}  # until when, on the monotonic clock
@@ -100,23 +101,33 @@ class Overflow:
         if not self.by_slot:
             return is_new
         now = time.monotonic()
-        if not is_new:
-            return self._bar(request, now + max(BARRED_SECS, len(self._barred) / _TRIED_EACH_SEC))
-        self._searched_until = max(self._searched_until, now - _BURST_SECS) + _SEARCH_FACTOR * (now - began)
-        return self._bar(request, self._searched_until) if self._searched_until > now else True
+        if is_new:
+            self._searched_until = max(self._searched_until, now - _BURST_SECS) + _SEARCH_FACTOR * (now - began)
+            if self._searched_until > now:
+                self._bar(request, self._searched_until)
+        else:
+            self._bar(request, now + max(BARRED_SECS, len(self._barred) / _TRIED_EACH_SEC))
+        return True
 
     def _put_back(self, party: Party, request: Request, level: int) -> None:
         self._lowered(party).queues.add(self._queue_of(request))
         self._requeue.put_back(request, level)
 
-    def bar_shortly(self, request: Request) -> bool:
-        """Let other slots go before the one of `request` until the next `tick`; return whether there may be any."""
-        return self._bar(request, 0.0)
+    def bar_shortly(self, request: Request) -> None:
+        """Let other slots go before the one of `request` until the next `tick`."""
+        self._bar(request, 0.0)
 
-    def came(self, request: Request) -> None:
-        """Note that the scheduler gets a new request."""
-        if self._barred:
-            self._barred.pop(self._queue_of(request), None)
+    def all_are_barred(self) -> bool:
+        """Whether the scheduler has requests in barred slots only."""
+        return bool(self._barred) and only_has_slots(self._scheduler, self._barred.keys())
+
+    def is_barred(self, request: Request) -> bool:
+        """Whether the slot of `request` is barred."""
+        return bool(self._barred) and self._queue_of(request) in self._barred
+
+    def unbar(self, request: Request) -> None:
+        """Let the slot of `request` have its turn: it gets a request that may go."""
+        self._barred.pop(self._queue_of(request), None)
 
     def settled(self, party: Party, others: Iterable[Party]) -> None:
         """Note that the requests of `party` may go, and that `others` are in the room."""
@@ -140,12 +151,9 @@ class Overflow:
         if over:
             pull_soon(self._crawler)
 
-    def _bar(self, request: Request, until: float) -> bool:
-        """Bar the slot of `request`; return whether it was not barred: if it was, all others are, or are empty."""
+    def _bar(self, request: Request, until: float) -> None:
         queue = self._queue_of(request)
-        was_barred = queue in self._barred
         self._barred[queue] = max(until, self._barred.get(queue, 0.0))
-        return not was_barred
 
     def _lowered(self, party: Party) -> Lowered:
         """What has gone back of `party`. It may not be in the room, because there is no place for its first request."""

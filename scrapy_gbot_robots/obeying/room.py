@@ -171,7 +171,8 @@ class WaitingRoom(BaseScheduler):
         """Take in a request that has just left the downloader; pass any other to the scheduler."""
         leaving = self._leaving.pop(request, None) if self._leaving else None
         if leaving is None:
-            self._overflow.came(request)
+            if self._overflow.is_barred(request) and self._party_of(request) is None:
+                self._overflow.unbar(request)
             return self._scheduler.enqueue_request(request)
         if self._closed:
             self._requeue.put_back(request)
@@ -199,7 +200,7 @@ class WaitingRoom(BaseScheduler):
         if request is not None:
             return request
         for _ in range(_PULLED_AT_A_TIME):
-            request, level = self._pull()
+            request, level = (None, 0) if self._overflow.all_are_barred() else self._pull()
             if request is None:
                 return None
             party = self._party_of(request)
@@ -223,10 +224,10 @@ class WaitingRoom(BaseScheduler):
         """Put `request` aside, which has to wait in `party` or for its slot; tell whether a better one may come next."""
         if party is not None:
             return self._join(party, request, time.monotonic()) or self._overflow.pass_over(party, request, level)
-        goes_on = self._overflow.bar_shortly(request)
+        self._overflow.bar_shortly(request)
         if not self._spreading.keep(request):
             self._requeue.put_back(request, level, self._marks.get(request))
-        return goes_on
+        return True
 
     def _party_of(self, request: Request) -> Party | None:
         """The party that `request` has to join, which may be a new one; None if it may go on."""

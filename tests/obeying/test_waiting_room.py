@@ -300,6 +300,40 @@ async def test_origins_of_one_host_do_not_wait_for_each_other(queue: str, monkey
         assert set(pages(crawler).crawled) == {*good, *bad}
 
 
+class Chain(Pages):
+    """Each page of the healthy host leads to the next one; the last one opens the gate."""
+
+    name = "chain"
+
+    def __init__(self, gate: Gate, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.gate = gate
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        self.crawled[response.url] = response
+        if "/good/" in response.url and len(self.crawled) < 200:
+            yield Request(response.urljoin(f"/good/{len(self.crawled)}"))
+        else:
+            self.gate.open()
+
+
+@in_reactor
+async def test_requests_that_find_no_place_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 4)
+    gate = Gate("")
+    with (
+        Site({"/robots.txt": gate, "*": b"ok"}) as ill,
+        Site({"*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as healthy,
+    ):
+        bad = [ill.url(f"/{number}") for number in range(30)]
+        urls = [*bad, f"{hosts(1, healthy)[0]}/good/0"]
+        crawler = await crawl(Chain, {"CONCURRENT_REQUESTS": 4}, urls=urls, gate=gate)
+        assert len(pages(crawler).crawled) == 230
+        assert (
+            stats(crawler)["scheduler/enqueued"] < 230 + 100
+        )  # a few leave the downloader; then one a second is tried
+
+
 @in_reactor
 async def test_slot_with_waiting_requests_has_its_turn_for_the_others_in_it() -> None:
     gate = Gate("")
