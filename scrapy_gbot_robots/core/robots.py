@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from . import grammar
 from .agents import AllOf, agents_heeded
 from .lines import read_lines
-from .origin import is_absolute
 from .scan import scan, scan_all
 
 if TYPE_CHECKING:
@@ -147,6 +146,8 @@ class RobotsTxt:
 
         They are for the whole file, wherever a line stands.
         """
+        from .origin import is_absolute  # noqa: PLC0415 - verdicts do not need it
+
         urls = dict.fromkeys(field.value for field in self.fields("license"))
         return tuple(url for url in urls if is_absolute(url))
 
