@@ -50,6 +50,8 @@ _FEW_PATHS: Final = 4  # so many are sooner asked about one by one
 _MANY_PREFIXES: Final = 40  # from which on it may be faster to look up the beginnings of each path
 _LOOKUPS_PER_BISECTION: Final = 5  # take the same time
 _FEW_TRIES: Final = 4  # take less time than a search through all paths
+_MANY_WILDCARDS: Final = 200  # from which on it may be faster to ask the index about each path
+_MOST_TRIES: Final = 2_000_000  # of wildcards on paths: each may become a hit, which takes some hundred bytes
 _ANY_PATH: Final = frozenset({"", "/"})  # so each path begins
 _AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a path
 
@@ -180,14 +182,17 @@ class Sweep:
     def _is_sooner_asked(self, paths: int) -> bool:
         """Whether to ask about one path after the other is faster: weighs what each way takes, as it was measured.
 
-        The rules are indexed for that, which pays for a single site only if it has very many URLs.
+        The rules are indexed for that, which pays for a single site only if it has many URLs.
         """
         if paths <= _FEW_PATHS:
             return True
         wildcards = most_wildcards(self.rules)
+        tries = wildcards * paths
+        if tries > _MOST_TRIES:
+            return True
         if self._sites > 1:
-            return wildcards > paths
-        return wildcards * paths > 200 * wildcards + 500 * paths  # to try them; to index them, and to ask
+            return wildcards > min(paths, _MANY_WILDCARDS)
+        return tries > _MANY_WILDCARDS * (wildcards + paths)
 
 
 class _Patterns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +103,19 @@ def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
     rules = "\n".join(f"disallow: /*{word}*{n}" for n in range(300) for word in ("a", "php"))
     at_a_time, one_by_one = swept(rules, [f"/{n}a{n}.php?{n}" for n in range(1_500)])
     assert at_a_time == one_by_one
+
+
+def test_memory_is_bounded_however_many_wildcards_match_however_many_urls() -> None:
+    rules = "".join(f"disallow: /*{'a' * (n % 7 + 1)}*{'b' * (n // 7 + 1)}\n" for n in range(60))
+    sweep = Sweep(RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a"))
+    urls = SiteUrls(sorted(f"{SITE}/aaaaaaabbbbbbbbb{n}" for n in range(40_000)), SITE)
+    tracemalloc.start()
+    try:
+        for _ in range(2):  # the second time, the rules are known
+            assert not any(sweep.allowed(urls))
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 _PIECE = st.sampled_from(
