@@ -20,7 +20,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Set
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
@@ -33,8 +33,6 @@ _T = TypeVar("_T")
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
 
 LISTENER = "gbot_robots_listener"  # request.meta key: the `Listener` that hears of this request's download
-
-_MANY = 10**9  # more requests than are ever active
 
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
@@ -202,44 +200,37 @@ def stand_before_scheduler(crawler: Crawler, made: Callable[[BaseScheduler], Bas
     return True
 
 
-class _SettingBack:
-    """Replaces what tells Scrapy's default queue how many requests of each download slot are active."""
+class _Shown:
+    """Replaces what tells Scrapy's default queue which of its download slots have how many active requests."""
 
-    def __init__(self, own: Any, slots: Collection[str]) -> None:
+    def __init__(self, own: Any, hidden: Collection[str]) -> None:
         self._own = own
-        self._slots = slots
+        self._hidden = hidden
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._own, name)
 
     def stats(self, possible_slots: Iterable[str]) -> list[tuple[int, str]]:
+        hidden = self._hidden
         stats: list[tuple[int, str]] = self._own.stats(possible_slots)
-        back = self._slots
-        return [(active + _MANY * (slot in back), slot) for active, slot in stats] if back else stats
+        return [each for each in stats if each[1] not in hidden] if hidden else stats
 
 
-def set_slots_back(scheduler: BaseScheduler, slots: Collection[str]) -> bool:
-    """Let `scheduler` come to the download slots in `slots` after all others. They may change later.
+def hide_slots(scheduler: BaseScheduler, slots: Collection[str]) -> bool:
+    """Let `scheduler` hand out no request of the download slots in `slots`, which may change later.
 
-    Returns whether that is possible: with Scrapy's default queue, which takes the next request from the slot that has the
-    fewest active ones.
+    Returns whether that is possible: with Scrapy's default queue, which chooses among download slots.
     """
-    queues = _queues_by_slot(scheduler)
+    queues: list[Any] = [
+        queue
+        for queue in (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
+        if isinstance(queue, DownloaderAwarePriorityQueue)
+    ]
     if not queues or not all(hasattr(queue, "_downloader_interface") for queue in queues):
         return False
     for queue in queues:
-        queue._downloader_interface = _SettingBack(queue._downloader_interface, slots)  # noqa: SLF001
+        queue._downloader_interface = _Shown(queue._downloader_interface, slots)  # noqa: SLF001
     return True
-
-
-def only_has_slots(scheduler: BaseScheduler, slots: Set[str]) -> bool:
-    """Whether all requests in Scrapy's default queue belong to the download slots in `slots`."""
-    return all(queue.pqueues.keys() <= slots for queue in _queues_by_slot(scheduler))
-
-
-def _queues_by_slot(scheduler: BaseScheduler) -> list[Any]:
-    queues = (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
-    return [queue for queue in queues if isinstance(queue, DownloaderAwarePriorityQueue)]
 
 
 def slot_key(crawler: Crawler, request: Request) -> str:

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.httpobj import urlparse_cached
 
-from ..engine import only_has_slots, pull_soon, set_slots_back, slot_key
+from ..engine import hide_slots, pull_soon, slot_key
 from .party import Lowered
 
 if TYPE_CHECKING:
@@ -75,14 +75,13 @@ class Overflow:
         self, scheduler: BaseScheduler, requeue: Requeue, crawler: Crawler, shares_host: Callable[[Origin], bool]
     ) -> None:
         self._shares_host = shares_host
-        self._scheduler = scheduler
         self._crawler = crawler
         self._requeue = requeue
         self._barred: dict[str, float] = {}  # until when, on the monotonic clock
         self._without_party = Lowered()
         self._level = 0
         self._searched_until = 0.0  # as if searching took `_SEARCH_FACTOR` times as long
-        self.by_slot = set_slots_back(scheduler, self._barred)
+        self.by_slot = hide_slots(scheduler, self._barred)
         self.stopper: Request | None = None
 
     def put_back(self, party: Party, request: Request) -> None:
@@ -116,10 +115,6 @@ class Overflow:
     def bar_shortly(self, request: Request) -> None:
         """Let other slots go before the one of `request` until the next `tick`."""
         self._bar(request, 0.0)
-
-    def all_are_barred(self) -> bool:
-        """Whether the scheduler has requests in barred slots only."""
-        return bool(self._barred) and only_has_slots(self._scheduler, self._barred.keys())
 
     def is_barred(self, request: Request) -> bool:
         """Whether the slot of `request` is barred."""

@@ -200,7 +200,7 @@ class WaitingRoom(BaseScheduler):
         if request is not None:
             return request
         for _ in range(_PULLED_AT_A_TIME):
-            request, level = (None, 0) if self._overflow.all_are_barred() else self._pull()
+            request, level = self._pull()
             if request is None:
                 return None
             party = self._party_of(request)

@@ -335,6 +335,23 @@ async def test_requests_that_find_no_place_stay_where_they_are(monkeypatch: pyte
 
 
 @in_reactor
+async def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_EACH", 4)
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}, host="0.0.0.0") as healthy:
+        good = [f"{hosts(1, healthy)[0]}/{number}" for number in range(20)]
+        bad = [Request(ill.url(f"/{number}"), meta={"not to be pickled": lambda: None}) for number in range(30)]
+        settings = {"CONCURRENT_REQUESTS": 4, "JOBDIR": str(tmp_path)}
+        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
+        assert set(list(pages(crawler).crawled)[: len(good)]) == set(good)
+        assert len(pages(crawler).crawled) == 50
+        assert stats(crawler)["scheduler/unserializable"] >= 30
+        assert stats(crawler)["scheduler/enqueued"] < 2 * 50
+
+
+@in_reactor
 async def test_slot_with_waiting_requests_has_its_turn_for_the_others_in_it() -> None:
     gate = Gate("")
     page = Reply(200, b"ok", after_secs=0.02)
