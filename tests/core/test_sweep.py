@@ -46,6 +46,7 @@ PATHS = """
     [
         pytest.param("", id="no rule"),
         pytest.param("disallow:", id="a rule without a path"),
+        pytest.param("disallow:\ndisallow: /a", id="a rule without a path beside another"),
         pytest.param("allow: /a", id="allow alone"),
         pytest.param("disallow: /", id="everything"),
         pytest.param("disallow: /a\nallow: /a/b", id="the longer one decides"),
@@ -77,6 +78,13 @@ def test_answers_are_those_of_asking_one_by_one(rules: str) -> None:
     for paths in (PATHS, [path for path in PATHS if path.isascii() and "%" not in path and "#" not in path]):
         at_a_time, one_by_one = swept(rules, paths)
         assert at_a_time == one_by_one
+
+
+def test_line_feed_in_a_url_is_no_end_of_it() -> None:
+    paths = [path + end for path in PATHS for end in ("", "\n", "\n/a", "\r\n")]
+    at_a_time, one_by_one = swept("disallow: /a\ndisallow: /*.php$", paths)
+    assert at_a_time == one_by_one
+    assert 0 < sum(at_a_time) < len(at_a_time)
 
 
 def test_each_way_of_looking_gives_the_same_answers() -> None:
