@@ -117,8 +117,11 @@ class ScannedGroup:
         return True
 
     def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what line `line` says, if it is a crawl delay or a preference."""
-        if kind == _DELAY:
+        """Add what line `line` says, if it is an allow rule, a crawl delay or a preference."""
+        if kind == _ALLOW:
+            self.allows.append(value.strip())
+            self.allow_lines.append(line)
+        elif kind == _DELAY:
             delay = seconds(value.partition(b"#")[0].strip())
             self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
         elif kind in {_USAGE, _SIGNAL}:
@@ -201,8 +204,7 @@ class _Scan:
         return group.add_run(block, self._number)
 
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
-        kind_of, beginnings = _USUAL.get, self._beginnings
-        group, number = self._group, self._number
+        kind_of, group, number = _USUAL.get, self._group, self._number
         if group is not None:
             add_path, add_line = group.disallows.append, group.disallow_lines.append
         for text in block.splitlines():
@@ -231,15 +233,9 @@ class _Scan:
             if kind == _DISALLOW and group is not None:
                 add_path(value.strip())
                 add_line(number)
-            elif kind == _ALLOW and group is not None:
-                group.allows.append(value.strip())
-                group.allow_lines.append(number)
             elif kind == _USER_AGENT:
-                self._seen_agent = True
-                if group is not None and (group.disallows or group.allows):
-                    group = None  # rules end the run of user-agent lines
-                value = value.strip().lower()
-                if value.startswith(beginnings) and (group := self._group_of(value, group)) is not None:
+                group = self._group_of(value.strip().lower(), group)
+                if group is not None:
                     add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
                 group.add(kind, value, number)
@@ -248,10 +244,15 @@ class _Scan:
         self._group, self._number = group, number
 
     def _group_of(self, value: bytes, group: ScannedGroup | None) -> ScannedGroup | None:
-        """Add the agent that a user-agent line names to `group`, or to a new group; if it is wanted. Return the group.
+        """Return the group of the lines after a user-agent line; None if these are for no agent that is looked for.
 
-        `value` is in lower case.
+        `value` is that of the line, in lower case; `group` is that of the lines before.
         """
+        self._seen_agent = True
+        if group is not None and (group.disallows or group.allows):
+            group = None  # rules end the run of user-agent lines
+        if not value.startswith(self._beginnings):
+            return group
         agent = value if value in self._beginnings else grammar.agent_of(value)
         if agent and (self._agents is None or agent in self._agents):
             if group is None:
