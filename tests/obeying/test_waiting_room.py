@@ -311,7 +311,7 @@ class Chain(Pages):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
         self.crawled[response.url] = response
-        if "/good/" in response.url and len(self.crawled) < 200:
+        if "/good/" in response.url and len(self.crawled) < 60:  # Scrapy 2.14 takes 0.1 s for each
             yield Request(response.urljoin(f"/good/{len(self.crawled)}"))
         else:
             self.gate.open()
@@ -328,12 +328,11 @@ async def test_requests_that_find_no_place_stay_where_they_are(monkeypatch: pyte
         bad = [ill.url(f"/{number}") for number in range(30)]
         urls = [*bad, f"{hosts(1, healthy)[0]}/good/0"]
         crawler = await crawl(Chain, {"CONCURRENT_REQUESTS": 4}, urls=urls, gate=gate)
-        assert len(pages(crawler).crawled) == 230
-        assert (
-            stats(crawler)["scheduler/enqueued"] < 230 + 100
-        )  # a few leave the downloader; then one a second is tried
+        assert len(pages(crawler).crawled) == 90
+        assert stats(crawler)["scheduler/enqueued"] < 90 + 30  # a few leave the downloader; then one a second is tried
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves empty queues open
 @in_reactor
 async def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
