@@ -39,13 +39,6 @@ _COLUMNS: Final = {
 _FOUND: Final = "status, why, cut, place, length"
 
 
-class _Trail(NamedTuple):
-    """A redirected robots.txt: the URLs asked so far, the last of which is looked up next."""
-
-    robots_txt: str
-    asked: list[str]
-
-
 class Found(NamedTuple):
     """What was served for a robots.txt, and where its body lies."""
 

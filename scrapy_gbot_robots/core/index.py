@@ -67,22 +67,18 @@ _LONGEST_SLOW_NEEDLE: Final = 100  # characters; Python finds longer texts in li
 
 
 class Index:
-    """The rules of a group, arranged for matching. It does not change once it is built.
-
-    Attributes:
-        guards: the literal beginnings of the disallow rules, or None if that are too many, or if a path may be disallowed
-            by a rule with another beginning. A path that begins with none of them is allowed.
-        barred, exempt: a path that begins with a barred text and with no exempt one is disallowed.
-        final: whether a path that begins with one of `guards` is disallowed.
-    """
+    """The rules of a group, arranged for matching. It does not change once it is built."""
 
     __slots__ = (
         "_allow_shelves",
         "_allow_tried",
+        "_barred",
         "_beginnings",
         "_best",
         "_disallow_shelves",
         "_disallow_tried",
+        "_exempt",
+        "_final",
         "_has_allow_needles",
         "_head",
         "_heads",
@@ -94,10 +90,6 @@ class Index:
         "_plain",
         "_stems",
         "_wildcards",
-        "barred",
-        "exempt",
-        "final",
-        "guards",
     )
 
     def __init__(self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]) -> None:
@@ -121,22 +113,20 @@ class Index:
         self._wildcards = sum(map(len, lists))
         self._longest_wildcard = max([filed[0][0] for filed in lists], default=0) >> LENGTH_BITS
 
-        # The literal beginnings of the disallow rules without a needle, if there are few. A path that starts with none of
-        # them can only be disallowed by a rule with a needle, and `_needles` has these needles. If a rule has an escape,
-        # there is no shortcut: the URL may write the same escape in another way.
+        # The literal beginnings of the disallow rules without a needle, and the needles of the others, if there are few of
+        # both. A path that starts with none of the beginnings and has none of the needles is allowed. If a rule has an
+        # escape, there is no shortcut: the URL may write the same escape in another way.
         escapes = "%" in "".join(stems)
         few = not escapes and len(disallowed) <= _FEW_STEMS and len(disallow_needles) <= _FEW_NEEDLES
-        self._beginnings = tuple(disallowed) if few else ()
+        self._beginnings = tuple(disallowed) if few else None
         self._needles = [needle for _, needle, _, _, _ in disallow_needles] if few else []
-        # As above, if no rule has a needle: a path that starts with none of them is allowed.
-        self.guards = self._beginnings if few and not disallow_needles else None
         # A path that starts with a barred stem and with no exempt one is disallowed: no allow rule can match it.
-        self.barred = () if allow_needles else tuple(barred)
-        self.exempt = tuple(allowed)
+        self._barred = () if allow_needles else tuple(barred)
+        self._exempt = tuple(allowed)
         # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its fragment included.
         self._plain = not escapes and not self._wildcards
         # All rules are stems, and all disallow. A path that starts with any of them is disallowed.
-        self.final = self._plain and not exempt
+        self._final = self._plain and not exempt
         self._arrange(stems, hung)
 
     def _arrange(self, best: dict[str, int], hung: dict[str, list[Filed]]) -> None:
@@ -166,21 +156,20 @@ class Index:
         self._next_hung.append(-1)
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
-        """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`.
-
-        If there are `guards`, compare `url` with them, `barred` and `exempt` first: that settles it sooner.
-        """
-        if self._needles:
+        """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
+        if self._beginnings is not None:  # there are few
             if url.startswith(self._beginnings, start):
-                if url.startswith(self.barred, start) and not url.startswith(self.exempt, start):
+                if self._final or (url.startswith(self._barred, start) and not url.startswith(self._exempt, start)):
                     return False
+            elif not self._needles:
+                return True
             elif url.isascii() and "%" not in url:  # a needle after "#" or NUL only makes it slower
                 for needle in self._needles:
                     if needle in url:
                         break
                 else:
                     return True
-        elif self._plain:
+        if self._plain:
             if url[start : start + self._head] not in self._heads:
                 return True
             path, stems = url[start:], self._stems

@@ -121,15 +121,11 @@ class Rules:
         if index is None:
             return self._allowed_by_trying(url)
         origin, start = self._memo
-        if not isinstance(url, str) or not url.startswith(origin):
-            return index.allows(self._path(url))
-        guards = index.guards
-        if guards is not None:
-            if not url.startswith(guards, start):
-                return True
-            if index.final or (url.startswith(index.barred, start) and not url.startswith(index.exempt, start)):
-                return False
-        return index.allows_url(url, start)
+        try:
+            is_known = url.startswith(origin)  # type: ignore[arg-type]
+        except (TypeError, AttributeError):  # bytes, or no URL at all
+            is_known = False
+        return index.allows_url(url, start) if is_known else index.allows(self._path(url))  # type: ignore[arg-type]
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -265,10 +261,7 @@ def allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
 
     `rules` are those of one crawler.
     """
-    index = rules._index or rules._indexed()  # noqa: SLF001
-    if index.guards is not None:
-        return bytearray(map(rules.allowed, urls))  # which compares them with the guards first
-    allows = index.allows_url
+    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
     return bytearray([allows(url, start) for url in urls])
 
 

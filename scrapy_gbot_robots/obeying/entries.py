@@ -78,9 +78,7 @@ class Entries:
             self._work, most=MOST_TOGETHER, secs=CALL_SECS, late=self._interrupt
         )
         self._instead: MemoryStorage | None = None  # in use while the driver fails
-        self._failure: Exception | None = (
-            None  # of the thread's last batch; the thread knows it before the reactor does
-        )
+        self._failure: Exception | None = None  # of the last batch: the thread knows it before the reactor does
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
         self._prolonging = False
         self._background = Background()
