@@ -157,8 +157,9 @@ class Index:
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
-        if self._beginnings is not None:  # there are few
-            if url.startswith(self._beginnings, start):
+        beginnings = self._beginnings
+        if beginnings is not None:  # there are few
+            if url.startswith(beginnings, start):
                 if self._final or (url.startswith(self._barred, start) and not url.startswith(self._exempt, start)):
                     return False
             elif not self._needles:
