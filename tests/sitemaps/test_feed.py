@@ -54,7 +54,6 @@ class Shown(Sitemaps):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.shown: list[tuple[FoundSitemap, Request | None]] = []
-        self.fallback: dict[str, Any] = {}
 
     def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> Any:
         self.shown.append((sitemap, request))

@@ -69,11 +69,6 @@ class Sentinels:
     def _is_ready(known: dict[str, object]) -> bool:
         return (known["num-slaves"], known["num-other-sentinels"]) == (1, 2)
 
-    def fail_over(self) -> None:
-        """Kill the master, and wait until the sentinels agree on the replica."""
-        self.master.kill()
-        self.until_replica_is_master()
-
     def until_replica_is_master(self) -> None:
         port = self.replica.port
         _agree(lambda: all(client.sentinel_get_master_addr_by_name(MASTER)[1] == port for client in self._clients))
