@@ -117,15 +117,6 @@ class RobotsTxt:
         """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""
         return self.rules_for(user_agent).crawl_delay
 
-    def request_rate(self, user_agent: str | bytes | Crawler) -> float | None:
-        """Return the seconds between two requests by the `Request-rate` lines of the crawler's group, None without any."""
-        from . import request_rate  # noqa: PLC0415 - few crawls ask
-
-        group = self.rules_for(user_agent).group
-        if group is None or request_rate.FIELD.encode() not in self._body.lower():
-            return None
-        return request_rate.slowest(self.fields(request_rate.FIELD), group)
-
     def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Preferences:
         """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
 

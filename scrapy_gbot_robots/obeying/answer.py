@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from enum import Enum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ..core.agents import AllOf
 from ..core.preferences import NOTHING_SAID
 from ..core.verdict import Verdict
 from ..core.wire import allowed_in_all_forms, verdict_on_all_forms
@@ -15,7 +13,7 @@ from ..meta import PROBE
 from ..policy.ladder import Decision, State
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from scrapy import Request
     from typing_extensions import Self
@@ -32,7 +30,6 @@ BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
 _FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # an answer for more than 16 agents keeps no more bytes of rules than this
 _CLOCK_SKEW_SECS = 300.0  # how far the clock may be set back; an answer from further in the future does not count
-_NO_RATES: Mapping[RobotsAgent, float] = MappingProxyType({})
 _BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
 
 
@@ -66,7 +63,6 @@ class Answer:
     """
 
     __slots__ = (
-        "_rates",
         "_rules",
         "ask_at",
         "fetched_at",
@@ -102,7 +98,6 @@ class Answer:
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self._rules: dict[RobotsAgent, Rules] = {}
-        self._rates: Mapping[RobotsAgent, float] = _NO_RATES
 
     @classmethod
     def of(cls, origin: Origin, entry: Entry | None, decision: Decision, held: Answer | None, now: float) -> Self:
@@ -113,7 +108,6 @@ class Answer:
             answer.site_available = held.site_available
         if held is not None and held.fetched_at == answer.fetched_at:  # the same robots.txt
             answer._rules.update(held._rules)  # noqa: SLF001
-            answer._rates = held._rates  # noqa: SLF001
             answer.weight = held.weight
         return answer
 
@@ -196,20 +190,9 @@ class Answer:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules: call them in a thread then."""
         return self.state is State.RULES and self._rules[agent].takes_long(url)
 
-    def learn_rates(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
-        """Keep the delays of `Request-rate` lines for the agents whose rules are known; few files have such a line."""
-        for agent in agents:
-            crawlers = agent if isinstance(agent, AllOf) else [agent]
-            rates = [rate for crawler in crawlers if (rate := robotstxt.request_rate(crawler)) is not None]
-            if rates:
-                self._rates = {**self._rates, agent: max(rates)}
-
     def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, None if it does not."""
-        if self.state is not State.RULES:
-            return None
-        delay, rate = self._rules[agent].crawl_delay, self._rates.get(agent)
-        return delay if rate is None else max(rate, delay or 0.0)
+        return self._rules[agent].crawl_delay if self.state is State.RULES else None
 
     def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
         """Whether `agent` may fetch `url`, and why. If only another form of the URL is disallowed, the reason names it."""

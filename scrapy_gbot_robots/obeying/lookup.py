@@ -241,14 +241,8 @@ class Lookup:
         settings = self._settings
         robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
         new = [agent for agent in agents if agent not in answer.agents]
-
-        def learn() -> None:
-            answer.learn(robotstxt, new)
-            if settings.crawl_delay:
-                answer.learn_rates(robotstxt, new)
-
         if len(copy.body) > READ_IN_THREAD_BYTES:
-            await run_in_thread(learn)
+            await run_in_thread(answer.learn, robotstxt, new)
         else:
-            learn()
+            answer.learn(robotstxt, new)
         return robotstxt

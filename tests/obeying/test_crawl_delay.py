@@ -228,25 +228,3 @@ async def test_process_applies_a_shared_delay_by_itself_and_warns_once_while_red
         assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
     assert warning.startswith("This process cannot share the crawl-delay with the others now")
-
-
-@pytest.mark.parametrize(
-    "robots_txt",
-    [
-        f"user-agent: *\nrequest-rate: 10/{round(10 * DELAY)}\n",
-        f"user-agent: *\nrequest-rate: 10/{round(10 * DELAY)}\ncrawl-delay: 0.01\n",
-        f"user-agent: *\nrequest-rate: 1000/1\ncrawl-delay: {DELAY}\n",
-    ],
-)
-@in_reactor
-async def test_request_rate_counts_as_a_delay_and_the_longer_one_is_kept(robots_txt: str) -> None:
-    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
-        await crawl(Pages, ON, urls=[site.url(f"/{number}") for number in range(4)])
-        assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
-
-
-@in_reactor
-async def test_request_rate_is_ignored_by_default() -> None:
-    with Site({"/robots.txt": "user-agent: *\nrequest-rate: 1/20\n", "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {}, urls=[site.url(f"/{number}") for number in range(4)])
-    assert len(pages(crawler).crawled) == 4
