@@ -16,7 +16,7 @@ from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.robotparser import GbotRobotParser
 from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
-from .settings import GbotSettings, warn_of_misspelt
+from .settings import GbotSettings, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from .tags.middleware import RobotsTagsMiddleware
@@ -58,7 +58,7 @@ class Addon:
             logger.warning(
                 "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on"
             )
-            warn_of_misspelt(settings)  # otherwise the middleware does
+            warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
         self._replace_ftp_handler(settings)
 

@@ -1,279 +1,300 @@
-"""The settings as one table: name, default, the values that a setting takes, and its meaning.
+"""The plugin's settings: their defaults, the values that they take, and which of them do nothing without another.
 
-Each field of `GbotSettings` is a row of the table: the setting `GBOT_ROBOTS_STRICT` is the field `strict`. To add a
-setting, add a field here, and its row to docs/settings.md, which a test compares with this table. `setting_values` has the
-kinds of values. No other module reads a `GBOT_ROBOTS_*` name: they all take a `GbotSettings`.
+`GbotSettings` is the table: the setting `GBOT_ROBOTS_STRICT` is its field `strict`. To add a setting, add a field, and a
+section to docs/settings.md, which a test compares with the table. No other module reads a `GBOT_ROBOTS_*` name.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from . import setting_values as values
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.conf import closest_scrapy_cfg
+from scrapy.utils.project import data_path, inside_project
+
 from .core.agents import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.ladder import LADDERS, Policy
+from .policy.purposes import PURPOSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from scrapy.crawler import Crawler as ScrapyCrawler
     from scrapy.settings import BaseSettings
 
     from .core.agents import RobotsAgent
 
+_T = TypeVar("_T")
+
 PREFIX = "GBOT_ROBOTS_"
 _LOOKS_OURS = "GBOT_ROBOT"  # how misspelt names begin, too
 
+STORAGES = ("memory", "sqlite", "redis")
+ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
+REPORTS = (".html", ".htm")
+SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
+
+_REDIS_OPTIONS = ("ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile")
+_REDIS_SCHEMES = (
+    "redis://",
+    "rediss://",
+    "unix://",
+    "redis+sentinel://",
+    "rediss+sentinel://",
+    "redis+cluster://",
+    "rediss+cluster://",
+)
+
 logger = logging.getLogger(__name__)
 
-_Default: TypeAlias = "object | Callable[[BaseSettings], object]"
 
-
-class SettingRow(NamedTuple):
-    """A row of the table.
+@dataclass(frozen=True)
+class ValueType(Generic[_T]):
+    """The values that a setting takes.
 
     Attributes:
-        name: the field of `GbotSettings`: the setting's name in lower case and without `PREFIX`.
-        default: the value if the setting is not set, or a function that makes it from Scrapy's settings.
-        kind: the values that the setting takes.
-        meaning: what the documentation says about the setting, in Markdown.
-        documented: how the documentation shows the default.
+        rule: what completes "GBOT_ROBOTS_X must be".
+        read: turns the value that is set into the value to use; raises TypeError or ValueError for a wrong one.
     """
 
-    name: str
-    default: _Default
-    kind: values.Kind[Any]
-    meaning: str
-    documented: str
-
-    @property
-    def setting(self) -> str:
-        """The name that users write."""
-        return PREFIX + self.name.upper()
-
-    def value(self, settings: BaseSettings) -> Any:
-        """Return the value to use.
-
-        Raises:
-            ValueError: a wrong value is set; the message names the setting, the rule and the value.
-        """
-        value = settings.get(self.setting)
-        if value is None:
-            value = self.default(settings) if callable(self.default) else self.default
-        if value is None:
-            return None
-        try:
-            return self.kind.read(value)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise ValueError(f"{self.setting} must be {self.kind.rule}, got {value!r}") from None
+    rule: str
+    read: Callable[[object], _T]
 
 
-def _setting(default: _Default, kind: values.Kind[Any], meaning: str, *, documented: str | None = None) -> Any:
-    """Make a field of `GbotSettings`, which is a row of the table."""
-    if documented is None:
-        documented = (
-            "none" if default is None else f"`{json.dumps(default) if isinstance(default, (str, list)) else default}`"
-        )
-    return field(metadata={"default": default, "kind": kind, "meaning": meaning, "documented": documented})
+def _refuse() -> Any:
+    raise ValueError
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError
+    number = float(value)
+    return number if math.isfinite(number) else _refuse()
+
+
+def _flag(value: object) -> bool:
+    flags = {"true": True, "1": True, "false": False, "0": False}  # a command line gives text
+    return flags[str(value).lower()] if str(value).lower() in flags else _refuse()
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
+        raise TypeError
+    return tuple(word.strip() for word in value if word.strip())
+
+
+def _purposes(value: object) -> tuple[str, ...]:
+    words = _words(value)
+    return words if all(word in PURPOSES for word in words) else _refuse()
+
+
+def _lower_words(value: object) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _words(value))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and value else _refuse()
+
+
+def _storage(value: object) -> str:
+    name = _text(value)
+    return name if name in STORAGES or "." in name else _refuse()
+
+
+def path_of(value: object) -> Path:
+    """Return the path, with `~` expanded. A relative one counts from the project's directory, or the working directory.
+
+    Raises:
+        TypeError, ValueError: `value` is no path, or there is no such home directory.
+    """
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise TypeError
+    try:
+        path = Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError("no home directory") from None
+    return Path(closest_scrapy_cfg()).parent / path
+
+
+def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
+        found = json.loads(value)
+        return found if isinstance(found, dict) else _refuse()
+    path = path_of(value)
+    return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
+
+
+def archive_named(path: Path, spider: str, now: datetime) -> Path:
+    """Return the path with the time and the spider's name filled in."""
+    return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": spider.replace("/", "-")})
+
+
+def _report(value: object) -> Path:
+    path = path_of(value)
+    return path if path.suffix.lower() in REPORTS else _refuse()
+
+
+def _archive(value: object) -> Path:
+    path = path_of(value)
+    return path if archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES) else _refuse()
+
+
+def _crawler_names(value: object) -> tuple[str, ...]:
+    names = _words(value)
+    is_whole = isinstance(value, str) or len(names) == len(list(value))  # type: ignore[call-overload]  # no empty name
+    return names if is_whole and all(Crawler.of(name).name for name in names) else _refuse()
+
+
+def count(least: int) -> ValueType[int]:
+    """Whole numbers from `least` on."""
+
+    def read(value: object) -> int:
+        number = _number(value)
+        return int(number) if number.is_integer() and number >= least else _refuse()
+
+    return ValueType(f"a whole number >= {least}", read)
+
+
+def seconds(*, zero: bool = True) -> ValueType[float]:
+    """Durations; `zero` says whether 0 is one."""
+
+    def read(value: object) -> float:
+        number = _number(value)
+        return number if number > 0 or (zero and number == 0) else _refuse()
+
+    return ValueType(f"a number of seconds {'>=' if zero else '>'} 0", read)
+
+
+def one_of(*names: str) -> ValueType[str]:
+    """Any of `names`."""
+
+    def read(value: object) -> str:
+        return value if isinstance(value, str) and value in names else _refuse()
+
+    return ValueType("one of " + ", ".join(repr(name) for name in names), read)
+
+
+def _redis_url(value: object) -> str:
+    url = _text(value)
+    return url if url.startswith(_REDIS_SCHEMES) else _refuse()
+
+
+def redis_of_scrapy_redis(settings: BaseSettings) -> str:
+    """Return the URL of the Redis that scrapy-redis would use.
+
+    It comes from REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS. REDIS_ENCODING plays no part, since entries
+    are bytes.
+    """
+    params = settings.getdict("REDIS_PARAMS")
+
+    def named(setting: str, param: str) -> Any:
+        return settings.get(setting) or params.get(param)
+
+    url = str(named("REDIS_URL", "url") or "")
+    if url and not params:
+        return url
+    options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
+    database = str(named("REDIS_DB", "db") or 0)
+    host = str(named("REDIS_HOST", "host") or "localhost")
+    scheme = "rediss" if str(params.get("ssl")) in {"True", "true", "1"} else "redis"
+    where = f"{f'[{host}]' if ':' in host else host}:{named('REDIS_PORT', 'port') or 6379}"
+    path = f"/{database}"
+    if url:
+        scheme, where, own_path, query, _ = urlsplit(url)
+        options |= dict(parse_qsl(query))
+        path = own_path if own_path.strip("/") or "db" in options else path
+    elif params.get("unix_socket_path"):
+        scheme, where, path = "unix", "", str(params["unix_socket_path"])
+        options["db"] = database
+    if params.get("password") is not None and "@" not in where:
+        user, password = (quote(str(params.get(name) or ""), safe="") for name in ("username", "password"))
+        where = f"{user}:{password}@{where}"
+    return f"{scheme}://{where}{path}{'?' if options else ''}{urlencode(options)}"
+
+
+def sqlite_of_project(_: BaseSettings) -> Path | None:
+    """Return the default file; None outside a Scrapy project, so that a crawl leaves no stray file."""
+    try:
+        return Path(data_path(SQLITE_FILE)) if inside_project() else None
+    except NotConfigured:
+        return None
+    except OSError:  # the data directory cannot be made: opening the storage will say so
+        return Path(closest_scrapy_cfg()).parent.resolve() / ".scrapy" / SQLITE_FILE
+
+
+FLAG = ValueType("True or False", _flag)
+NAME = ValueType("the name of a field of items", _text)
+STORAGE = ValueType('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
+REDIS_URL = ValueType(f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}", _redis_url)
+FILE = ValueType("the path of a file", path_of)
+REPORT = ValueType(f"the path of a {' or '.join(REPORTS)} file", _report)
+ARCHIVE = ValueType(
+    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s", _archive
+)
+OVERRIDES = ValueType("a dict, or the path of a .toml or .json file", _mapping_or_file)
+META_KEYS = ValueType("a list of request.meta keys", _words)
+AGENTS = ValueType("a list of product tokens or User-Agent headers, each of which names a crawler", _crawler_names)
+PURPOSE_LIST = ValueType(f"a list of these: {', '.join(PURPOSES)}", _purposes)
+DIRECTIVES = ValueType("a list of directives, such as noindex", _lower_words)
+
+
+def _row(default: object, values: ValueType[Any]) -> Any:
+    """Make a field of `GbotSettings`. `default` may be a function that makes it from Scrapy's settings."""
+    return field(metadata={"default": default, "values": values})
 
 
 @dataclass(frozen=True)
 class GbotSettings:
-    """The plugin's settings, checked. Durations are in seconds, sizes in bytes."""
+    """The plugin's settings, checked. Durations are in seconds, sizes in bytes; docs/settings.md says what each means."""
 
-    strict: bool = _setting(
-        False,
-        values.FLAG,
-        "heed only what Google's page and RFC 9309 say, without the leniency of Google's own parser (misspelt "
-        "fields, missing colons, ...)",
-    )
-    storage: str = _setting(
-        "sqlite",
-        values.STORAGE,
-        'where robots.txt files are kept: `"memory"`, `"sqlite"`, `"redis"`, or the dotted path of a class of your own',
-    )
-    sqlite_path: Path | None = _setting(  # noqa: RUF009 - it makes a field
-        values.sqlite_of_project,
-        values.FILE,
-        'the file of the storage `"sqlite"`; the default is in the project\'s data directory (`.scrapy/`), and '
-        'outside a project `"sqlite"` without a path means memory',
-        documented=f"`{values.SQLITE_FILE}`",
-    )
-    redis_url: str = _setting(
-        values.redis_of_scrapy_redis,
-        values.REDIS_URL,
-        "the server of the storage `\"redis\"`, which needs the extra: `pip install 'scrapy-gbot-robots[redis]'`",
-        documented="the Redis of `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_PARAMS` (as scrapy-redis has them), else `redis://localhost:6379/0`",
-    )
-    cache_size: int = _setting(
-        10_000,
-        values.count(1),
-        "how many origins have their rules in memory; the least recently used go first",
-    )
-    max_age_secs: float = _setting(
-        86_400,
-        values.seconds(),
-        "an answer is good for a day, or for its `Cache-Control: max-age`, but never for longer than this",
-    )
-    unreachable: str = _setting(
-        "google",
-        values.one_of(*LADDERS),
-        'what an unreachable robots.txt means over time: `"google"`, `"google-2026"`, `"rfc9309"`, `"allow"`; see '
-        "[semantics](semantics.md)",
-    )
-    unreachable_wait_secs: float = _setting(
-        60,
-        values.seconds(),
-        "how long a request waits for an unreachable robots.txt before it is given up; up to twice as long, if the "
-        "robots.txt is [asked again](semantics.md#while-it-is-unreachable) by then; `0` = not at all",
-    )
-    soft_404: bool = _setting(
-        True,
-        values.FLAG,
-        'a 5xx counts as a 404 if its title or first heading says "not found"',
-    )
-    max_bytes: int = _setting(
-        512_000,
-        values.count(1),
-        "how much of a robots.txt is read, after decompression; the rest is neither downloaded nor decompressed",
-    )
-    max_redirects: int = _setting(
-        5,
-        values.count(0),
-        "how many redirects are followed; one more counts as a 404",
-    )
-    timeout_secs: float = _setting(
-        30,
-        values.seconds(zero=False),
-        "for one robots.txt with its redirects; time in the downloader's queue does not count",
-    )
-    meta_keys: tuple[str, ...] = _setting(
-        ["proxy", "bindaddress"],
-        values.META_KEYS,
-        "the `request.meta` keys that a robots.txt request copies from the request that needs it",
-    )
-    refuse_private: bool = _setting(
-        False,
-        values.FLAG,
-        "do not follow redirects and sitemaps from public hosts to private addresses; see "
-        "[security](security.md#the-crawls-own-network)",
-    )
-    crawl_delay: bool = _setting(
-        False,
-        values.FLAG,
-        "obey the crawl-delay of the group that counts, which Google does not; see "
-        "[semantics](semantics.md#crawl-delay)",
-    )
-    crawl_delay_max_secs: float = _setting(
-        60,
-        values.seconds(),
-        "the longest crawl-delay that is obeyed",
-    )
-    crawl_delay_over: str = _setting(
-        "cap",
-        values.one_of("cap", "refuse"),
-        'what a longer crawl-delay means: `"cap"` obeys the longest one instead, `"refuse"` fetches nothing of the '
-        "origin",
-    )
-    crawl_delay_shared: bool = _setting(
-        False,
-        values.FLAG,
-        "one crawl-delay for all processes that share the Redis of `GBOT_ROBOTS_REDIS_URL`; see "
-        "[fleets](fleets.md#one-crawl-delay-for-all)",
-    )
-    sitemaps: str = _setting(
-        "feed",
-        values.one_of("feed", "collect", "off"),
-        'what happens to Sitemap lines: `"feed"` gives them to a `SitemapSpider`, `"collect"` only counts and '
-        'signals them, `"off"` ignores them',
-    )
-    sitemaps_hosts: str = _setting(
-        "any",
-        values.one_of("any", "same-site", "same-host"),
-        'where a sitemap may be, seen from its robots.txt: `"any"`, `"same-site"`, `"same-host"`',
-    )
-    sitemaps_max: int = _setting(
-        50,
-        values.count(0),
-        "how many sitemap files are fed per origin",
-    )
-    overrides: Mapping[str, Any] | Path = _setting(  # noqa: RUF009 - it makes a field
-        {},
-        values.OVERRIDES,
-        "what you have agreed with sites apart from their robots.txt; see [exceptions](exceptions.md)",
-    )
-    agents: tuple[str, ...] = _setting(
-        [],
-        values.AGENTS,
-        "the crawlers whose rules count, if they are several; see [exceptions](exceptions.md#several-crawlers)",
-    )
-    agents_mode: str = _setting(
-        "first",
-        values.one_of("first", "all"),
-        'which of `GBOT_ROBOTS_AGENTS` count: the `"first"` that a group names, else `*`; or `"all"`: a URL is '
-        "refused if one of them may not fetch it",
-    )
-    provenance: bool = _setting(
-        False,
-        values.FLAG,
-        '`response.meta["gbot_robots"]` says which robots.txt let the page be fetched; see '
-        "[exceptions](exceptions.md#proof)",
-    )
-    provenance_field: str = _setting(
-        "gbot_robots",
-        values.NAME,
-        "the field of items into which `ProvenancePipeline` puts that",
-    )
-    archive: Path | None = _setting(  # noqa: RUF009 - it makes a field
-        None,
-        values.ARCHIVE,
-        "the file that keeps each fetched robots.txt as it was served; see [exceptions](exceptions.md#an-archive)",
-    )
-    report: Path | None = _setting(  # noqa: RUF009 - it makes a field
-        None,
-        values.REPORT,
-        "the HTML page (`.html` or `.htm`) that says what robots.txt did to the crawl; see [the "
-        "command](command.md#after-a-crawl)",
-    )
-    history: int = _setting(
-        0,
-        values.count(0),
-        "how many versions of each robots.txt the SQLite file keeps, for `scrapy robots history` and `diff`; see "
-        "[the command](command.md#history-what-a-robotstxt-said-before)",
-    )
-    purposes: tuple[str, ...] = _setting(
-        [],
-        values.PURPOSE_LIST,
-        'what the crawl is for, such as `["train-ai"]`; the crawl heeds what sites say about that; see '
-        "[preferences](preferences.md#use-preferences)",
-    )
-    preferences: str = _setting(
-        "annotate",
-        values.one_of("off", "annotate", "refuse"),
-        'what a refused purpose means: `"annotate"` notes and counts it, `"refuse"` fetches nothing for it, `"off"` '
-        "ignores it",
-    )
-    tags: bool = _setting(
-        False,
-        values.FLAG,
-        "read the X-Robots-Tag headers and robots meta tags of pages, and do not follow the links that they "
-        "exclude; see [preferences](preferences.md#page-rules)",
-    )
-    tags_links: bool = _setting(
-        False,
-        values.FLAG,
-        "do not follow single links marked `ugc` or `sponsored`, either",
-    )
-    tags_drop: tuple[str, ...] = _setting(
-        [],
-        values.DIRECTIVES,
-        'drop the items of pages with one of these directives, such as `["noindex", "noai"]`',
-    )
+    strict: bool = _row(False, FLAG)
+    storage: str = _row("sqlite", STORAGE)
+    sqlite_path: Path | None = _row(sqlite_of_project, FILE)  # noqa: RUF009  it makes a field
+    redis_url: str = _row(redis_of_scrapy_redis, REDIS_URL)
+    cache_size: int = _row(10_000, count(1))
+    max_age_secs: float = _row(86_400, seconds())
+    unreachable: str = _row("google", one_of(*LADDERS))
+    unreachable_wait_secs: float = _row(60, seconds())
+    soft_404: bool = _row(True, FLAG)
+    max_bytes: int = _row(512_000, count(1))
+    max_redirects: int = _row(5, count(0))
+    timeout_secs: float = _row(30, seconds(zero=False))
+    meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
+    refuse_private: bool = _row(False, FLAG)
+    crawl_delay: bool = _row(False, FLAG)
+    crawl_delay_max_secs: float = _row(60, seconds())
+    crawl_delay_over: str = _row("cap", one_of("cap", "refuse"))
+    crawl_delay_shared: bool = _row(False, FLAG)
+    sitemaps: str = _row("feed", one_of("feed", "collect", "off"))
+    sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
+    sitemaps_max: int = _row(50, count(0))
+    overrides: Mapping[str, Any] | Path = _row({}, OVERRIDES)  # noqa: RUF009  it makes a field
+    agents: tuple[str, ...] = _row([], AGENTS)
+    agents_mode: str = _row("first", one_of("first", "all"))
+    provenance: bool = _row(False, FLAG)
+    provenance_field: str = _row("gbot_robots", NAME)
+    archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
+    report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
+    history: int = _row(0, count(0))
+    purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
+    preferences: str = _row("annotate", one_of("off", "annotate", "refuse"))
+    tags: bool = _row(False, FLAG)
+    tags_links: bool = _row(False, FLAG)
+    tags_drop: tuple[str, ...] = _row([], DIRECTIVES)
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -282,7 +303,7 @@ class GbotSettings:
         Raises:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
         """
-        return cls(**{row.name: row.value(settings) for row in TABLE})
+        return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
     @classmethod
     def of_crawl(cls, crawler: ScrapyCrawler) -> GbotSettings:
@@ -292,7 +313,7 @@ class GbotSettings:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
         """
         own = cls.of(crawler.settings)
-        is_set = crawler.settings.getpriority(f"{PREFIX}UNREACHABLE_WAIT_SECS") is not None
+        is_set = _is_set("unreachable_wait_secs", crawler.settings)
         return replace(own, unreachable_wait_secs=0) if is_for_one_page(crawler) and not is_set else own
 
     @property
@@ -308,21 +329,70 @@ class GbotSettings:
         return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
 
 
-def warn_of_misspelt(settings: BaseSettings) -> None:
-    """Log a warning for each setting that looks like one of the plugin's and is none, with the nearest name."""
-    for text in misspelt(settings):
-        logger.warning("%s", text)
+def _name_of(field_name: str) -> str:
+    """The name that users write."""
+    return PREFIX + field_name.upper()
 
 
-def misspelt(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that looks like one of the plugin's and is none, with the nearest name."""
-    known = [row.setting for row in TABLE]
+def _is_set(field_name: str, settings: BaseSettings) -> bool:
+    return settings.get(_name_of(field_name)) is not None
+
+
+def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
+    """Return the value of one setting, or its default; ValueError names the setting, the rule and the value."""
+    value, default = settings.get(_name_of(field_name)), row["default"]
+    if value is None:
+        value = default(settings) if callable(default) else default
+    if value is None:
+        return None
+    values: ValueType[Any] = row["values"]
+    try:
+        return values.read(value)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {value!r}") from None
+
+
+# Settings that do nothing by themselves: fields, what they need, and whether a crawl has that.
+_NEEDS: tuple[tuple[tuple[str, ...], str, Callable[[GbotSettings], object]], ...] = (
+    (
+        ("crawl_delay_shared", "crawl_delay_max_secs", "crawl_delay_over"),
+        "GBOT_ROBOTS_CRAWL_DELAY = True",
+        lambda own: own.crawl_delay,
+    ),
+    (("tags_links", "tags_drop"), "GBOT_ROBOTS_TAGS = True", lambda own: own.tags),
+    (("agents_mode",), "GBOT_ROBOTS_AGENTS", lambda own: own.agents),
+    (("preferences",), "GBOT_ROBOTS_PURPOSES", lambda own: own.purposes),
+    (("provenance_field",), "GBOT_ROBOTS_PROVENANCE = True", lambda own: own.provenance),
+    (("sitemaps_hosts", "sitemaps_max"), 'GBOT_ROBOTS_SITEMAPS other than "off"', lambda own: own.sitemaps != "off"),
+    (("sqlite_path",), 'GBOT_ROBOTS_STORAGE = "sqlite"', lambda own: own.storage == "sqlite"),
+    (
+        ("redis_url",),
+        'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True',
+        lambda own: own.storage == "redis" or own.crawl_delay_shared,
+    ),
+)
+
+
+def mistakes(settings: BaseSettings) -> Iterator[str]:
+    """Yield a sentence for each setting that does nothing: one that does not exist, or that lacks what it needs."""
+    known = [_name_of(row.name) for row in fields(GbotSettings)]
     for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
         if name not in known:
             from difflib import get_close_matches  # noqa: PLC0415  most settings are spelt right
 
-            nearest = get_close_matches(name, known, n=1)
-            yield f"{name} is no setting" + (f"; did you mean {nearest[0]}?" if nearest else "")
+            meant = name.removeprefix(_LOOKS_OURS).removeprefix("S").removeprefix("_").lower()
+            nearest = get_close_matches(meant, [row.name for row in fields(GbotSettings)], n=1)
+            yield f"{name} is no setting" + (f"; did you mean {_name_of(nearest[0])}?" if nearest else "")
+    own = GbotSettings.of(settings)
+    for names, needed, has_it in _NEEDS:
+        for name in names:
+            row = GbotSettings.__dataclass_fields__[name]
+            is_default = getattr(own, name) == row.metadata["default"]
+            if _is_set(name, settings) and not is_default and not has_it(own):
+                yield f"{_name_of(name)} does nothing here: it needs {needed}"
 
 
-TABLE: tuple[SettingRow, ...] = tuple(SettingRow(name=each.name, **each.metadata) for each in fields(GbotSettings))
+def warn_of_mistakes(settings: BaseSettings) -> None:
+    """Log a warning for each sentence of `mistakes`."""
+    for text in mistakes(settings):
+        logger.warning("%s", text)

@@ -18,7 +18,7 @@ FOREIGN = {"scrapy", "twisted", "redis"}
 # From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
 # type-only and lazy imports included.
 _GROUND = {"core", "concurrency", "engine"}
-_WORDS = {"setting_values", "settings", "signals", "meta", "exceptions"}
+_WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
 _BELOW_FETCHING = _POLICY | _WORDS | {"storage", "sitemap_files"}
 _BELOW_SPIDER = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
@@ -28,8 +28,7 @@ DOORS = {
     "concurrency": set(),
     "engine": set(),
     "policy": {"core"},
-    "setting_values": _POLICY,
-    "settings": _POLICY | {"setting_values"},
+    "settings": _POLICY,
     "signals": set(),
     "meta": set(),
     "exceptions": _POLICY,

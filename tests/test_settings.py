@@ -3,59 +3,21 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import TABLE, GbotSettings
+from scrapy_gbot_robots.settings import GbotSettings, mistakes
 
 
 def read(**settings: Any) -> GbotSettings:
     return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
-
-
-def test_defaults_are_the_documented_ones() -> None:
-    assert asdict(read()) == {
-        "strict": False,
-        "storage": "sqlite",
-        "sqlite_path": None,  # outside a project
-        "redis_url": "redis://localhost:6379/0",
-        "cache_size": 10000,
-        "max_age_secs": 86400,
-        "unreachable": "google",
-        "unreachable_wait_secs": 60,
-        "soft_404": True,
-        "max_bytes": 512000,
-        "max_redirects": 5,
-        "timeout_secs": 30,
-        "meta_keys": ("proxy", "bindaddress"),
-        "refuse_private": False,
-        "crawl_delay": False,
-        "crawl_delay_max_secs": 60,
-        "crawl_delay_over": "cap",
-        "crawl_delay_shared": False,
-        "sitemaps": "feed",
-        "sitemaps_hosts": "any",
-        "sitemaps_max": 50,
-        "overrides": {},
-        "agents": (),
-        "agents_mode": "first",
-        "provenance": False,
-        "provenance_field": "gbot_robots",
-        "archive": None,
-        "report": None,
-        "history": 0,
-        "purposes": (),
-        "preferences": "annotate",
-        "tags": False,
-        "tags_links": False,
-        "tags_drop": (),
-    }
 
 
 @pytest.mark.parametrize(
@@ -167,7 +129,7 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     def read_only(path: object) -> str:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("scrapy_gbot_robots.setting_values.data_path", read_only)
+    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert read(STORAGE="memory").storage == "memory"
 
@@ -218,7 +180,58 @@ def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, object], ur
     assert GbotSettings.of(Settings(settings)).redis_url == url
 
 
-def test_every_setting_is_documented_as_the_table_of_settings_has_it() -> None:
+def test_every_setting_is_documented_with_its_default() -> None:
     page = (Path(__file__).parent.parent / "docs/settings.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^\| `GBOT_ROBOTS_.*$", page, re.MULTILINE)
-    assert documented == [f"| `{row.setting}` | {row.documented} | {row.meaning} |" for row in TABLE]
+    documented = dict(re.findall(r"^#### `GBOT_ROBOTS_(.*)`\n\nDefault: (.*)$", page, re.MULTILINE))
+    defaults = {row.name.upper(): row.metadata["default"] for row in fields(GbotSettings)}
+    assert documented.keys() == defaults.keys()
+    for name, default in defaults.items():
+        shown = documented[name].strip("`").replace("True", "true").replace("False", "false").replace("None", "null")
+        assert callable(default) or json.loads(shown) == default, name
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        ({"CRAWL_DELAY_SHARED": True}, "GBOT_ROBOTS_CRAWL_DELAY = True"),
+        ({"CRAWL_DELAY_MAX_SECS": 5}, "GBOT_ROBOTS_CRAWL_DELAY = True"),
+        ({"TAGS_DROP": ["noindex"]}, "GBOT_ROBOTS_TAGS = True"),
+        ({"TAGS_LINKS": True}, "GBOT_ROBOTS_TAGS = True"),
+        ({"AGENTS_MODE": "all"}, "GBOT_ROBOTS_AGENTS"),
+        ({"PREFERENCES": "refuse"}, "GBOT_ROBOTS_PURPOSES"),
+        ({"PROVENANCE_FIELD": "proof"}, "GBOT_ROBOTS_PROVENANCE = True"),
+        ({"SITEMAPS_MAX": 5, "SITEMAPS": "off"}, 'GBOT_ROBOTS_SITEMAPS other than "off"'),
+        ({"SQLITE_PATH": "x.sqlite", "STORAGE": "memory"}, 'GBOT_ROBOTS_STORAGE = "sqlite"'),
+        (
+            {"REDIS_URL": "redis://fleet:1"},
+            'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True',
+        ),
+    ],
+)
+def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], needed: str) -> None:
+    name = next(iter(settings))
+    assert f"GBOT_ROBOTS_{name} does nothing here: it needs {needed}" in told(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, []),
+        ({"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5}, []),
+        ({"CRAWL_DELAY_MAX_SECS": 60}, []),  # the default
+        ({"STROAGE": "x"}, ["GBOT_ROBOTS_STROAGE is no setting; did you mean GBOT_ROBOTS_STORAGE?"]),
+        ({"FOO": 1}, ["GBOT_ROBOTS_FOO is no setting"]),
+    ],
+)
+def test_only_settings_that_do_nothing_are_named(settings: dict[str, Any], said: list[str]) -> None:
+    assert told(**settings) == said
+
+
+def told(**settings: Any) -> list[str]:
+    return list(mistakes(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})))
+
+
+@pytest.mark.parametrize("value", [["google", ""], ["*"], [" "]])
+def test_crawlers_without_a_name_are_refused(value: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_AGENTS must be a list of product tokens"):
+        read(AGENTS=value)

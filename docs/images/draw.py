@@ -49,7 +49,7 @@ def rooms() -> str:
 
 
 def _drawn(room: str) -> str:
-    return ", ".join(_WORDS) if room in {*_WORDS, "setting_values"} else room
+    return ", ".join(_WORDS) if room in _WORDS else room
 
 
 def ways() -> str:

@@ -99,14 +99,14 @@ class RobotsCommand(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
-        from ..settings import misspelt  # noqa: PLC0415  see the module's law
+        from ..settings import mistakes  # noqa: PLC0415  see the module's law
         from .output import standard  # noqa: PLC0415
 
         out, err = standard()
         try:
             try:
                 assert self.settings is not None  # noqa: S101  for the type checker
-                for text in misspelt(self.settings):
+                for text in mistakes(self.settings):
                     err.say((f"note: {text}", "warning"))
                 self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
                 out.flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from ..setting_values import STORAGES, redis_of_scrapy_redis
+from ..settings import STORAGES, redis_of_scrapy_redis
 from ..storage.memory import MemoryStorage
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.ladder import State
 from ..policy.outcome import Unreachable
 from ..policy.status_codes import outcome_of
-from ..settings import GbotSettings, warn_of_misspelt
+from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from . import provenance
 from .crawl_delay import CrawlDelays
@@ -90,7 +90,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_other_parser(crawler)
-        warn_of_misspelt(crawler.settings)
+        warn_of_mistakes(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
         """Let `request` go on (None), or send it to wait outside the downloader (a Request: itself).

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.robots import RobotsTxt
 from ..policy.override_reader import read_overrides
 from ..policy.overrides import SETTING, Overrides
-from ..setting_values import path_of
+from ..settings import path_of
 
 if TYPE_CHECKING:
     from ..settings import GbotSettings

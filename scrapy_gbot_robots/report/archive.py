@@ -20,8 +20,7 @@ from scrapy.exceptions import NotConfigured
 
 from ..concurrency import Background, OneThread
 from ..policy.outcome import Fetched
-from ..setting_values import ARCHIVES, archive_named
-from ..settings import GbotSettings
+from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
 from .records import Served, record_maker
 
