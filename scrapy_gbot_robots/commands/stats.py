@@ -1,9 +1,8 @@
-"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables, JSON or an HTML page."""
+"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables or JSON."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..report.words import count
@@ -32,25 +31,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
     crawlers.add_argument(parser)
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write one JSON object")
-    form.add_argument("--html", metavar="FILE", help="write a page with charts")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Study the archive; return the exit status."""
     if not archives.are_archives(options.archives):
         raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
-    if options.html and Path(options.html).exists():
-        raise CommandError(f"{options.html}: there is such a file, and it will not be overwritten")
     askers = crawlers.named(options.agents, settings, err) if options.agents else []
     with archives.errors_in_a_line(), archives.opened(options.archives, askers, settings, err) as archive:
         study = _study(archive, options.top, err)
     archive.say_damage(err)
     if options.json:
         out.write(json.dumps(fields_of(study)) + "\n")
-    elif options.html:
-        _write_page(options.html, ", ".join(Path(name).name for name in options.archives), study)
     else:
         for title, titles, rows in tables(study):
             out.say((title, "strong"))
@@ -71,16 +64,6 @@ def _study(archive: Archive, most: int, err: Terminal) -> Study:
             progress(found - done, f"{found:,}")
             done = found
     raise AssertionError("a study ends with what was found")
-
-
-def _write_page(path: str, archive: str, study: Study) -> None:
-    from .stats_page import page  # noqa: PLC0415
-
-    try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(page(archive, study))
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}") from None
 
 
 def fields_of(study: Study) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`scrapy robots stats`: what the robots.txt files of an archive are like, as tables, JSON and a page."""
+"""`scrapy robots stats`: what the robots.txt files of an archive are like, as tables and JSON."""
 
 from __future__ import annotations
 
@@ -100,24 +100,9 @@ def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> Non
     assert not any("sitemap" in line or "Crawlers" in line for line in lines)
 
 
-def test_page_shows_it_in_one_file_and_escapes_what_the_archive_says(archive: Path) -> None:
-    ended = stats(archive, "--html", "page.html", "--as", "googlebot")
-    assert (ended.status, ended.out) == (0, "")
-    page = (archive.parent / "page.html").read_text(encoding="utf-8")
-    assert "default-src 'none'" in page
-    assert "&lt;b&gt;fi\\x07eld" in page
-    assert "<b>fi" not in page
-    assert page.count("<rect") >= 20
-    for title in ("States", "Statuses", "Sizes", "Fields", "Agents", "Preferences", "Crawlers that were asked for"):
-        assert f"<h2>{title}" in page
-    again = stats(archive, "--html", "page.html")
-    assert (again.status, "will not be overwritten" in again.err) == (2, True)
-
-
 def test_empty_shares_are_no_error(tmp_path: Path) -> None:
     archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", b"", 404)])
     assert "0        0.0 %    rules" in stats(archive).out
-    assert stats(archive, "--html", "page.html").status == 0
 
 
 @pytest.mark.parametrize(
@@ -125,7 +110,6 @@ def test_empty_shares_are_no_error(tmp_path: Path) -> None:
     [
         (["robots.txt"], "robots.txt: not an archive by its name: .warc, .warc.gz, .parquet"),
         (["none.warc"], "none.warc: No such file"),
-        (["a.warc.gz", "--html", "none/page.html"], "none/page.html: No such file"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(archive: Path, arguments: list[str], error: str) -> None:
