@@ -6,5 +6,5 @@ Source: as `core` and `policy`; for archives the WARC format 1.1 (ISO 28500:2017
 """
 
 from .arrow import judge_batch as judge_batch
-from .bench import Served as Served
+from .judging import Served as Served
 from .judging import judge as judge

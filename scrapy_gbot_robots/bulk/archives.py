@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..core.urls import shown
 from ..policy.decoding import DecodeError, decoded
 from .arrow import BODY, STATUS, URL, need
-from .errors import BulkError
+from .judging import BulkError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from .bench import NO_URL, Bench, Served
-from .errors import BulkError
-from .judging import answers_in_rows, crawlers_of
+from .judging import NO_URL, Bench, BulkError, Served, answers_in_rows, crawlers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,7 @@ from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from .bench import Bench, Served, Site, sites
-from .reasons import Reasons, reasons
+from .judging import Bench, Reasons, Served, Site, reasons, sites
 from .store import NOT_THERE
 
 if TYPE_CHECKING:

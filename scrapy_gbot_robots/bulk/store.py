@@ -12,8 +12,7 @@ from ..core.origin import ROBOTS_PATH, Origin
 from ..core.urls import path_of
 from ..policy.outcome import Unavailable
 from ..policy.redirect import REDIRECTS, next_hop
-from .bench import Served
-from .errors import BulkError
+from .judging import BulkError, Served
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

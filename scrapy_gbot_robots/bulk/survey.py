@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..core.agents import RobotsAgent
     from .audit import Terms
-    from .bench import Served
+    from .judging import Served
     from .store import Store
 
 _HOME: Final = "/"

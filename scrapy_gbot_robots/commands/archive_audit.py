@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..bulk.bench import NO, NO_URL, UNREACHABLE, YES
+from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES
 from ..core.urls import shown
 from ..report.words import count
 from . import archives, crawlers
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..bulk.answer_files import AnswerFile
     from ..bulk.audit import Judged
+    from ..bulk.files import AnswerFile
     from .archives import Archive
     from .output import Terminal
 
@@ -49,7 +49,7 @@ def run(options: Namespace, settings: Settings, err: Terminal) -> int:
     askers = crawlers.named(options.agents, settings, err)
     summary = _Summary([asker.name for asker in askers])
     with archives.errors_in_a_line():
-        from ..bulk.answer_files import AnswerFile  # noqa: PLC0415 - what this needs is an extra
+        from ..bulk.files import AnswerFile  # noqa: PLC0415 - what this needs is an extra
 
         output = AnswerFile(options.output, [asker.name for asker in askers], with_reasons=options.rules)
         try:
@@ -83,9 +83,9 @@ def _urls(path: str, summary: _Summary, err: Terminal) -> Iterator[Any]:
     """Yield the URLs as Arrow arrays, and show how far they are read."""
     import pyarrow as pa  # noqa: PLC0415
 
-    from ..bulk.url_files import SUFFIXES, UrlFile  # noqa: PLC0415
+    from ..bulk.files import URL_SUFFIXES, UrlFile  # noqa: PLC0415
 
-    if path != STDIN and path.lower().endswith(SUFFIXES):
+    if path != STDIN and path.lower().endswith(URL_SUFFIXES):
         file = UrlFile(path)
         with err.progress("Reading the URLs", size_of(path)) as progress:
             for array in archives.told(file.arrays(), file, progress):

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..bulk.errors import BulkError
+from ..bulk.judging import BulkError
 from ..core.urls import shown
 from ..report.words import count
 from .exits import CommandError

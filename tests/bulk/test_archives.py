@@ -12,7 +12,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, Origin
 from scrapy_gbot_robots.bulk.archives import Capture, Reading
 from scrapy_gbot_robots.bulk.audit import Terms, audit
-from scrapy_gbot_robots.bulk.errors import BulkError
+from scrapy_gbot_robots.bulk.judging import BulkError
 from scrapy_gbot_robots.bulk.store import Store
 from scrapy_gbot_robots.policy.ladder import Policy
 
