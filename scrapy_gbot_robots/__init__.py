@@ -35,7 +35,7 @@ _HOME = {
     "SitemapDiscovery": "sitemaps.discovery",
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
-    "State": "policy.ladder",
+    "State": "policy.outages",
     "Verdict": "core.verdict",
 }
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .obeying.provenance import ProvenancePipeline as ProvenancePipeline
     from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
-    from .policy.ladder import State as State
+    from .policy.outages import State as State
     from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
     from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery

@@ -11,7 +11,7 @@ from .core.urls import shown
 if TYPE_CHECKING:
     from .core.origin import Origin
     from .core.verdict import Verdict
-    from .policy.ladder import State
+    from .policy.outages import State
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):

@@ -22,7 +22,7 @@ from scrapy.utils.project import data_path, inside_project
 
 from .core.agents import AllOf, Crawler
 from .engine import is_for_one_page
-from .policy.ladder import LADDERS, Policy
+from .policy.outages import LADDERS, Policy
 from .policy.purposes import PURPOSES
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ class GbotSettings:
     @property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
-        return Policy(unreachable=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
+        return Policy(ladder=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
 
 
 def _name_of(field_name: str) -> str:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scrapy import Request, Selector
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.sitemaps.urls import usable_url
 from scrapy_gbot_robots.storage.codec import encode
 

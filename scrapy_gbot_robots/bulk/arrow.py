@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from ..policy.ladder import Policy
+    from ..policy.outages import Policy
     from .judging import Agent, Batch
 
 URL, STATUS, BODY = "url", "status", "body"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ..core.agents import RobotsAgent
-    from ..policy.ladder import Policy
+    from ..policy.outages import Policy
     from ..policy.overrides import Overrides
     from .store import Store
 

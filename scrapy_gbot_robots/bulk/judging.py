@@ -7,7 +7,7 @@ Plan:
 3. The rules of a robots.txt judge all URLs of the site at once (core/sweep.py). For reasons, each URL is judged on its own.
 4. Many sites serve the same file, or the same rules beside another sitemap. So prepared rules are kept for the next site.
 
-Pure. Source: as policy/ladder.py and core/rules.py.
+Pure. Source: as policy/outages.py and core/rules.py.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from ..core.sweep import SiteUrls, Sweep
 from ..core.urls import escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..core.wire import allowed_in_all_forms, as_sent, verdict_on_all_forms
-from ..policy.ladder import Policy, State, decide, renew
-from ..policy.outcome import Fetched, Unreachable
+from ..policy.outages import Policy, State, decide, renew
+from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
-from ..policy.status_codes import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from ..core.agents import RobotsAgent
     from ..core.rules import Rules
-    from ..policy.ladder import Decision
+    from ..policy.outages import Decision
     from ..policy.outcome import Outcome
     from ..policy.overrides import Override, Overrides
 

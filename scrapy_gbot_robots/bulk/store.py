@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.origin import ROBOTS_PATH, Origin
 from ..core.urls import path_of
-from ..policy.outcome import Unavailable
-from ..policy.redirect import REDIRECTS, next_hop
+from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .judging import BulkError, Served
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..core.matching import matches
 from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
-from ..policy.ladder import State
+from ..policy.outages import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

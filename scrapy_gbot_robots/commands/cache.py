@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from ..core.lines import split_lines
 from ..core.origin import DEFAULT_PORTS, Origin
 from ..obeying.drivers import driver_for
-from ..policy.ladder import decide
+from ..policy.outages import decide
 from ..report.words import count, span
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
     from ..settings import GbotSettings
     from ..storage.base import Storage
     from .output import Terminal

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..core.agents import Crawler
     from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
-    from ..policy.ladder import Decision
+    from ..policy.outages import Decision
     from ..policy.overrides import Override
     from ..settings import GbotSettings
     from .crawlers import Asker

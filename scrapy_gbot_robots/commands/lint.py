@@ -11,7 +11,7 @@ from ..core import lint_findings as core
 from ..core.agents import Crawler
 from ..core.lint import findings
 from ..obeying.user_agent import of_project
-from ..policy.entry import Kind
+from ..policy.outages import Kind
 from .exits import FAILED, FINE, FOUND, CommandError
 from .inputs import STDIN, checked, is_site, origin_of, read, typed_source
 from .lint_formats import FORMATS, Source

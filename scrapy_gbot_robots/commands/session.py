@@ -19,7 +19,7 @@ from ..obeying.drivers import driver_for
 from ..obeying.entries import Entries
 from ..obeying.lookup import Lookup
 from ..obeying.overriding import overridden
-from ..policy.ladder import State, decide, renew
+from ..policy.outages import State, decide, renew
 from ..settings import GbotSettings
 from .exits import CommandError
 
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
     from ..obeying.answer import Answer
-    from ..policy.entry import Entry
-    from ..policy.ladder import Decision
+    from ..policy.outages import Decision, Entry
 
 _T = TypeVar("_T")
 

@@ -9,8 +9,7 @@ from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..fetching.host_lookup import leads_inside
-from ..policy.outcome import Unavailable
-from ..policy.redirect import REDIRECTS, next_hop
+from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from ..report.words import count
 from . import crawlers
 from .exits import FAILED, FINE, FOUND, CommandError

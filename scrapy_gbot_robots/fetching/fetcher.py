@@ -20,8 +20,17 @@ from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
 from ..engine import LISTENER, Overhearing, uncounted
 from ..policy.decoding import ACCEPTED
-from ..policy.outcome import Failure, Outcome, Unavailable, Unreachable, failed, recalled
-from ..policy.redirect import REDIRECTS, next_hop, to_private_address
+from ..policy.outcome import (
+    REDIRECTS,
+    Failure,
+    Outcome,
+    Unavailable,
+    Unreachable,
+    failed,
+    next_hop,
+    recalled,
+    to_private_address,
+)
 from ..signals import robotstxt_served
 from .download import Download
 from .exchange import NEVER_SENT, Exchange

@@ -1,6 +1,6 @@
 """`GBOT_ROBOTS_REFUSE_PRIVATE`: whether a URL that a site names leads to a private address.
 
-The host's text decides (`policy.private_addresses`); for a name, the addresses that it resolves to. The reactor's resolver
+The host's text decides (`policy.private_hosts`); for a name, the addresses that it resolves to. The reactor's resolver
 is asked, since connections use the same one, and Scrapy's own caches its replies. Warning: with another resolver, or
 without a reactor, the name may resolve to another address when the connection is made (DNS rebinding).
 """
@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IResolutionReceiver
 from zope.interface import implementer
 
 from ..core.origin import Origin
-from ..policy.private_addresses import is_private, is_private_address
+from ..policy.private_hosts import is_private, is_private_address
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IHostResolution

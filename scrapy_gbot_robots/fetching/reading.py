@@ -1,6 +1,6 @@
 """From the response of a download handler to an outcome: whether its body is whole, and what is in it.
 
-Boundary: `policy.status_codes` decides what a status means, `policy.decoding` decodes the body.
+Boundary: `policy.outcome` decides what a status means, `policy.decoding` decodes the body.
 Source: Google's page, "Handling of errors and HTTP status codes"; Scrapy's flags of responses.
 """
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
-from ..policy.outcome import Failure, Fetched, Outcome, failed
-from ..policy.status_codes import outcome_of
+from ..policy.outcome import Failure, Fetched, Outcome, failed, outcome_of
 from .ftp import CUT
 
 if TYPE_CHECKING:

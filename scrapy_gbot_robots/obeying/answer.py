@@ -10,7 +10,7 @@ from ..core.preferences import NOTHING_SAID
 from ..core.verdict import Verdict
 from ..core.wire import allowed_in_all_forms, verdict_on_all_forms
 from ..meta import PROBE
-from ..policy.ladder import Decision, State
+from ..policy.outages import Decision, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
     from ..core.rules import Rules
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
 
 BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until the next one
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..concurrency import Background
     from ..core.origin import Origin
-    from ..policy.entry import Copy
+    from ..policy.outages import Copy
     from ..settings import GbotSettings
     from .telling import Telling
 

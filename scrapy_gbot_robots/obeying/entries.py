@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
     from ..storage.base import Storage
     from .drivers import Driver
 

@@ -14,7 +14,7 @@ from ..storage.batches import Settled, Wanted, find, settle
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
     from ..storage.base import Storage
     from ..storage.memory import MemoryStorage
 

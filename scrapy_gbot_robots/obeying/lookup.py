@@ -8,7 +8,7 @@ The plan is single flight. `known` looks into the cache of answers. For what tha
 or starts one. A flight runs in the background and belongs to no request:
 
     1. `SharedFetch.entry`: the stored entry, or one fetched by this process or another;
-    2. `policy.ladder` decides what the entry means now; the rules for all user agents that asked are read from its copy;
+    2. `policy.outages` decides what the entry means now; the rules for all user agents that asked are read from its copy;
     3. the answer is cached, signal handlers are called, and the flight *lands*: all waiting requests go on.
 
 Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes while that is fetched, as "bbot".
@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING
 
 from ..concurrency import Background, Closing, Turnstile, run_in_thread
 from ..core.robots import RobotsTxt
-from ..policy.entry import Kind
-from ..policy.ladder import State
+from ..policy.outages import Kind, State
 from .answer import Answer
 from .cache import AnswerCache
 from .change_watch import ChangeWatch
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
-    from ..policy.entry import Copy
+    from ..policy.outages import Copy
     from ..settings import GbotSettings
     from .entries import Entries
     from .shared_fetch import Obtained

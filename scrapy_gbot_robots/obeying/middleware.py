@@ -26,9 +26,8 @@ from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
-from ..policy.ladder import State
-from ..policy.outcome import Unreachable
-from ..policy.status_codes import outcome_of
+from ..policy.outages import State
+from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from . import provenance
@@ -293,7 +292,7 @@ def _is_judged(request: Request) -> bool:
 
 def _is_own_trouble(response: Response) -> bool:
     """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
-    is_error = isinstance(outcome_of(response.status, response.url, b""), Unreachable)
+    is_error = isinstance(outcome_of(response.status, response.url, b"", soft_404=False), Unreachable)
     return is_error or Origin.of_robots_txt(response.url) is not None
 
 

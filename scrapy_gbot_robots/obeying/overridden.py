@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..core.preferences import NOTHING_SAID
 from ..core.wire import verdict_on_all_forms
-from ..policy.ladder import Decision, State
+from ..policy.outages import Decision, State
 from ..policy.overrides import Action
 from .answer import Answer
 

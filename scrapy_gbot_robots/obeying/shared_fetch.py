@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import pause
-from ..policy.ladder import State, decide, renew
+from ..policy.outages import State, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import Source
 from .jumps import Jumps
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
-    from ..policy.entry import Entry
-    from ..policy.ladder import Decision
+    from ..policy.outages import Decision, Entry
     from ..settings import GbotSettings
     from .change_watch import ChangeWatch
     from .entries import Entries

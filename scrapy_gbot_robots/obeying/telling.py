@@ -20,7 +20,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from ..core.urls import shown
 from ..engine import pull_soon
-from ..policy.ladder import State
+from ..policy.outages import State
 from ..policy.outcome import Fetched
 from ..signals import robotstxt_known, robotstxt_unreachable
 from .answer import Source, is_waited_for

@@ -1,4 +1,4 @@
-"""How error pages say "page not found", in over thirty languages: the data of `soft404`, and nothing else.
+"""How error pages say "page not found", in over thirty languages: the data of `not_found`, and nothing else.
 
 Compared as parts of words, with case, accents and apostrophes folded.
 """

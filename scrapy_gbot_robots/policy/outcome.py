@@ -1,6 +1,8 @@
-"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable.
+"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable; and where its redirects lead.
 
-Pure. `status_codes` maps a response to its outcome. `ladder` decides what follows from an outcome over time.
+Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed, also to other hosts; never
+a meta refresh or a script. The file that is found counts for the origin that was asked first. No rules are checked on the
+way: there are none yet.
 Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -8,9 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import shown
+from .not_found import says_not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SCHEMES = frozenset({"http", "https"})
+_URL_CHARS = 8192  # a longer Location leads nowhere
 
 _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
 
@@ -24,7 +35,7 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-    recalled: bool = False  # from an HTTP cache: no server has said so now
+    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class Unavailable:
     url: str  # the URL that said so
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-    recalled: bool = False  # from an HTTP cache: no server has said so now
+    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Unreachable:
     why: str
     status: int | None = None  # None: no response came at all
     retry_after: float | None = None  # for how many seconds the server wants to be left alone; None: it does not say
-    recalled: bool = False  # from an HTTP cache: no server has said so now
+    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
 
 
 Outcome: TypeAlias = Fetched | Unavailable | Unreachable
@@ -83,3 +94,104 @@ def recalled(outcome: Outcome) -> Outcome:
     if isinstance(outcome, Unreachable):
         return replace(outcome, recalled=True)
     return replace(outcome, recalled=True, max_age=0.0)
+
+
+# The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the request was not
+# conditional) and codes from 600 on count as server errors.
+_STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
+    (range(200, 300), Fetched),
+    (range(304, 305), Unreachable),
+    (range(300, 400), Unavailable),  # a redirect that was not followed ends as a 404
+    (range(407, 408), Unreachable),  # only a proxy says this: it is not the site's answer (RFC 9110 15.5.8)
+    (range(429, 430), Unreachable),
+    (range(400, 500), Unavailable),
+)
+_SERVER_ERRORS = range(500, 600)
+_PROXY_AUTHENTICATION_REQUIRED = 407
+_THREE_DIGITS = range(1000)  # a server can send any number
+
+
+def outcome_of(
+    status: int,
+    url: str,
+    body: bytes,
+    *,
+    soft_404: bool,
+    cut: bool = False,
+    max_age: float | None = None,
+    retry_after: float | None = None,
+) -> Outcome:
+    """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
+
+    `body` is content-decoded; `cut` says that it was cut at a size limit. `max_age` and `retry_after` are seconds, as
+    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404.
+    """
+    if status not in _THREE_DIGITS:
+        return failed(Failure.INVALID, "a status code of more than three digits")
+    meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
+    if meaning is Fetched:
+        return Fetched(status, url, body, cut, max_age)
+    if meaning is Unavailable:
+        return Unavailable(status, url, f"HTTP {status}", max_age)
+    if soft_404 and status in _SERVER_ERRORS and says_not_found(body):
+        return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
+    if status == _PROXY_AUTHENTICATION_REQUIRED:
+        return failed(Failure.PROXY, f"HTTP {status}")
+    return Unreachable(f"HTTP {status}", status, retry_after)
+
+
+def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int) -> str | Unavailable:
+    """Return the URL to fetch after a redirect, without user-info and fragment, or a 404 if there is none.
+
+    It is a 404 at hop `max_redirects` + 1, in a loop, and at a Location that is missing, unfit, or of a scheme other than
+    http and https.
+
+    Args:
+        status: one of `REDIRECTS`.
+        location: the Location header.
+        asked: the URLs that were asked so far; the one that redirects is the last.
+        max_redirects: how many redirects are followed.
+    """
+    here = asked[-1]
+    target = _target(location, here)
+    if target is None:
+        return Unavailable(status, here, f"HTTP {status} without a Location that can be followed, as 404")
+    if target in asked or target in {_target(url, here) for url in asked}:
+        return Unavailable(status, here, f"HTTP {status} redirects in a loop, as 404")
+    if len(asked) > max_redirects:
+        return Unavailable(status, here, f"HTTP {status} after {max_redirects} redirects, as 404")
+    return target
+
+
+def to_private_address(status: int, here: str) -> Unavailable:
+    """Return the 404 for a redirect to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses."""
+    return Unavailable(status, here, f"HTTP {status} to a private address, as 404")
+
+
+def _target(location: bytes | str | None, here: str) -> str | None:
+    """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
+    reference = _text(location or b"").strip()
+    if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
+        return None
+    try:
+        return _bare(urljoin(here, reference))
+    except ValueError:  # brackets without an IPv6 address in them, a port out of range, and the like
+        return None
+
+
+def _text(location: bytes | str) -> str:
+    if isinstance(location, str):
+        return location
+    try:
+        return location.decode()
+    except UnicodeDecodeError:
+        return location.decode("latin-1")
+
+
+def _bare(url: str) -> str:
+    """Return an absolute http or https URL without user-info and fragment. Raises ValueError for any other URL."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or any(char.isspace() for char in host):
+        raise ValueError(f"not a URL to follow: {url!r}")
+    return parts._replace(netloc=host.lower(), path=parts.path or "/", fragment="").geturl()

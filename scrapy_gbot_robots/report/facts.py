@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..obeying.answer import Source
-from ..policy.ladder import State
+from ..policy.outages import State
 from .words import count, span
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..core.origin import Origin
     from ..obeying.answer import Answer
-    from ..policy.ladder import State
+    from ..policy.outages import State
 
 MOST_ORIGINS = 10_000
 MOST_OTHERS = 90_000  # at some 200 bytes each

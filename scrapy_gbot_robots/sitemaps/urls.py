@@ -15,7 +15,7 @@ from w3lib.url import safe_url_string
 
 from ..core.origin import Origin
 from ..core.urls import shown
-from ..policy.private_addresses import is_private
+from ..policy.private_hosts import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

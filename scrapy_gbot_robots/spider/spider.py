@@ -21,9 +21,8 @@ from ..core.urls import shown
 from ..engine import is_idle
 from ..exceptions import UnreachableRobotsTxt
 from ..meta import ANSWERED, PROBE
-from ..policy.ladder import State
-from ..policy.outcome import Unreachable
-from ..policy.status_codes import outcome_of
+from ..policy.outages import State
+from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..sitemaps.discovery import SitemapDiscovery
 from ..sitemaps.feed import SitemapFeed

@@ -1,6 +1,6 @@
 """The contract of a storage, which keeps entries between runs and between processes: its methods, and its one error.
 
-A storage is synchronous and may be called from any thread. It keeps the facts of `policy.entry`, by origin, and knows
+A storage is synchronous and may be called from any thread. It keeps the facts of `policy.outages`, by origin, and knows
 nothing of their meaning. It may drop an entry that was not used for `KEEP_SECS`. An origin is passed in its text form, such
 as "https://example.com:8181".
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
 
 # The ladders decide by outages of 30 days and more, and by the copy from before the outage. A crawl that runs once a month
 # must still find both.

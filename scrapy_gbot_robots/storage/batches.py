@@ -14,7 +14,7 @@ from .base import Storage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
 
 
 class Wanted(NamedTuple):

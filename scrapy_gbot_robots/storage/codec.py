@@ -17,7 +17,7 @@ import math
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from ..policy.entry import Copy, Entry, Kind, Outage
+from ..policy.outages import Copy, Entry, Kind, Outage
 from .base import MAX_BODY
 
 if TYPE_CHECKING:

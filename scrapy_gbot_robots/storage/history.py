@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from ..policy.entry import Copy, Entry
+    from ..policy.outages import Copy, Entry
 
 _TABLE = """
     CREATE TABLE IF NOT EXISTS versions (

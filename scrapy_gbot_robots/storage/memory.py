@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
 
 MAX_BYTES = 64 * 2**20
 

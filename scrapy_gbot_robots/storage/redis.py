@@ -39,7 +39,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
     from .batches import Settled, Wanted
 
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer

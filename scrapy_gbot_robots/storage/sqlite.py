@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ..policy.entry import Entry
+    from ..policy.outages import Entry
     from .batches import Wanted
 
 _T = TypeVar("_T")

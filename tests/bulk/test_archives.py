@@ -14,7 +14,7 @@ from scrapy_gbot_robots.bulk.archives import Capture, Reading
 from scrapy_gbot_robots.bulk.audit import Terms, audit
 from scrapy_gbot_robots.bulk.judging import BulkError
 from scrapy_gbot_robots.bulk.store import Store
-from scrapy_gbot_robots.policy.ladder import Policy
+from scrapy_gbot_robots.policy.outages import Policy
 
 from ..support.archives import record, response, warc
 

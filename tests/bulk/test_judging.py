@@ -13,8 +13,8 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
 from scrapy_gbot_robots.core.wire import allowed_in_all_forms
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.policy.ladder import LADDERS, Decision, Policy, State, decide, renew
-from scrapy_gbot_robots.policy.status_codes import outcome_of
+from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import outcome_of
 
 RULES = Decision(State.RULES, "", False, 1.0, 1.0)
 ROBOTS = b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"
@@ -38,8 +38,8 @@ def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> Non
 @pytest.mark.parametrize("ladder", LADDERS)
 @pytest.mark.parametrize("status", [200, 204, 301, 304, 404, 410, 429, 451, 500, 503, 600])
 def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
-    policy = Policy(unreachable=ladder)
-    outcome = outcome_of(status, "", b"")
+    policy = Policy(ladder=ladder)
+    outcome = outcome_of(status, "", b"", soft_404=True)
     decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
     expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
     urls = ["https://a.example/x"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import project, run, run_here

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.extensions.httpcache import FilesystemCacheStorage
 
-from scrapy_gbot_robots.policy.entry import Entry, Outage
+from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

@@ -17,7 +17,7 @@ with atheris.instrument_imports(include=["scrapy_gbot_robots"]):
         grammar,
         sitemaps,  # noqa: F401 - which are imported late
     )
-    from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+    from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
     from scrapy_gbot_robots.storage.codec import encode
 
     from . import promises

@@ -12,7 +12,7 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core import grammar, index, lines, needles, scan
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.agents import agents_heeded
-from scrapy_gbot_robots.policy.ladder import DAY, Policy, decide, renew
+from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_gbot_robots import Rules
-    from scrapy_gbot_robots.policy.entry import Entry
+    from scrapy_gbot_robots.policy.outages import Entry
 
 
 _NOW: Final = 1_700_000_000.0

@@ -14,12 +14,19 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.fetching.exchange import Exchange
 from scrapy_gbot_robots.fetching.reading import outcome_of_response
 from scrapy_gbot_robots.policy.decoding import DecodeError, decoded
-from scrapy_gbot_robots.policy.entry import Entry, Kind, Outage
 from scrapy_gbot_robots.policy.headers import max_age, retry_after
-from scrapy_gbot_robots.policy.ladder import LADDERS, Policy, State, decide, renew
-from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
-from scrapy_gbot_robots.policy.redirect import REDIRECTS, next_hop
-from scrapy_gbot_robots.policy.soft404 import says_not_found
+from scrapy_gbot_robots.policy.not_found import says_not_found
+from scrapy_gbot_robots.policy.outages import LADDERS, Entry, Kind, Outage, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import (
+    REDIRECTS,
+    Failure,
+    Fetched,
+    Outcome,
+    Unavailable,
+    Unreachable,
+    failed,
+    next_hop,
+)
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.codec import decode, encode
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.cache import AnswerCache
-from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.policy.outages import Decision, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

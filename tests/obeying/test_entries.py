@@ -24,7 +24,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import entries as entries_module
 from scrapy_gbot_robots.obeying.drivers import Driver, driver_for
 from scrapy_gbot_robots.obeying.entries import Entries
-from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.base import StorageError

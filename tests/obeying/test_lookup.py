@@ -21,7 +21,7 @@ from scrapy_gbot_robots.obeying import cache, shared_fetch
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

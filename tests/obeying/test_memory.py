@@ -14,8 +14,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.cache import AnswerCache
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
-from scrapy_gbot_robots.policy.ladder import Policy, decide
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Policy, decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

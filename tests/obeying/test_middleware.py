@@ -14,7 +14,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.policy.ladder import State
+from scrapy_gbot_robots.policy.outages import State
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
@@ -47,7 +47,7 @@ async def test_every_request_that_waits_for_a_slow_robots_txt_is_checked() -> No
         assert not [path for path in site.paths() if path.startswith("/no")]
 
 
-@pytest.mark.parametrize("status", [200, 404, 429, 503])  # tests/policy/test_status_codes.py has all
+@pytest.mark.parametrize("status", [200, 404, 429, 503])  # tests/policy/test_outcome.py has all
 @in_reactor
 async def test_status_code_decides_and_not_the_body_of_an_error(status: int) -> None:
     crawled = {200: {"/free"}, 404: {"/page", "/free"}, 429: set(), 503: set()}

@@ -16,7 +16,7 @@ from ..support.web import Reply, Site
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_gbot_robots.policy.entry import Entry
+    from scrapy_gbot_robots.policy.outages import Entry
 
 
 RULES = b"user-agent: *\ndisallow: /no"

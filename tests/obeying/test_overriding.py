@@ -17,7 +17,7 @@ from scrapy_gbot_robots import Crawler as RobotsCrawler
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.overridden import OverriddenAnswer
 from scrapy_gbot_robots.obeying.override_files import overrides_of
-from scrapy_gbot_robots.policy.ladder import Decision
+from scrapy_gbot_robots.policy.outages import Decision
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 

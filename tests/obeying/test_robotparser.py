@@ -12,8 +12,7 @@ from scrapy_gbot_robots import Crawler, GbotRobotParser, GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.robotparser import AnswerRobotParser
-from scrapy_gbot_robots.policy.entry import Copy, Kind
-from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site

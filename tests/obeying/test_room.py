@@ -21,7 +21,7 @@ from scrapy_gbot_robots.obeying import room as module
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.party import Awaited, Party
 from scrapy_gbot_robots.obeying.room import WaitingRoom
-from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.policy.outages import Decision, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from scrapy_gbot_robots.core.origin import Origin
 from scrapy_gbot_robots.obeying import settled
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.settled import SERVED_SECS, SettledAnswers
-from scrapy_gbot_robots.policy.ladder import Decision, State
+from scrapy_gbot_robots.policy.outages import Decision, State
 
 AGENT = Crawler.of("testbot")
 

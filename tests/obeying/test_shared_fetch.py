@@ -12,7 +12,7 @@ import pytest
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.shared_fetch import _pauses
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import Unavailable
-from scrapy_gbot_robots.policy.redirect import REDIRECTS, next_hop, to_private_address
+from scrapy_gbot_robots.policy.outcome import REDIRECTS, Unavailable, next_hop, to_private_address
 
 HERE = "https://example.com/robots.txt"
 

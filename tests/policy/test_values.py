@@ -6,8 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.policy.ladder import Decision, Meaning, Policy, Rung, State
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Meaning, Outage, Policy, Rung, State
 from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable, Unreachable
 
 VALUES = [
@@ -33,6 +32,6 @@ def test_nothing_can_change_a_value_or_add_to_it(value: object) -> None:
 
 
 def test_defaults_are_what_google_does() -> None:
-    assert (Policy().unreachable, Policy().soft_404) == ("google", True)
+    assert (Policy().ladder, Policy().soft_404) == ("google", True)
     assert not Outage(0.0, 1, None, "down", 0.0).site_available  # no page has answered
     assert not Fetched(200, "http://e/robots.txt", b"").cut

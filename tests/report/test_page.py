@@ -12,7 +12,7 @@ import pytest
 from scrapy import Selector
 
 from scrapy_gbot_robots.obeying.answer import Source
-from scrapy_gbot_robots.policy.ladder import State
+from scrapy_gbot_robots.policy.outages import State
 from scrapy_gbot_robots.report.facts import OriginRow, OverrideRow, PreferenceRow, Report, RuleRow
 from scrapy_gbot_robots.report.page import page
 

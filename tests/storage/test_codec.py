@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.entry import Entry, Outage
+from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
 from ..support.entries import BODY, DOWN, EACH_KIND, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body

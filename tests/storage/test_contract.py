@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, prolong_all, release_all, settle
 from scrapy_gbot_robots.storage.memory import MemoryStorage

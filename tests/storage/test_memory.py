@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage import memory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 

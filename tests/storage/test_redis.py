@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
 from scrapy_gbot_robots.storage.batches import Settled, Wanted
 from scrapy_gbot_robots.storage.codec import encode

@@ -17,7 +17,7 @@ from threading import Thread, Timer
 
 import pytest
 
-from scrapy_gbot_robots.policy.entry import Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage import sqlite, sqlite_file
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode

@@ -7,7 +7,7 @@ import zlib
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 
 NOW = 1_700_000_000.25

@@ -1,7 +1,13 @@
-"""What an origin's entry means now, and when to ask again: full allow, full disallow, or the rules.
+"""What is known of one origin's robots.txt, what that means now, and when to ask again.
+
+An entry has the last definite answer, and the outage that goes on now, if any. It has facts only, never a verdict: crawlers
+of different names share it (Google's page, "Caching"). `renew` makes entries, `decide` reads them, `storage` keeps them.
 
 Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is fresh for a day, or for as long
 as its headers say. Without a fresh answer a ladder decides, by the time since the first failure.
+
+In order of time: a copy is `fetched_at`, refreshed in the background from `refresh_at` on, `fresh_until`; an outage lasts
+`since` its first failure, and the next fetch is due at `retry_at`; requests wait for a fetch from `ask_at` on.
 Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and 2.4.
 """
 
@@ -11,7 +17,6 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from .entry import Copy, Entry, Kind, Outage
 from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -19,6 +24,47 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 _SKEW = 5 * MINUTE  # clocks of processes that share a storage may differ by this much
 _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
 _OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
+
+
+class Kind(Enum):
+    """What a definite answer was."""
+
+    RULES = "rules"  # a robots.txt, maybe an empty one
+    NONE = "none"  # that there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The last definite answer."""
+
+    kind: Kind
+    status: int
+    url: str  # the URL that gave it, after redirects
+    body: bytes  # content-decoded; empty if there is no robots.txt
+    cut: bool  # whether the server sent more than `body`
+    why: str  # such as "HTTP 404"
+    fetched_at: float
+    fresh_until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A time in which no definite answer came."""
+
+    since: float  # the first failure
+    failures: int
+    status: int | None  # of the last failure; None: no response came at all
+    why: str  # of the last failure
+    retry_at: float  # when to ask again
+    site_available: bool = False  # another URL of the origin has answered since the first failure
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All that storage keeps for one origin: a copy, an outage, or a copy and the outage since."""
+
+    copy: Copy | None = None
+    outage: Outage | None = None
 
 
 class Meaning(Enum):
@@ -55,7 +101,7 @@ LADDERS: dict[str, tuple[Rung, ...]] = {
 class Policy:
     """The parameters, all times in seconds. Raises ValueError for a ladder that is not in `LADDERS`."""
 
-    unreachable: str = "google"  # a key of `LADDERS`
+    ladder: str = "google"  # a key of `LADDERS`
     max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
     min_age_secs: float = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
     soft_404: bool = True  # for `outcome_of`
@@ -63,11 +109,11 @@ class Policy:
     busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
     slow_retry_secs: float = HOUR  # longest wait after any other failure
     retry_after_secs: float = DAY  # longest wait that a Retry-After header can ask for
-    patience_secs: float = HOUR  # for so long after the time to ask again, requests that may go on need not wait
+    grace_secs: float = HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
 
     def __post_init__(self) -> None:
-        if self.unreachable not in LADDERS:
-            raise ValueError(f"unreachable must be one of {', '.join(LADDERS)}, got {self.unreachable!r}")
+        if self.ladder not in LADDERS:
+            raise ValueError(f"ladder must be one of {', '.join(LADDERS)}, got {self.ladder!r}")
 
 
 class State(Enum):
@@ -184,10 +230,10 @@ def _on_ladder(
     outage: Outage, copy: Copy | None, now: float, age: float, policy: Policy, *, site_available: bool
 ) -> Decision:
     """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
-    meaning = next(rung.meaning for rung in LADDERS[policy.unreachable] if age < rung.until)
+    meaning = next(rung.meaning for rung in LADDERS[policy.ladder] if age < rung.until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now, policy)
-    stands_until = retry_at + policy.patience_secs
+    stands_until = retry_at + policy.grace_secs
     if meaning is Meaning.COPY and copy:
         return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, temporary=True)
     if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.soft404 import says_not_found
+from scrapy_gbot_robots.policy.not_found import says_not_found
 
 SAYINGS = [
     pytest.param("Page not found", id="en"),

@@ -8,8 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.entry import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.policy.ladder import DAY, HOUR, LADDERS, MINUTE, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outages import (
+    DAY,
+    HOUR,
+    LADDERS,
+    MINUTE,
+    Copy,
+    Entry,
+    Kind,
+    Outage,
+    Policy,
+    State,
+    decide,
+    renew,
+)
 from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
 
 NOW = 1_700_000_000.0
@@ -157,7 +169,7 @@ def test_outage_goes_on_however_often_robots_txt_is_asked() -> None:  # S2.17
 
 
 def test_unknown_ladder_is_refused() -> None:
-    with pytest.raises(ValueError, match="unreachable must be one of google, google-2026, rfc9309, allow, got 'open'"):
+    with pytest.raises(ValueError, match="ladder must be one of google, google-2026, rfc9309, allow, got 'open'"):
         Policy("open")
 
 
