@@ -1,19 +1,18 @@
 """Entries: the storage as a crawl uses it, off the reactor and never in the crawl's way.
 
 Operations wanted: no call of a driver blocks the reactor, whatever the disk or the network does. Calls that come together
-cost one transaction or one round trip. A driver that fails costs one warning and no page. What the crawl learns meanwhile
-reaches the driver later.
+cost one transaction or one round trip. A driver that fails costs one warning and no page.
 
 Plan: one thread makes all calls. It takes all calls that wait as one batch (`batch_thread`), and the storage does them in
 few steps (`storage.batches`). Each call has a deadline. If the driver fails or is late, memory takes its place, and a timer
-tries the driver again; the last try is at the end of the crawl. When the driver answers, it gets the entries that memory has
-learnt. Memory itself needs no thread.
+tries the driver again. When the driver answers, it is used again, and what memory has learnt meanwhile is forgotten: the
+cache of answers still has it, and other processes fetch those few files once more. Memory itself needs no thread.
 
 Leases: this class remembers the leases of this process. It prolongs them as long as the process lives, so that they can be
 short and end soon after the process dies. It gives them back at the end of the crawl at the latest.
 
 Example: Redis stops answering. The next `find` fails after at most `CALL_SECS`; the log warns once, and memory answers this
-`find` and all later calls. 30 s later Redis answers the timer's trial: it gets the new entries, and is in use again.
+`find` and all later calls. 30 s later Redis answers the timer's trial, and is in use again.
 
 Warning: a call in the thread may end when no coroutine waits for it any more, because the caller was cancelled or the
 deadline is over. A lease that comes so late is in `_leases` all the same, or is given back at once.
@@ -33,7 +32,6 @@ from ..storage.base import Beats, StorageError
 from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
 from ..storage.memory import MemoryStorage
 from .batch_thread import BatchThread
-from .handover import hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -117,14 +115,11 @@ class Entries:
         await self._call(lambda driver: driver.beat(facts) if isinstance(driver, Beats) else None)
 
     async def close(self) -> None:
-        """Give a failing storage a last chance to get new entries, give back all leases, and close the driver."""
+        """Give back all leases, and close the driver."""
         self._closed = True
         self._background.cancel()
         await self._background.ended()
         try:
-            if self._instead is not None:
-                await within(CLOSE_SECS, self._hand_over(self._instead))
-                self._answers_again()
             if isinstance(self._driver, MemoryStorage):
                 self._driver.close()
             elif self._driver is not None:
@@ -208,7 +203,7 @@ class Entries:
         if self._instead is None:
             self._instead = MemoryStorage()
             self._stats.set_value("gbot_robots/storage/fallback", 1)
-            self._background.start(self._try_again(self._instead))
+            self._background.start(self._try_again())
             logger.warning(
                 "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
                 "memory, for itself. %s",
@@ -218,21 +213,18 @@ class Entries:
             )
         return self._instead
 
-    async def _try_again(self, instead: MemoryStorage) -> None:
-        """Try to give the driver the entries of `instead`, again and again until it works."""
+    async def _try_again(self) -> None:
+        """Try to write to the driver, again and again until it works."""
         while self._instead is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await self._hand_over(instead)
+                await self._thread.ask(_Trial(_write_and_forget))
             except CancelledError:
                 raise
             except Exception:  # as in `_ask`; the log has said so already
                 self._stats.inc_value("gbot_robots/storage/errors")
             else:
                 self._answers_again()
-
-    async def _hand_over(self, instead: MemoryStorage) -> None:
-        await hand_over(instead, lambda act: self._thread.ask(_Trial(act)), LEASE_SECS)
 
     def _answers_again(self) -> None:
         self._instead = None
@@ -259,6 +251,11 @@ class Entries:
                 release_all(driver, self._leases)
         finally:
             driver.close()
+
+
+def _write_and_forget(driver: Storage) -> None:
+    """Check that a storage can be written to."""
+    driver.release("", driver.lease("", LEASE_SECS) or "")
 
 
 class _Trial:

@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,10 +31,9 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it, together, under_way
-from ..support.entries import DOWN, FAILED, MISSING, ORIGIN, RULES, WORKS, rules
+from ..support.entries import FAILED, MISSING, ORIGIN, RULES, WORKS, rules
 from ..support.redis_server import redis_server
 from ..support.until import until
-from ..support.web import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -228,70 +226,6 @@ async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
 
 
 @as_scrapy_runs_it
-async def test_storage_that_cannot_be_opened_leads_to_memory_and_one_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as entries:
-        for _ in range(3):
-            assert await look(entries, ORIGIN, is_there) == (None, True)
-            await entries.give_up(ORIGIN)
-        await entries.put(ORIGIN, Entry(RULES))
-        assert await entries.get(ORIGIN) == Entry(RULES)
-        assert entries.said == [FAILED]
-        assert str(tmp_path / "file" / "robots.sqlite") in caplog.text
-        assert entries.stats.get_value("gbot_robots/storage/errors") == 1
-
-
-@as_scrapy_runs_it
-async def test_redis_that_is_away_at_the_start_is_used_when_it_comes(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.2)
-    port = free_port()
-    redis = partial(RedisStorage, f"redis://127.0.0.1:{port}/0")
-    async with opened(redis, caplog) as entries:
-        await entries.put(ORIGIN, Entry(RULES))
-        assert entries.said == [FAILED]
-        await pause(0.25)
-        assert await entries.get(ORIGIN) == Entry(RULES)  # and a trial in the background fails
-        with redis_server(port=port):
-            while WORKS not in entries.said:
-                assert await entries.get(ORIGIN) == Entry(RULES)
-                await pause(0.05)
-            assert redis().get(ORIGIN) == Entry(RULES)  # it got what the crawl had learnt meanwhile
-            await entries.put(OTHER, Entry(MISSING))
-            assert redis().get(OTHER) == Entry(MISSING)
-        assert entries.said == [FAILED, WORKS]
-
-
-@as_scrapy_runs_it
-async def test_redis_that_is_lost_in_mid_crawl_is_used_again_when_it_is_back(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.2)
-    with redis_server() as server:
-        async with opened(partial(RedisStorage, server.url), caplog) as entries:
-            assert await look(entries, ORIGIN, is_there) == (None, True)
-            server.kill()
-            await entries.settle(ORIGIN, Entry(RULES))
-            assert await look(entries, ORIGIN, is_there) == (Entry(RULES), False)
-            assert await look(entries, OTHER, is_there) == (None, True)
-            server.start()
-            while WORKS not in entries.said:
-                await entries.get(ORIGIN)
-                await pause(0.05)
-            await entries.settle(OTHER, Entry(MISSING))
-            assert RedisStorage(server.url).get(ORIGIN) == Entry(RULES)
-            assert RedisStorage(server.url).get(OTHER) == Entry(MISSING)
-            assert entries.said == [FAILED, WORKS]
-
-
-@as_scrapy_runs_it
 async def test_redis_that_hangs_delays_the_calls_under_way_once_and_no_later_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -354,7 +288,7 @@ async def test_storage_that_can_be_read_but_not_written_counts_as_failing(
 
 
 @as_scrapy_runs_it
-async def test_trial_of_a_storage_writes_even_if_there_is_nothing_to_hand_over(
+async def test_storage_that_can_be_read_again_but_not_written_is_not_used_yet(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
@@ -377,36 +311,6 @@ async def test_trial_of_a_storage_writes_even_if_there_is_nothing_to_hand_over(
         while WORKS not in entries.said:
             await entries.get(OTHER)
             await pause(0.02)
-
-
-@as_scrapy_runs_it
-async def test_handing_over_replaces_no_newer_entry(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.1)
-    late = Entry(replace(RULES, fetched_at=RULES.fetched_at + 60))
-    works = False
-    memory = MemoryStorage()
-
-    def opens() -> Storage:
-        if not works:
-            raise OSError("not yet")  # what a driver of the user's may raise
-        return memory
-
-    async with opened(opens, caplog) as entries:
-        await entries.put(ORIGIN, Entry(RULES))
-        await entries.put(OTHER, late)
-        await entries.put("https://down.example", Entry(None, DOWN))
-        for origin in (ORIGIN, OTHER):
-            memory.put(origin, late if origin is ORIGIN else Entry(RULES))
-        works = True
-        while WORKS not in entries.said:
-            await entries.get(ORIGIN)
-            await pause(0.02)
-        assert memory.get(ORIGIN) == late
-        assert memory.get(OTHER) == late
-        assert memory.get("https://down.example") == Entry(None, DOWN)
-        assert "OSError: not yet" in caplog.text  # where the trouble is not the storage's own, the traceback is shown
 
 
 @as_scrapy_runs_it
