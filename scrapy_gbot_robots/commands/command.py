@@ -7,9 +7,8 @@ It has the options, and decides how each run ends. Each sub-command is a module 
 from __future__ import annotations
 
 import sys
-from argparse import Action
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -142,7 +141,6 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
     parser = ArgumentParser(prog=prog, description=command.long_desc())
     if prog == CONSOLE:
         command.name = prog
-        parser.add_argument("--print-completion", action=_PrintCompletion, help="write a completion script and exit")
     command.add_options(parser)
     opts, args = parser.parse_known_args(sys.argv[1:] if argv is None else argv)
     try:
@@ -151,20 +149,3 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
         parser.error(str(error))
     command.run(args, opts)
     return command.exitcode
-
-
-class _PrintCompletion(Action):
-    """Writes a script that lets a shell complete the command's words. shtab makes it from the parser."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "choices": ("bash", "zsh", "tcsh")})
-
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        try:
-            import shtab  # noqa: PLC0415  an extra
-        except ImportError:
-            parser.error("--print-completion needs shtab: pip install 'scrapy-gbot-robots[completion]'")
-        sys.stdout.write(shtab.complete(parser, shell=values) + "\n")
-        parser.exit()

@@ -1,8 +1,7 @@
-"""`gbot-robots`: the console command, the same as `scrapy robots`, with completion for shells."""
+"""`gbot-robots`: the console command, the same as `scrapy robots`."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from configparser import ConfigParser
 from importlib import import_module
@@ -43,26 +42,6 @@ def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
 )
 def test_version_is_that_of_the_distribution(command: list[str], tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path, command=command) == (0, f"scrapy-gbot-robots {__version__}\n", "")
-
-
-def test_bash_completes_the_sub_commands_and_their_options(tmp_path: Path) -> None:
-    pytest.importorskip("shtab")
-    script = run("--print-completion", "bash", cwd=tmp_path, command=CONSOLE)
-    assert script.status == 0
-    (tmp_path / "completion.sh").write_text(script.out)
-    asked = 'source completion.sh; COMP_WORDS=({words}); COMP_CWORD={at}; _shtab_gbot_robots; echo "${{COMPREPLY[@]}}"'
-    for words, at, wanted in (("gbot-robots li", 1, "lint"), ("gbot-robots lint --f", 2, "--fail-on")):
-        done = subprocess.run(
-            ["bash", "-c", asked.format(words=words, at=at)], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        assert wanted in done.stdout.split()
-
-
-def test_without_the_extra_completion_says_what_to_install(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", f"import sys; sys.modules['shtab'] = None; {CONSOLE[2]}"]
-    ended = run("--print-completion", "zsh", cwd=tmp_path, command=command)
-    assert ended.status == 2
-    assert "pip install 'scrapy-gbot-robots[completion]'" in ended.err
 
 
 def test_help_of_scrapy_lists_each_sub_command_at_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
