@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..core.robots import RobotsTxt
 from ..report.words import count
-from .exits import FINE, CommandError
-from .inputs import checked, is_site, is_url, typed, typed_source
+from .command import FINE, CommandError
+from .inputs import checked, is_site, is_url, typed, typed_source, versions
 from .known_crawlers import AS_OF, KNOWN_CRAWLERS, PURPOSES
-from .versions import versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -14,7 +14,7 @@ from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES
 from ..core.urls import shown
 from ..report.words import count
 from . import archives, crawlers
-from .exits import FAILED, FINE, FOUND, CommandError
+from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import STDIN, size_of, url_batches
 
 if TYPE_CHECKING:

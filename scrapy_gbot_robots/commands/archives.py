@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..bulk.judging import BulkError
 from ..core.urls import shown
 from ..report.words import count
-from .exits import CommandError
+from .command import CommandError
 from .inputs import checked, overrides_checked, size_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..core.wire import verdict_on_all_forms
 from . import archive_audit, archives, crawlers, purposes
 from .audit_formats import FORMATS, VerdictRow
 from .audit_rows import Audit
-from .exits import CommandError
+from .command import CommandError
 from .inputs import checked, read
 from .purposes import held_against
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .audit_rows import Judged
     from .crawlers import Asker
     from .output import Terminal
-    from .session import Visit
+    from .project_crawl import Visit
 
 HELP = "Give the verdict on each URL of a list, however long it is"
 
@@ -129,7 +129,7 @@ def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], whe
 def _by_host(audit: Audit, askers: list[Asker], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
+    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(visit: Visit) -> None:
         for urls in audit.batches(err):

@@ -10,7 +10,7 @@ from ..core.urls import shown
 from ..report.tally import Tally
 from ..report.words import count
 from .audit_formats import FORMATS, VerdictRow
-from .exits import FAILED, FINE, FOUND, CommandError
+from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import MAX_URL, size_of, url_batches
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ..policy.outages import decide
 from ..report.words import count, span
 from ..storage.base import StorageError
 from ..storage.memory import MemoryStorage
-from .exits import FINE, FOUND, CommandError
+from .command import FINE, FOUND, CommandError
 from .inputs import checked, is_url, origin_of, typed
 
 if TYPE_CHECKING:

@@ -14,10 +14,21 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from .. import __version__
-from .exits import FAILED, INTERRUPTED, PIPE_CLOSED, CommandError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+
+FINE = 0  # allowed, clean, unchanged
+FOUND = 1  # something is disallowed, found, changed, or not as expected
+FAILED = 2  # wrong usage, or something could not be read or fetched
+INTERRUPTED = 130  # Ctrl-C, as shells say it
+PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
+
+
+class CommandError(Exception):
+    """The command cannot do its work. The message is one line for the user."""
+
 
 CONSOLE = "gbot-robots"  # the console command
 SUBCOMMANDS = (

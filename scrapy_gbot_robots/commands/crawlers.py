@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.agents import GOOGLE_NAMES, AllOf, Crawler
 from ..obeying.user_agent import of_project
-from .exits import CommandError
+from .command import CommandError
 from .inputs import checked
 from .output import printable
 

@@ -11,9 +11,8 @@ from ..core.origin import is_absolute
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..report.words import count
-from .exits import FINE, FOUND
-from .inputs import MAX_URL, checked, typed_source, url_batches
-from .versions import versions
+from .command import FINE, FOUND
+from .inputs import MAX_URL, checked, typed_source, url_batches, versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..report.words import count, span
 from ..storage.base import StorageError
-from .exits import FINE, FOUND, CommandError
+from .command import FINE, FOUND, CommandError
 from .inputs import checked
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
 from ..report.words import count
-from .exits import FINE, FOUND
-from .inputs import checked, origin_of, typed
-from .versions import history_of
+from .command import FINE, FOUND
+from .inputs import checked, history_of, origin_of, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..policy.overrides import Standing
 from ..report.words import count
-from .exits import FINE, FOUND
+from .command import FINE, FOUND
 from .inputs import overrides_checked
 from .output import printable
 

@@ -12,7 +12,7 @@ from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from ..report.words import count
 from . import crawlers
-from .exits import FAILED, FINE, FOUND, CommandError
+from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import origin_of, typed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent
     from ..core.sitemaps import SitemapLine
     from .output import Terminal
-    from .session import Known, Visit
+    from .project_crawl import Known, Visit
 
 _TOO_MANY = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list could attack a third party
 _PRIVATE = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
@@ -62,7 +62,7 @@ class Listed(NamedTuple):
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
-    from .crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
+    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
 
     asker, *others = crawlers.named(options.agents, settings, err)
     if others:

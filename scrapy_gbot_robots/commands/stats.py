@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..report.words import count
 from . import archives, crawlers
-from .exits import FINE, CommandError
+from .command import FINE, CommandError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -6,27 +6,28 @@ It is for a site's own tests. It shows the deciding line for each expectation th
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.origin import Origin
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.words import count
-from .exits import FINE, FOUND, CommandError
-from .expectations import Expectation, read_expectations
-from .explain import Check, show_line
-from .explain_json import as_json
-from .inputs import STDIN, checked, is_url, read, typed_source
-from .versions import versions
+from .check import Check, as_json, show_line
+from .command import FINE, FOUND, CommandError
+from .crawlers import Asker
+from .inputs import STDIN, checked, is_url, read, typed_source, versions
+from .output import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from scrapy.settings import Settings
 
     from ..settings import GbotSettings
+    from .inputs import Version
     from .output import Terminal
-    from .versions import Version
+
 
 HELP = "Test a robots.txt against a file of expectations"
 
@@ -97,3 +98,64 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
 def _as_json(each: Expectation, check: Check | None, gbot: GbotSettings, *, met: bool) -> dict[str, object]:
     facts: dict[str, object] = {"line": each.line, "expectation": each.text, "met": met}
     return facts if check is None else facts | as_json(check, gbot)
+
+
+_VERBS = {"allow": True, "deny": False, "disallow": False}
+_WORDS = 3  # verb, crawler, URL
+_LONGEST = 100  # characters of a wrong line that an error shows
+
+
+class Expectation(NamedTuple):
+    """One line of the file.
+
+    Attributes:
+        line: its number, from 1.
+        text: the line, without a comment.
+        url: absolute, or a path that begins with "/"; or the sitemap.
+        asker: the crawler; None if the line expects a sitemap.
+        allowed: whether the crawler should be allowed to fetch `url`.
+    """
+
+    line: int
+    text: str
+    url: str
+    asker: Asker | None = None
+    allowed: bool = True
+
+
+def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:
+    """Yield the expectations in a file. `name` is for errors.
+
+    Raises:
+        CommandError: a line is no expectation.
+    """
+    for number, raw in enumerate(body.decode("utf-8-sig", "surrogateescape").splitlines(), 1):
+        words = _without_comment(raw).split()
+        if words:
+            try:
+                yield _expectation(number, words)
+            except ValueError as error:
+                raise CommandError(f"{name}:{number}: {error}: {printable(raw.strip()[:_LONGEST])}") from None
+
+
+def _without_comment(line: str) -> str:
+    """Remove a comment: it begins with a "#" at the start or after white space. Another "#" is part of a URL."""
+    start = line.find("#")
+    while start > 0 and not line[start - 1].isspace():
+        start = line.find("#", start + 1)
+    return line if start < 0 else line[:start]
+
+
+def _expectation(number: int, words: list[str]) -> Expectation:
+    verb, text = words[0].lower(), " ".join(words)
+    if verb == "sitemap" and len(words) == _WORDS - 1:
+        Origin.of(words[1])
+        return Expectation(number, text, words[1])
+    if verb not in _VERBS or len(words) != _WORDS:
+        raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
+    _, name, url = words
+    if is_url(url):
+        Origin.of(url)
+    elif not url.startswith("/"):
+        raise ValueError('the URL must be absolute, or a path that begins with "/"')
+    return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])

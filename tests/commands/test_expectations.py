@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.commands.exits import CommandError
-from scrapy_gbot_robots.commands.expectations import read_expectations
+from scrapy_gbot_robots.commands.command import CommandError
+from scrapy_gbot_robots.commands.test import read_expectations
 
 from ..support.command import run, run_here
 from ..support.web import Reply, Site

@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from scrapy_gbot_robots.commands.excerpt import Mark, excerpt
-from scrapy_gbot_robots.commands.output import Terminal, cells, printable
+from scrapy_gbot_robots.commands.output import Mark, Terminal, cells, excerpt, printable
 
 
 def plain(lines: list[bytes], *marks: Mark) -> list[str]:
