@@ -130,8 +130,8 @@ def test_changelog_has_unreleased_first_and_each_release_once() -> None:
 
 
 def licences() -> dict[str, str]:
-    """The table of CONTRIBUTING.md: distribution, licence."""
-    text = (HOME / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Licences")[2]
+    """The table of docs/maintaining.md: distribution, licence."""
+    text = (HOME / "docs/maintaining.md").read_text(encoding="utf-8").partition("## Licences")[2]
     rows = re.findall(r"^\| ([\w-]+(?:, [\w-]+)*) \| ([^|]+?) \|", text, re.MULTILINE)
     return {name: licence for listed, licence in rows[1:] for name in listed.lower().split(", ")}
 

@@ -11,7 +11,7 @@ from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-MODULES = ("exceptions", "meta", "signals", "storage.base")  # their names are public too; see CONTRIBUTING
+MODULES = ("exceptions", "meta", "signals", "storage.base")  # their names are public too; see docs/maintaining.md
 BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served")
 
 
