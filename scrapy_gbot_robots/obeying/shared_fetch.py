@@ -36,7 +36,6 @@ from ..concurrency import pause
 from ..policy.outages import State, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import Source
-from .jumps import Jumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +73,6 @@ class SharedFetch:
         self._fetcher = fetcher
         self._telling = telling
         self._watch = watch
-        self._jumps = Jumps()
 
     async def entry(self, origin: Origin, request: Request | None) -> Obtained:
         """A good entry of `origin`, or the one that a fetch has led to, and its source.
@@ -152,11 +150,8 @@ class SharedFetch:
         return self._fetcher.can_replay(origin, request, outage.status)
 
     def decision(self, entry: Entry | None, now: float, *, site_available: bool = False) -> Decision:
-        """What `entry` means at `now`, without the time by which the clock was set forward."""
-        skipped = (
-            self._jumps.skipped_since(entry.outage.since) if entry is not None and entry.outage is not None else 0.0
-        )
-        return decide(entry, now, self._policy, site_available=site_available, skipped_secs=skipped)
+        """What `entry` means at `now`."""
+        return decide(entry, now, self._policy, site_available=site_available)
 
     def _is_good(self, entry: Entry | None) -> bool:
         now = time.time()

@@ -177,9 +177,7 @@ def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
     return min(doubled, policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs)
 
 
-def decide(
-    entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False, skipped_secs: float = 0.0
-) -> Decision:
+def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
     """Return what an entry means at `now`.
 
     Nothing known means full disallow until robots.txt has been fetched. A failed early refresh changes nothing while the
@@ -191,13 +189,11 @@ def decide(
         policy: the parameters.
         site_available: another URL of the origin has answered since the outage began, without a server or network error.
             The entry itself may say so, too.
-        skipped_secs: by how much the clock was set forward since the outage began. This time did not pass, and does not
-            count.
     """
     copy, outage = (entry.copy, entry.outage) if entry else (None, None)
     fresh_until = _fresh_until(copy, now, policy) if copy else now
     if outage and fresh_until <= now:
-        age = max(0.0, now - outage.since - skipped_secs)
+        age = max(0.0, now - outage.since)
         return _on_ladder(outage, copy, now, age, policy, site_available=site_available or outage.site_available)
     if copy is None:
         return Decision(State.FULL_DISALLOW, "robots.txt not asked yet", True, now, now)

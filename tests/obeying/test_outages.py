@@ -10,7 +10,7 @@ from scrapy_gbot_robots.obeying.entries import Entries
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats
-from ..support.visits import Visitor, fetches, visit
+from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -166,27 +166,6 @@ async def test_one_page_is_requested_as_a_probe_if_only_that_is_missing(  # S2.2
         await visit(script, **settings)
         pages = [path for path in site.paths() if path != "/robots.txt"]
         assert pages == ["/probe", "/probe", "/more", "/no"]
-
-
-@pytest.mark.parametrize("had_rules", [False, True])
-@in_reactor
-async def test_clock_that_is_set_31_days_ahead_during_an_outage_opens_nothing(had_rules: bool, clock: Clock) -> None:
-    with Site({"/robots.txt": RULES if had_rules else Reply(503), "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            assert await visitor.may(site.url("/yes")) is had_rules
-            site.pages["/robots.txt"] = Reply(503)
-            clock.goes_on(DAY + 1)
-            assert not await visitor.may(site.url("/yes"))
-            for _ in range(3):
-                clock.goes_on(31 * DAY)
-                assert not await visitor.may(site.url("/yes"))
-            assert fetches(site) >= 4
-            site.pages["/robots.txt"] = RULES
-            clock.goes_on(HOUR + 1)
-            assert await visitor.may(site.url("/yes"))
-
-        await visit(script)
 
 
 @in_reactor
