@@ -102,7 +102,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
-            answer = lookup.known(origin, agent) or await lookup.ask(origin, agent)
+            answer = lookup.use(origin, agent) or await lookup.ask(origin, agent)
             allowed += answer.allowed(url, agent)
             asked += 1
             if asked % (total // 10) == 0:

@@ -141,7 +141,7 @@ class Visit:
     async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
         """Return the answers for many origins and crawlers. They are fetched together, as far as the settings allow."""
         keys = list(wanted)
-        known = [self._overridden.known(*key) for key in keys]
+        known = [self._overridden.cached(*key) for key in keys]
         unknown = [key for key, answer in zip(keys, known, strict=True) if answer is None]
         found: dict[tuple[Origin, RobotsAgent], Answer] = dict(
             zip(unknown, await self.together(self._overridden.ask(*key) for key in unknown), strict=True)

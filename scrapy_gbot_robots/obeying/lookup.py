@@ -1,47 +1,61 @@
-"""Where a crawl learns what an origin's robots.txt says: from memory, else by one look-up for all waiting requests.
+"""Where a crawl learns what an origin's robots.txt says: from memory, else from the storage, else by one fetch for all.
 
 Operations wanted: a request of a known origin is answered at once. Requests that need the same unknown origin share one
-look-up, whatever their user agents. Cancelling one request does not affect the others. No look-up starts after the crawl
-has begun to close.
+look-up, whatever their user agents, and processes that share a storage share one fetch. Cancelling one request does not
+affect the others. A process that dies, hangs or is slow costs the others only seconds. A storage that fails costs no page.
+No look-up starts after the crawl has begun to close.
 
-The plan is single flight. `known` looks into the cache of answers. For what that lacks `ask` joins the origin's *flight*,
-or starts one. A flight runs in the background and belongs to no request:
+Plan: `cached` looks into memory. For what is not there, `ask` waits for the origin's *pending look-up*, or starts one. It
+runs in the background and belongs to no request:
 
-    1. `SharedFetch.entry`: the stored entry, or one fetched by this process or another;
+    1. `_entry` gets the stored entry, or one that this process or another has fetched;
     2. `policy.outages` decides what the entry means now; the rules for all user agents that asked are read from its copy;
-    3. the answer is cached, signal handlers are called, and the flight *lands*: all waiting requests go on.
+    3. the answer is cached, signal handlers are called, and all waiting requests go on.
 
 Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes while that is fetched, as "bbot".
 
-    request 1  known -> None   ask: starts the flight {abot}       waits ------------------> answer
-    request 2  known -> None   ask: joins                          waits (is cancelled)
-    request 3  known -> None   ask: joins, now {abot, bbot}        waits ------------------> answer
-    flight                     storage: nothing, leased; fetch ... read, cache, tell, land
+    request 1  not cached: starts the look-up for {abot}       waits ------------------> answer
+    request 2  not cached                                      waits (is cancelled)
+    request 3  not cached: it is now for {abot, bbot}          waits ------------------> answer
+    look-up    storage: nothing, leased; fetch ... read, cache, send signals, finish
 
-A request may join after the rules have been read. Then the answer does not know its user agent, and the request asks once
-more: the next flight finds the entry in the storage. So `ask` is a loop.
+A request may come after the rules have been read. Then the answer does not know its user agent, and the request asks once
+more: the next look-up finds the entry in the storage. So `ask` is a loop.
 
-Warning: a flight must land in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the waiting
-requests. A flight must not await handlers of signals: a handler may request a page of the same origin, which waits for this
-very flight.
+One fetch for all processes: a *lease* in the storage is the right to fetch one origin. It ends by itself after a while.
+`Entries.find` asks for "the entry, or else the lease", and gets one of three:
 
-An answer in use that will soon be stale is refreshed by the same steps. Until then requests still get the old one.
+    a good entry              use it
+    the lease                 fetch, fold the outcome into the entry, `settle` (which ends the lease)
+    neither                   another process has the lease: wait a little, ask again
+
+Warning: a lease is no lock. It can run out while its holder still fetches (a process that was stopped), and the storage can
+fail (each process then goes on from its own memory). So two processes may fetch the same robots.txt. That is harmless: the
+later entry replaces the earlier. But no request may wait without end: this process respects a lease for `LEASE_TIMEOUTS`
+time-outs of a fetch, then it fetches without the lease.
+
+Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the
+waiting requests. It must not await handlers of signals: a handler may request a page of the same origin, which waits for
+this very look-up.
 """
 
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ..concurrency import Background, Closing, Turnstile, run_in_thread
+from twisted.internet.defer import CancelledError
+
+from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from ..core.robots import RobotsTxt
-from ..policy.outages import Kind, State
-from .answer import Answer
-from .cache import AnswerCache
+from ..policy.outages import Kind, State, decide, renew
+from ..policy.outcome import Failure, failed
+from .answer import Answer, Source
 from .change_watch import ChangeWatch
-from .shared_fetch import SharedFetch
 from .telling import Telling
 
 if TYPE_CHECKING:
@@ -53,28 +67,69 @@ if TYPE_CHECKING:
     from ..core.agents import RobotsAgent
     from ..core.origin import Origin
     from ..fetching.fetcher import Fetcher
-    from ..policy.outages import Copy
+    from ..policy.outages import Copy, Entry
     from ..settings import GbotSettings
     from .entries import Entries
-    from .shared_fetch import Obtained
 
+MOST_BYTES = 128 * 2**20  # of memory for answers, by `Answer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
+LEASE_TIMEOUTS = 3  # time-outs of a fetch: how long this process respects the lease of another one
+_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
 
-class _Flight:
-    """A look-up under way for the sake of `agents`.
+class AnswerCache:
+    """Answers by origin, bounded in number and in bytes. The least recently used ones make room for new ones.
 
-    Attributes:
-        landed: opened at the end.
-        answer: the answer in the end; None if it was cancelled.
+    Args:
+        most_answers: the most answers.
+        most_bytes: the most bytes of all answers together, by `Answer.weight`. The newest is cached whatever its weight.
     """
 
-    __slots__ = ("agents", "answer", "landed")
+    def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:
+        self._most_answers = most_answers
+        self._most_bytes = MOST_BYTES if most_bytes is None else most_bytes
+        self._answers: OrderedDict[Origin, Answer] = OrderedDict()
+        self._bytes = 0
 
-    def __init__(self, agent: RobotsAgent) -> None:
-        self.agents = {agent}
-        self.landed = Turnstile()
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, origin: Origin) -> Answer | None:
+        """The answer of `origin`, or None. This does not count as a use."""
+        return self._answers.get(origin)
+
+    def shares_host(self, origin: Origin) -> bool:
+        """Whether another origin of the same host has an answer. This looks at all answers: a millisecond for 10,000."""
+        return any(other.host == origin.host and other != origin for other in self._answers)
+
+    def use(self, origin: Origin) -> None:
+        """Note that the answer of `origin` is in use. It must be cached."""
+        self._answers.move_to_end(origin)
+
+    def put(self, answer: Answer) -> None:
+        """Cache `answer`, in place of the last one of its origin."""
+        old = self._answers.pop(answer.origin, None)
+        self._bytes += answer.weight - (old.weight if old is not None else 0)
+        self._answers[answer.origin] = answer
+        while len(self._answers) > self._most_answers or (self._bytes > self._most_bytes and len(self._answers) > 1):
+            _, gone = self._answers.popitem(last=False)
+            self._bytes -= gone.weight
+
+
+class _PendingLookup:
+    """A look-up under way. It reads the rules of `agents`.
+
+    Attributes:
+        finished: opened at the end.
+        answer: the answer in the end; None if the look-up was cancelled.
+    """
+
+    __slots__ = ("agents", "answer", "finished")
+
+    def __init__(self) -> None:
+        self.agents: set[RobotsAgent] = set()
+        self.finished = Turnstile()
         self.answer: Answer | None = None
 
 
@@ -90,26 +145,30 @@ class Lookup:
     def __init__(self, crawler: Crawler, settings: GbotSettings, entries: Entries, fetcher: Fetcher) -> None:
         self._settings = settings
         self._entries = entries
+        self._fetcher = fetcher
         self._background = Background()
         self._telling = Telling(crawler, settings, self._background)
-        watch = ChangeWatch(crawler, settings, self._telling, self._background)
-        self._shared_fetch = SharedFetch(settings, entries, fetcher, self._telling, watch)
+        self._watch = ChangeWatch(crawler, settings, self._telling, self._background)
         self._cache = AnswerCache(settings.cache_size)
-        self._flights: dict[Origin, _Flight] = {}
+        self._pending: dict[Origin, _PendingLookup] = {}
         self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
         self._closing = False
 
-    def known(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
-        """The answer for `origin` if it is cached, still good, and knows the rules of `agent`; else None."""
+    def cached(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+        """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`; else None."""
         answer = self._cache.get(origin)
-        now = time.time()
-        if answer is None or not answer.is_good(now) or not answer.knows(agent):
-            return None
-        self._cache.use(origin)
-        if now >= answer.refresh_at and not self._closing:
-            answer.refresh_at = now + REFRESH_AGAIN_SECS
-            self._background.start(self._refresh(origin, agent, request))
-        self._telling.count("lookup/memory")
+        return answer if answer is not None and answer.is_good(time.time()) and answer.knows(agent) else None
+
+    def use(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+        """Return the `cached` answer that `request` gets; count it, unless the request may wait for a better one.
+
+        A look-up starts if the answer is soon stale. Until that has ended, requests still get the old answer.
+        """
+        answer = self.cached(origin, agent)
+        if answer is not None:
+            self._note_use(answer, agent, request)
+            if not answer.bars_for_now:
+                self._telling.count("lookup/memory")
         return answer
 
     async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer:
@@ -119,20 +178,21 @@ class Lookup:
             Closing: the crawl is closing.
         """
         while True:
-            answer = self.known(origin, agent, request)
+            answer = self.cached(origin, agent)
             if answer is not None:
+                self._note_use(answer, agent, request)
                 return answer
-            flight = self._join(origin, agent, request)
-            await flight.landed.wait()
-            if flight.answer is None:
+            pending = self._start(origin, agent, request)
+            await pending.finished.wait()
+            if pending.answer is None:
                 raise Closing
-            if flight.answer.knows(agent):
-                return flight.answer
+            if pending.answer.knows(agent):
+                return pending.answer
 
     def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
-        """The last answer for `origin`, good or not, if it knows the rules of `agent`. A look-up for a better one starts."""
+        """Return the last answer for `origin`, good or not, if it knows the rules of `agent`; look up a better one."""
         if not self._closing:
-            self._join(origin, agent, request)
+            self._start(origin, agent, request)
         answer = self._cache.get(origin)
         return answer if answer is not None and answer.knows(agent) else None
 
@@ -179,56 +239,75 @@ class Lookup:
             await self._keep_available(origin)
         await self._entries.close()
 
-    def _join(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> _Flight:
-        flight = self._flights.get(origin)
-        if flight is not None:
-            flight.agents.add(agent)
-            return flight
+    # One look-up for all requests of this process.
+
+    def _note_use(self, answer: Answer, agent: RobotsAgent, request: Request | None) -> None:
+        self._cache.use(answer.origin)
+        now = time.time()
+        if now >= answer.refresh_at and not self._closing:
+            answer.refresh_at = now + REFRESH_AGAIN_SECS
+            self._background.start(self._refresh(answer.origin, agent, request))
+
+    def _start(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> _PendingLookup:
+        """Return the pending look-up of `origin`, which reads the rules of `agent`, too; start it if there is none."""
+        pending = self._pending.get(origin)
+        if pending is not None:
+            pending.agents.add(agent)
+            return pending
         if self._closing:
             raise Closing
-        flight = self._flights[origin] = _Flight(agent)
-        self._background.start(self._fly(origin, flight, request), then=lambda: self._land(origin, flight))
-        return flight
+        pending = self._pending[origin] = _PendingLookup()
+        pending.agents.add(agent)
+        self._background.start(self._look_up(origin, pending, request), then=lambda: self._finish(origin, pending))
+        return pending
 
-    async def _fly(self, origin: Origin, flight: _Flight, request: Request | None) -> None:
+    async def _look_up(self, origin: Origin, pending: _PendingLookup, request: Request | None) -> None:
         try:
-            obtained = await self._shared_fetch.entry(origin, request)
-            flight.answer = await self._learn(origin, obtained, flight.agents, request)
+            entry, source = await self._entry(origin, request)
+            pending.answer = await self._learn(origin, entry, source, pending.agents, request)
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
             self._telling.broken(origin, error)
-            flight.answer = Answer.broken(origin, time.time())
-            self._cache.put(flight.answer)
+            pending.answer = Answer.broken(origin, time.time())
+            self._cache.put(pending.answer)
 
-    def _land(self, origin: Origin, flight: _Flight) -> None:
-        del self._flights[origin]
-        flight.landed.open()
+    def _finish(self, origin: Origin, pending: _PendingLookup) -> None:
+        del self._pending[origin]
+        pending.finished.open()
 
     async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
-        obtained = await self._shared_fetch.newer(origin, request)
-        if obtained is not None:
-            await self._learn(origin, obtained, [agent], request)
+        found = await self._entries.find(str(origin), self._is_fresh)
+        entry, source = found.entry, Source.ANOTHER
+        if found.leased:
+            self._telling.count("lookup/refreshed")
+            entry, source = await self._fetch(origin, found.entry, request)
+            if source is Source.HTTP_CACHE and found.entry is not None and self._is_good(found.entry):
+                return
+        elif not self._is_fresh(entry):
+            return
+        if entry is not None:
+            await self._learn(origin, entry, source, [agent], request)
 
     async def _learn(
-        self, origin: Origin, obtained: Obtained, agents: Collection[RobotsAgent], request: Request | None
+        self, origin: Origin, entry: Entry, source: Source, agents: Collection[RobotsAgent], request: Request | None
     ) -> Answer:
         """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available
-        decision = self._shared_fetch.decision(obtained.entry, now, site_available=site_available)
-        answer = Answer.of(origin, obtained.entry, decision, before, now)
-        answer.source = obtained.source
+        decision = decide(entry, now, self._settings.policy, site_available=site_available)
+        answer = Answer.of(origin, entry, decision, before, now)
+        answer.source = source
         robotstxt = None
         if decision.copy is not None:
             if self._settings.provenance and decision.copy.kind is Kind.RULES:
                 answer.robots_sha256 = sha256(decision.copy.body).hexdigest()
             had_one = before.agents if before is not None else ()
             robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
-        elif decision.probe and obtained.entry.copy is not None:
-            await self._read(obtained.entry.copy, answer, agents)
+        elif decision.probe and entry.copy is not None:
+            await self._read(entry.copy, answer, agents)
         self._cache.put(answer)
         if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
             self._telling.known(robotstxt, answer, request)
@@ -245,3 +324,79 @@ class Lookup:
         else:
             answer.learn(robotstxt, new)
         return robotstxt
+
+    # One fetch for all processes that share a storage.
+
+    async def _entry(self, origin: Origin, request: Request | None) -> tuple[Entry, Source]:
+        """A good entry of `origin`, or the one that a fetch has led to; a fetch is made as `request` would be."""
+        serves = partial(self._serves, time.time())
+        lease_secs = LEASE_TIMEOUTS * self._settings.timeout_secs
+        respected_until = time.monotonic() + lease_secs
+        poll_secs, waited = _FIRST_POLL_SECS, False
+        while True:
+            found = await self._entries.find(str(origin), serves)
+            if found.entry is not None and not found.leased and serves(found.entry):
+                if self._can_replay(origin, found.entry, request):
+                    break
+                self._telling.count("lookup/storage")
+                return found.entry, Source.ANOTHER if waited else Source.STORED
+            is_late = time.monotonic() >= respected_until
+            if found.leased or is_late:
+                if not found.leased:
+                    self._telling.lease_not_used(origin, lease_secs)
+                if waited:
+                    self._telling.count("lease/taken_over")
+                break
+            if not waited:
+                self._telling.count("lease/waited")
+            waited = True
+            await pause(poll_secs)
+            poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
+        self._telling.count("lookup/fetched")
+        return await self._fetch(origin, found.entry, request)
+
+    async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
+        """Fetch with the lease of `Entries.find`. If this is cancelled, `Entries.close` gives the lease back.
+
+        A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no server has sent it now.
+        """
+        began = time.monotonic()
+        try:
+            outcome = await self._fetcher.fetch(origin, request)
+        except CancelledError:  # an Exception, unlike asyncio's own
+            raise
+        except Exception as error:  # from a download handler or a bug here: no definite answer, so the ladder decides
+            self._telling.fetch_failed(origin, error)
+            outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
+        latest = renew(entry, outcome, time.time(), self._settings.policy)
+        if outcome.recalled:
+            await self._entries.give_up(str(origin))
+        else:
+            await self._entries.settle(str(origin), latest)
+            self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
+        self._telling.fetched(outcome, time.monotonic() - began)
+        return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED
+
+    def _can_replay(self, origin: Origin, entry: Entry, request: Request | None) -> bool:
+        """Whether a replayed crawl may fetch during the outage in `entry`.
+
+        This is harmless: Scrapy's HTTP cache answers, and at most a server is asked that gave no answer before.
+        """
+        outage = entry.outage
+        if outage is None or decide(entry, time.time(), self._settings.policy).state is not State.FULL_DISALLOW:
+            return False
+        return self._fetcher.can_replay(origin, request, outage.status)
+
+    def _is_good(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._settings.policy).ask_at
+
+    def _serves(self, since: float, entry: Entry | None) -> bool:
+        """Whether `entry` may be used: it is good, or was fetched after `since`, when this process began to wait."""
+        if entry is not None and entry.copy is not None and entry.outage is None:
+            return since <= entry.copy.fetched_at <= time.time() or self._is_good(entry)
+        return self._is_good(entry)
+
+    def _is_fresh(self, entry: Entry | None) -> bool:
+        now = time.time()
+        return now < decide(entry, now, self._settings.policy).refresh_at

@@ -106,7 +106,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return None
         origin = self._origin(request)
         agent = self._senders.agent(request)
-        answer = self._lookup.known(origin, agent, request)
+        answer = self._lookup.use(origin, agent, request)
         if answer is None or answer.bars_for_now:
             answer = await self._waited(origin, agent, request)
             if answer is None:
@@ -227,7 +227,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError:
             return None
         agent = self._senders.agent(request)
-        answer = self._lookup.known(origin, agent, request)
+        answer = self._lookup.cached(origin, agent, request)
         return (origin, agent, answer) if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:

@@ -26,6 +26,8 @@ from .overridden import OverriddenAnswer
 from .override_files import overrides_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -72,15 +74,24 @@ class OverridingLookup:
         self._background = Background()
         _tell_of_ends(overrides, time.time())
 
-    def known(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+    def cached(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
         """The answer for `origin`, as its override says, if it is cached."""
+        return self._known(self._lookup.cached, origin, agent, request)
+
+    def use(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+        """Return the `cached` answer that `request` gets, and count this."""
+        return self._known(self._lookup.use, origin, agent, request)
+
+    def _known(
+        self, look: Callable[..., Answer | None], origin: Origin, agent: RobotsAgent, request: Request | None
+    ) -> Answer | None:
         override = self._override_for(origin, request)
         if override is None:
-            return self._lookup.known(origin, agent, request)
+            return look(origin, agent, request)
         agent = override.crawler or agent
         if override.action is Action.DISALLOW:
             return self._answer(origin, override, agent, None)
-        own = self._lookup.known(origin, agent, request)
+        own = look(origin, agent, request)
         if own is not None and not own.temporary:
             self._waited_since.pop(origin, None)
         if own is None and override.action is not Action.KEEP and self._patience(origin) <= 0:
@@ -96,7 +107,7 @@ class OverridingLookup:
         override = self._override_for(origin, request)
         if override is None:
             return await self._lookup.ask(origin, agent, request, *how)
-        answer = self.known(origin, agent, request)
+        answer = self.cached(origin, agent, request)
         if answer is not None:
             return answer
         agent = override.crawler or agent

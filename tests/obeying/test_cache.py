@@ -8,7 +8,7 @@ import pytest
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.cache import AnswerCache
+from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Decision, State
 
 if TYPE_CHECKING:

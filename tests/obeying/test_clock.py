@@ -8,7 +8,7 @@ import pytest
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import shared_fetch, waiting
+from scrapy_gbot_robots.obeying import lookup, waiting
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, together
@@ -30,7 +30,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         await pause(for_secs)
 
     monkeypatch.setattr(waiting, "pause", noted)
-    monkeypatch.setattr(shared_fetch, "pause", noted)
+    monkeypatch.setattr(lookup, "pause", noted)
     return secs
 
 

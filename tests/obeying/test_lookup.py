@@ -17,7 +17,7 @@ from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import Closing, pause, within
 from scrapy_gbot_robots.core.agents import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.obeying import cache, shared_fetch
+from scrapy_gbot_robots.obeying import lookup as lookups
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
@@ -378,7 +378,7 @@ async def test_wait_for_a_lease_that_another_process_never_gives_back_ends(
 ) -> None:
     path = tmp_path / "robots.sqlite"
     settings = {**in_sqlite(path), "GBOT_ROBOTS_TIMEOUT_SECS": 30}
-    monkeypatch.setattr(shared_fetch, "PATIENCE", 0.03)
+    monkeypatch.setattr(lookups, "LEASE_TIMEOUTS", 0.03)
     with (
         Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site,
         closing(SqliteStorage(path)) as other,
@@ -450,7 +450,7 @@ async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path
 
 @in_reactor
 async def test_answers_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST_BYTES", 30_000)
+    monkeypatch.setattr(lookups, "MOST_BYTES", 30_000)
     large = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(100))
     with Site({"/robots.txt": large, "*": b"ok"}) as a, Site({"/robots.txt": large, "*": b"ok"}) as b:
 
@@ -476,6 +476,19 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
             assert 1.2 < time.monotonic() - began < 30
 
         await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
+
+
+@in_reactor
+async def test_answer_for_which_requests_wait_is_not_counted_as_one_from_memory() -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            first = under_way(visitor.may(site.url("/")))
+            await until(lambda: "gbot_robots/origins/full_disallow" in stats(visitor.crawler))
+            assert await together(first, under_way(visitor.may(site.url("/")))) == [False, False]
+
+        crawler = await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
+        assert "gbot_robots/lookup/memory" not in stats(crawler)
 
 
 @in_reactor

@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.cache import AnswerCache
+from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Policy, decide
 
 if TYPE_CHECKING:

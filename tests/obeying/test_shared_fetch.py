@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import lookup
 from scrapy_gbot_robots.obeying.entries import Entries
-from scrapy_gbot_robots.obeying.shared_fetch import _pauses
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -109,8 +109,26 @@ async def test_of_many_requests_that_come_one_refreshes_the_answer(
         await visit(script)
 
 
-def test_holder_of_a_lease_is_looked_for_soon_and_then_ever_less_often() -> None:
-    secs = list(islice(_pauses(), 20))
+@in_reactor
+async def test_holder_of_a_lease_is_looked_for_soon_and_then_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secs: list[float] = []
+
+    async def noted(for_secs: float) -> None:
+        secs.append(for_secs)
+        if len(secs) == 20:
+            other.release(site.url(""), lease)
+
+    monkeypatch.setattr(lookup, "pause", noted)
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+        lease = other.lease(site.url(""), DAY) or ""
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+
+        await visit(script, **in_sqlite(path))
     assert secs[0] < 0.1
     assert all(one <= other <= 2 * one for one, other in pairwise(secs))
     assert secs[3] > 2 * secs[0]
