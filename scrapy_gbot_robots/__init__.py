@@ -24,7 +24,6 @@ _HOME = {
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
-    "RobotsFtpHandler": "fetching.ftp",
     "RobotsLinkExtractor": "tags.link_extractor",
     "RobotsReport": "report.extension",
     "RobotsSitemapSpider": "spider.spider",
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from .core.verdict import Rule as Rule
     from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher
-    from .fetching.ftp import RobotsFtpHandler as RobotsFtpHandler
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
     from .obeying.provenance import ProvenancePipeline as ProvenancePipeline

@@ -6,11 +6,9 @@ import logging
 from inspect import isclass
 from typing import TYPE_CHECKING
 
-from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
-from .fetching.ftp import RobotsFtpHandler
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.robotparser import GbotRobotParser
@@ -60,7 +58,6 @@ class Addon:
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
-        self._replace_ftp_handler(settings)
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
@@ -80,11 +77,3 @@ class Addon:
         added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
         replaced = {**others, STOCK: None, **added}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
-
-    @staticmethod
-    def _replace_ftp_handler(settings: BaseSettings) -> None:
-        """Replace Scrapy's own FTP handler, but not another one that the user has set."""
-        handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
-        if handlers.get("ftp") and load_object(handlers["ftp"]) is FTPDownloadHandler:
-            replaced = {**settings.getdict("DOWNLOAD_HANDLERS"), "ftp": RobotsFtpHandler}
-            settings.set("DOWNLOAD_HANDLERS", replaced, settings.getpriority("DOWNLOAD_HANDLERS") or 0)

@@ -10,7 +10,6 @@ from scrapy.spiders import SitemapSpider
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
-from scrapy_gbot_robots.fetching.ftp import RobotsFtpHandler
 
 from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from .support.web import Site
@@ -140,27 +139,6 @@ async def test_sitemaps_of_a_robots_txt_feed_the_running_sitemap_spider() -> Non
         assert isinstance(crawler.spider, Front)
         assert crawler.spider.listed == [site.url("/a")]
         assert sorted(site.paths()) == ["/", "/a", "/map.xml", "/robots.txt"]
-
-
-class OwnFtp:
-    """A handler of the user's."""
-
-
-@pytest.mark.parametrize(
-    ("configured", "expected"),
-    [
-        pytest.param({}, RobotsFtpHandler, id="stock"),
-        pytest.param({"ftp": "scrapy.core.downloader.handlers.ftp.FTPDownloadHandler"}, RobotsFtpHandler, id="named"),
-        pytest.param({"ftp": OwnFtp}, OwnFtp, id="another"),
-        pytest.param({"ftp": None}, None, id="disabled"),
-        pytest.param({"http": OwnFtp}, RobotsFtpHandler, id="of-another-scheme"),
-    ],
-)
-def test_ftp_handler_of_scrapy_is_replaced_and_no_other(configured: dict[str, Any], expected: type | None) -> None:
-    settings = switched_on(DOWNLOAD_HANDLERS=configured).settings
-    assert settings.getwithbase("DOWNLOAD_HANDLERS").get("ftp") is expected
-    for scheme, handler in configured.items():
-        assert scheme == "ftp" or settings.getwithbase("DOWNLOAD_HANDLERS")[scheme] is handler
 
 
 @pytest.mark.parametrize(

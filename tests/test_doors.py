@@ -165,7 +165,7 @@ def test_importing_what_settings_name_installs_no_reactor() -> None:
     script = (
         "import sys, scrapy_gbot_robots as g\n"
         "assert all(getattr(g, name) for name in g.__all__)\n"
-        "import scrapy_gbot_robots.fetching.ftp, scrapy_gbot_robots.report.extension, scrapy_gbot_robots.sitemaps.middlewares\n"
+        "import scrapy_gbot_robots.report.extension, scrapy_gbot_robots.sitemaps.middlewares\n"
         "assert 'twisted.internet.reactor' not in sys.modules\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)

@@ -35,7 +35,6 @@ from ..signals import robotstxt_served
 from .download import Download
 from .exchange import NEVER_SENT, Exchange
 from .failures import failure_of
-from .ftp import MOST_BYTES
 from .host_lookup import leads_inside
 from .proxies import carry_credentials
 from .reading import content_encoding, outcome_of_response
@@ -233,7 +232,6 @@ class Fetcher:
     def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
         own = self.robots_request(url, request)
         own.meta.update(_OWN_META, download_timeout=left)
-        own.meta[MOST_BYTES] = self._settings.max_bytes
         own.meta[LISTENER] = exchange
         exchange.own = own
         for name in NEVER_SENT:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
 from ..policy.outcome import Failure, Fetched, Outcome, failed, outcome_of
-from .ftp import CUT
 
 if TYPE_CHECKING:
     from scrapy.http import Headers, Response
@@ -55,7 +54,7 @@ def _lost(response: Response, exchange: Exchange) -> Failure | None:
     """Why the body is incomplete; None if it is whole, or long enough because this plugin stopped the download."""
     if "dataloss" in response.flags:
         return Failure.TRUNCATED
-    if _is_stopped(response) and not exchange.stopped and CUT not in response.flags:
+    if _is_stopped(response) and not exchange.stopped:
         return Failure.STOPPED
     return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import socket
 import socketserver
 import threading
@@ -11,7 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
 from twisted.cred.checkers import AllowAnonymousAccess
 from twisted.cred.portal import Portal
 from twisted.protocols.ftp import FTPFactory, FTPRealm
@@ -71,34 +69,22 @@ async def test_server_that_is_not_there_is_full_disallow(tmp_path: Path) -> None
     assert await crawled(site) == set()
 
 
-class HostileFtp(socketserver.ThreadingTCPServer):
-    """An FTP server that sends without end, `data` or replies; `sent` is how many bytes of them it could send."""
+class OddFtp(socketserver.ThreadingTCPServer):
+    """An FTP server that gives some of the `answers` to lines that begin so, in place of the usual ones."""
 
     daemon_threads = True
     block_on_close = False
 
-    def __init__(
-        self, *, data: bytes = b"", greeting: bytes = b"", answers: Mapping[bytes, bytes] | None = None
-    ) -> None:
-        self.data, self.greeting, self.sent, self.names = data, greeting, 0, list[str]()
-        self.answers = answers or {}  # to the command that a line begins with, in place of the usual one
+    def __init__(self, answers: Mapping[bytes, bytes]) -> None:
+        self.answers = answers
         self.logins: list[tuple[str, list[str]]] = []  # what each file was asked for, after which USER and PASS
         super().__init__(("127.0.0.1", 0), _Session)
 
-    def flood(self, connection: socket.socket, piece: bytes) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection.sendall(piece)
-                self.sent += len(piece)
-
 
 class _Session(socketserver.StreamRequestHandler):
-    server: HostileFtp
+    server: OddFtp
 
     def handle(self) -> None:
-        if self.server.greeting:
-            self.server.flood(self.connection, self.server.greeting)
-            return
         with socket.create_server(("127.0.0.1", 0)) as listening, contextlib.suppress(OSError):
             port = listening.getsockname()[1]
             replies = {
@@ -116,54 +102,23 @@ class _Session(socketserver.StreamRequestHandler):
                 self.connection.sendall((odd or replies.get(verb, b"200 fine")) + b"\r\n")
                 if verb == b"RETR" and odd is None:
                     self.server.logins.append((name.decode(), login))
-                    self.server.names.append(name.decode())
                     data, _ = listening.accept()
                     with data:
-                        if b"robots" in name:
-                            data.sendall(RULES)
-                            if self.server.data:
-                                self.server.flood(data, self.server.data)
-                        elif b"endless" in name:
-                            self.server.flood(data, b"<url/>" * 5000)
-                        else:
-                            data.sendall(b"ok")
+                        data.sendall(RULES if b"robots" in name else b"ok")
                     self.connection.sendall(b"226 done\r\n")
 
 
 @contextmanager
-def hostile_ftp(**what: Any) -> Iterator[HostileFtp]:
-    with HostileFtp(**what) as server:
+def odd_ftp(answers: Mapping[bytes, bytes]) -> Iterator[tuple[OddFtp, str]]:
+    with OddFtp(answers) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server
+        yield server, f"ftp://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
 
 
 @in_reactor
-async def test_file_without_end_is_cut_at_the_limit(caplog: pytest.LogCaptureFixture) -> None:
-    with hostile_ftp(data=b"# and so on\n" * 5000) as server:
-        site = f"ftp://127.0.0.1:{server.server_address[1]}"
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[f"{site}/free", f"{site}/page"])
-        assert set(pages(crawler).crawled) == {f"{site}/free"}
-        assert stats(crawler)["gbot_robots/cut"] == 1
-        assert server.sent < 20_000_000
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
-
-
-@in_reactor
-async def test_replies_without_end_are_hung_up_on(caplog: pytest.LogCaptureFixture) -> None:
-    with hostile_ftp(greeting=b"220-welcome\r\n" * 100) as server:
-        site = f"ftp://127.0.0.1:{server.server_address[1]}"
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[f"{site}/free"])
-        assert not pages(crawler).crawled
-        assert stats(crawler)["gbot_robots/unreachable"] == 1
-        assert server.sent < 20_000_000
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
-
-
-@in_reactor
 async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -> None:
-    with hostile_ftp() as server:
-        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+    with odd_ftp({}) as (server, site):
         settings = {"FTP_USER": "me", "FTP_PASSWORD": "secret"}
         crawler = await crawl(Pages, settings, urls=[f"{site}/free"])
         assert set(pages(crawler).crawled) == {f"{site}/free"}
@@ -186,66 +141,19 @@ async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -
 async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none(
     answers: Mapping[bytes, bytes], crawled: bool
 ) -> None:
-    with hostile_ftp(answers=answers) as server:
-        site = f"ftp://127.0.0.1:{server.server_address[1]}"
+    with odd_ftp(answers) as (_, site):
         crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free"])
         assert bool(pages(crawler).crawled) is crawled
         assert stats(crawler).get("gbot_robots/unreachable", 0) == (not crawled)
 
 
-@pytest.mark.parametrize(
-    ("settings", "meta"),
-    [({"DOWNLOAD_MAXSIZE": 100_000}, {}), ({}, {"download_maxsize": 100_000})],
-    ids=["setting", "meta"],
-)
 @in_reactor
-async def test_other_file_without_end_is_bounded_too(settings: dict[str, Any], meta: dict[str, Any]) -> None:
-    with hostile_ftp() as server:
-        url = f"ftp://127.0.0.1:{server.server_address[1]}/endless"
-        crawler = await crawl(Pages, settings, urls=[Request(url, meta=meta)])
-        assert set(pages(crawler).refused) == {url}
-        assert type(pages(crawler).refused[url]).__name__ in {"DownloadCancelledError", "CancelledError"}
-        assert server.sent < 20_000_000
-
-
-@pytest.mark.parametrize(
-    ("settings", "meta"),
-    [({"DOWNLOAD_MAXSIZE": 0}, {}), ({"DOWNLOAD_MAXSIZE": 10}, {"download_maxsize": 0})],
-    ids=["setting", "meta"],
-)
-@in_reactor
-async def test_other_file_comes_whole_where_there_is_no_bound(
-    settings: dict[str, Any], meta: dict[str, Any], tmp_path: Path
-) -> None:
-    with ftp_site(tmp_path) as site:
-        (tmp_path / "robots.txt").write_bytes(RULES)
-        (tmp_path / "free").write_bytes(b"x" * 5_000_000)
-        crawler = await crawl(Pages, settings, urls=[Request(f"{site}/free", meta=meta)])
-        (response,) = pages(crawler).crawled.values()
-        assert response.body == b"x" * 5_000_000
-
-
-@in_reactor
-async def test_file_of_just_the_limit_is_not_cut(tmp_path: Path) -> None:
+async def test_no_more_of_a_file_is_read_than_the_limit(tmp_path: Path) -> None:
     with ftp_site(tmp_path) as site:
         (tmp_path / "robots.txt").write_bytes(RULES)
         for limit, cut in ((len(RULES), 0), (len(RULES) - 1, 1)):
             crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=[f"{site}/free"])
             assert stats(crawler).get("gbot_robots/cut", 0) == cut
-
-
-@in_reactor
-async def test_file_that_ends_too_early_is_full_disallow() -> None:
-    class Broken(HostileFtp):
-        def flood(self, connection: socket.socket, piece: bytes) -> None:
-            raise ConnectionResetError
-
-    with Broken(data=b"x") as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        site = f"ftp://127.0.0.1:{server.server_address[1]}"
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 5}, urls=[f"{site}/free"])
-        server.shutdown()
-    assert not pages(crawler).crawled
 
 
 class Given(Remembers, RobotsSitemapSpider):
@@ -278,28 +186,3 @@ async def test_sitemap_that_an_ftp_server_does_not_have_is_counted(tmp_path: Pat
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/none.xml".encode()
         crawler = await crawl(Given, hosts=[site.url()])
         assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1
-
-
-@pytest.mark.parametrize("most", [10_000, 0], ids=["DOWNLOAD_MAXSIZE", "no-limit"])
-@in_reactor
-async def test_sitemap_longer_than_downloads_may_be_is_a_failure_and_leads_to_no_page(
-    most: int, tmp_path: Path
-) -> None:
-    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {ftp}/long.xml\nSitemap: {ftp}/short.xml".encode()
-        long, short = (site.url(f"/{name}") for name in ("long", "short"))
-        (tmp_path / "long.xml").write_bytes(urlset(long) + b" " * 20_000)
-        (tmp_path / "short.xml").write_bytes(urlset(short))
-        crawler = await crawl(Given, {"DOWNLOAD_MAXSIZE": most}, hosts=[site.url()])
-        assert isinstance(crawler.spider, Remembers)
-        assert set(crawler.spider.parsed) == ({short} if most else {long, short})
-        assert stats(crawler).get("gbot_robots/sitemaps/failed", 0) == bool(most)
-
-
-@in_reactor
-async def test_sitemap_without_end_is_hung_up_on() -> None:
-    with hostile_ftp() as server, Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: ftp://127.0.0.1:{server.server_address[1]}/endless.xml".encode()
-        crawler = await crawl(Given, {"DOWNLOAD_MAXSIZE": 100_000}, hosts=[site.url()])
-        assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1
-        assert server.sent < 20_000_000

@@ -10,7 +10,6 @@ from scrapy.http import Headers, Response
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.fetching.exchange import Exchange
-from scrapy_gbot_robots.fetching.ftp import CUT
 from scrapy_gbot_robots.fetching.reading import content_encoding, outcome_of_response
 from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable
 from scrapy_gbot_robots.settings import GbotSettings
@@ -53,15 +52,8 @@ def test_status_that_says_all_needs_no_body(flags: list[str], encoding: str) -> 
     assert outcome(RULES, 503, *flags, headers=headers) == Unreachable("HTTP 503", 503)
 
 
-@pytest.mark.parametrize(
-    ("flags", "stopped"),
-    [
-        pytest.param(["download_stopped"], True, id="http"),
-        pytest.param(["download_stopped", CUT], False, id="ftp"),
-    ],
-)
-def test_body_that_we_cut_is_good_and_known_to_be_cut(flags: list[str], stopped: bool) -> None:
-    assert outcome(RULES, 200, *flags, stopped=stopped) == Fetched(200, URL, RULES, True, None)
+def test_body_that_we_cut_is_good_and_known_to_be_cut() -> None:
+    assert outcome(RULES, 200, "download_stopped", stopped=True) == Fetched(200, URL, RULES, True, None)
 
 
 def test_no_more_of_a_body_counts_than_the_setting_says() -> None:
