@@ -24,14 +24,14 @@ _HOME = {
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
-    "RobotsLinkExtractor": "tags.link_extractor",
+    "RobotsLinkExtractor": "pages.page",
     "RobotsReport": "report.extension",
-    "RobotsSitemapSpider": "spider.spider",
-    "RobotsTagsMiddleware": "tags.middleware",
+    "RobotsSitemapSpider": "sitemaps.spider",
+    "RobotsTagsMiddleware": "pages.middleware",
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
     "Rules": "core.rules",
-    "SitemapDiscovery": "sitemaps.discovery",
+    "SitemapDiscovery": "sitemaps.feed",
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
     "State": "policy.outages",
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from .obeying.provenance import ProvenancePipeline as ProvenancePipeline
     from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
+    from .pages.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
+    from .pages.page import RobotsLinkExtractor as RobotsLinkExtractor
     from .policy.outages import State as State
     from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
-    from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
+    from .sitemaps.feed import SitemapDiscovery as SitemapDiscovery
     from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
     from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware
+    from .sitemaps.spider import RobotsSitemapSpider as RobotsSitemapSpider
     from .sitemaps.urls import FoundSitemap as FoundSitemap
-    from .spider.spider import RobotsSitemapSpider as RobotsSitemapSpider
-    from .tags.link_extractor import RobotsLinkExtractor as RobotsLinkExtractor
-    from .tags.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
 
 
 def __getattr__(name: str) -> object:

@@ -12,12 +12,12 @@ from scrapy.utils.misc import load_object
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.robotparser import GbotRobotParser
+from .pages.middleware import RobotsTagsMiddleware
 from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_mistakes
-from .sitemaps.discovery import SitemapDiscovery
+from .sitemaps.feed import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
-from .tags.middleware import RobotsTagsMiddleware
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

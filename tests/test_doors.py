@@ -20,9 +20,9 @@ FOREIGN = {"scrapy", "twisted", "redis"}
 _GROUND = {"core", "concurrency", "engine"}
 _WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
-_BELOW_FETCHING = _POLICY | _WORDS | {"storage", "sitemap_files"}
-_BELOW_SPIDER = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
-_ALL = _BELOW_SPIDER | {"tags", "spider", "report", "addon", "bulk", "commands"}
+_BELOW_FETCHING = _POLICY | _WORDS | {"storage"}
+_BELOW_REPORT = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
+_ALL = _BELOW_REPORT | {"pages", "report", "addon", "bulk", "commands"}
 DOORS = {
     "core": set(),
     "concurrency": set(),
@@ -33,14 +33,12 @@ DOORS = {
     "meta": set(),
     "exceptions": _POLICY,
     "storage": {"core", "policy"},
-    "sitemap_files": {"core", "policy"},
-    "fetching": _BELOW_FETCHING - {"storage", "sitemap_files"},
+    "fetching": _BELOW_FETCHING - {"storage"},
     "sitemaps": _BELOW_FETCHING - {"storage"} | {"fetching"},
-    "obeying": _BELOW_FETCHING - {"sitemap_files"} | {"fetching"},
-    "tags": _WORDS | {"obeying"},
-    "spider": _BELOW_SPIDER,
-    "report": _BELOW_SPIDER,
-    "addon": _BELOW_SPIDER | {"tags", "spider", "report"},
+    "obeying": _BELOW_FETCHING | {"fetching"},
+    "pages": _WORDS | {"obeying"},
+    "report": _BELOW_REPORT,
+    "addon": _BELOW_REPORT | {"pages", "report"},
     "bulk": {"core", "policy"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},

@@ -24,7 +24,7 @@ _ARROW = (
     '<marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     '<path d="M0 0 8 4 0 8z" style="fill:#47656b;stroke:none;marker-end:none"/></marker>'
 )
-_PURE = {"core", "policy", "sitemap_files"}
+_PURE = {"core", "policy"}
 
 
 def rooms() -> str:

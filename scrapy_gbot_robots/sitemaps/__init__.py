@@ -1,5 +1,5 @@
-"""`Sitemap:` lines become requests of the running crawl.
+"""`Sitemap:` lines become requests of the running crawl, and `RobotsSitemapSpider` turns hosts into pages.
 
-It knows `fetching` and Scrapy's signals, and never `obeying`.
+It knows `fetching` and Scrapy's signals, and never `obeying`, whose answers reach it as responses.
 Source: Google's page, "sitemap"; sitemaps.org's protocol.
 """

@@ -23,8 +23,14 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
-from .discovery import SitemapDiscovery, allowed_domains_of
-from .feed import SitemapStats, fed_spider, feeds_itself, may_read_sitemaps
+from .feed import (
+    SitemapDiscovery,
+    SitemapStats,
+    allowed_domains_of,
+    fed_spider,
+    feeds_itself,
+    may_read_sitemaps,
+)
 from .urls import Refused, UrlCheck, to_private_address
 
 if TYPE_CHECKING:

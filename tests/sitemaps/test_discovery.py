@@ -11,7 +11,7 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
+from scrapy_gbot_robots.sitemaps.feed import allowed_domains_of
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.sitemap_web import (

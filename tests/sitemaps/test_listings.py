@@ -9,8 +9,8 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.sitemaps import listings as module
-from scrapy_gbot_robots.sitemaps.listings import Listings
+from scrapy_gbot_robots.sitemaps import feed as module
+from scrapy_gbot_robots.sitemaps.feed import Listings
 
 from ..support.crawls import as_scrapy_runs_it, stats
 from ..support.sitemap_web import Sitemaps

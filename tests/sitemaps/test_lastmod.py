@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from scrapy_gbot_robots.sitemap_files.lastmod import latest, since
+from scrapy_gbot_robots.sitemaps.lastmod import latest, since
 
 
 def utc(*numbers: int) -> datetime:

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.http import HtmlResponse
-from w3lib.encoding import http_content_type_encoding
 
 from ..meta import FOLLOW, TAGS
 from ..obeying.user_agent import Senders
 from ..settings import GbotSettings
-from .directives import EVERYONE, KNOWN, at, in_headers, in_meta_tags, together
-from .head import meta_tags
-from .links import NOFOLLOW, QUALIFIED, PageLinks
+from .directives import KNOWN, at
+from .page import NOFOLLOW, QUALIFIED, PageLinks, directives_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -139,20 +137,3 @@ class _Page:
             return True
         self._middleware.tell_dropped(given, self._response, self._reasons)
         return False
-
-
-def directives_of(response: Response, names: Iterable[str]) -> Directives:
-    """The directives in the headers of `response` and, if it is an HTML page, in its head.
-
-    Args:
-        response: as downloaded.
-        names: the crawler's product tokens, in lower case. Directives for everyone always count.
-    """
-    tokens = frozenset(names)
-    said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
-    if not isinstance(response, HtmlResponse):
-        return said
-    content_type = response.headers.get("Content-Type") or b""
-    charset = http_content_type_encoding(content_type.decode("latin-1")) or ""
-    tags = meta_tags(response.body, {EVERYONE, *tokens}, charset=charset)
-    return together(said, in_meta_tags(tags, tokens)) if tags else said

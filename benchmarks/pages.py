@@ -1,4 +1,4 @@
-"""What `GBOT_ROBOTS_TAGS` costs a page: `python -m benchmarks.tags` reads a hundred made-up pages.
+"""What `GBOT_ROBOTS_TAGS` costs a page: `python -m benchmarks.pages` reads a hundred made-up pages.
 
 The pages have the sizes of real ones: 20 to 400 KB of HTML, some hundred links each. The run prints the median of each
 kind. Beside it stands the time that Scrapy takes to parse the page and list its links, as nearly every callback does.
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Request
 
-from scrapy_gbot_robots.tags.links import NOFOLLOW, PageLinks
-from scrapy_gbot_robots.tags.middleware import directives_of
+from scrapy_gbot_robots.pages.page import NOFOLLOW, PageLinks, directives_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

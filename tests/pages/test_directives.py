@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.tags.directives import MOST_NAMES, Directives, at, in_headers, in_meta_tags, together
+from scrapy_gbot_robots.pages.directives import MOST_NAMES, Directives, at, in_headers, in_meta_tags, together
 
 HEADERS: list[tuple[str, list[str], Directives]] = [
     ("one", ["noindex"], {"noindex": True}),

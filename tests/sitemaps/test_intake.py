@@ -11,7 +11,7 @@ import pytest
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots.meta import LISTED
-from scrapy_gbot_robots.sitemap_files import reader
+from scrapy_gbot_robots.sitemaps import reader
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.hosts_spider import Hosts
@@ -73,7 +73,7 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
     crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 2
-    warnings = [record.getMessage() for record in caplog.records if record.name.endswith("intake")]
+    warnings = [record.getMessage() for record in caplog.records if record.name.endswith("sitemaps.spider")]
     assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in warnings) == [
         f"{site.url('/html')} is no sitemap: its first element is <title>",
         f"{site.url('/s.xml')} was read only up to entry N: the compressed data ends too early",
@@ -145,10 +145,10 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
 async def test_pages_on_other_hosts_are_logged_with_what_crawls_them(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.spider.intake")
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
     site.pages["/s.xml"] = xml(urlset(site.url("/1"), "http://other.example/1"))
     await crawl(Hosts, hosts=[site.url()])
-    assert [record.getMessage() for record in caplog.records if record.name.endswith("intake")] == [
+    assert [record.getMessage() for record in caplog.records if "/s.xml" in record.getMessage()] == [
         f"{site.url('/s.xml')} lists 1 page on other hosts than the given ones. scope = 'any' crawls such pages, too"
     ]
 

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from scrapy_gbot_robots.tags.head import MOST_TAGS, meta_tags
+from scrapy_gbot_robots.pages.page import MOST_TAGS, meta_tags
 
 NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.spider.hosts import Host, HostScope, given_in, given_in_file
+from scrapy_gbot_robots.sitemaps.hosts import Host, HostScope, given_in, given_in_file
 
 if TYPE_CHECKING:
     from pathlib import Path

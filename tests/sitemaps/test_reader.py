@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.utils.sitemap import Sitemap
 
-from scrapy_gbot_robots.sitemap_files import reader as reader_module
-from scrapy_gbot_robots.sitemap_files.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+from scrapy_gbot_robots.sitemaps import reader as reader_module
+from scrapy_gbot_robots.sitemaps.reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -409,7 +409,7 @@ HANG_SECS = 60
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from scrapy_gbot_robots.sitemap_files.reader import SitemapReader
+from scrapy_gbot_robots.sitemaps.reader import SitemapReader
 body = Path(sys.argv[1]).read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 entries = sum(entry is not None for entry in SitemapReader(body))

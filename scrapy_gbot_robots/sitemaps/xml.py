@@ -1,28 +1,43 @@
 """Reads entries from the XML formats: urlset, sitemap index, RSS and Atom.
 
 lxml parses, goes on after errors, and calls the methods of `Xml`. It builds no tree: a tree, even one that is cleared entry
-by entry, would hold the whole of a file whose first <url> never ends. It expands no entity and fetches nothing.
-Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping".
+by entry, would hold the whole of a file whose first <url> never ends. It expands no entity and fetches nothing. Before lxml
+gets the text, ampersands that a sitemap should have escaped are escaped: lxml would drop them together with the next word.
+
+    <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
+
+Pure: lxml. It knows no crawl and no network.
+Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping"; XML 1.0, 2.2, 2.7 and 4.1.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lxml import etree
 
 from ..core.urls import shown
-from .ampersands import SPOILT, Ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MOST_CHARS = 8_191  # of a value
+SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
+NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
 
 _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
 _MOST_DEEP = 100  # levels of elements
 _MOST_BARREN = 2**22  # characters in a row without a complete entry
 _ENTRY_DEPTH = 2  # the root has depth 1
+
+_MARKS = re.compile(
+    r"<!\[CDATA\[|<!--|\]\]>|-->"
+    r"|&(?!(?:amp|lt|gt|quot|apos);)(?:#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6}));)?"
+)
+_VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->"}  # beginning and end of the parts without escapes
+_LONGEST_MARK = 10
+_UNSURE = re.compile(r"[&<\]-][^;>]{0,9}\Z")  # may be the beginning of a mark
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
 SitemapEntry: TypeAlias = "dict[str, Any]"
@@ -78,7 +93,7 @@ class Xml:
             remove_comments=True,
             remove_pis=True,
         )
-        self._ampersands = Ampersands()
+        self._ampersands = _Ampersands()
         self.is_index = False
         self.broken = 0
         self._ready: list[SitemapEntry] = []
@@ -188,3 +203,42 @@ class Xml:
 
 def _local(tag: str) -> str:
     return tag.rpartition("}")[2].rpartition(":")[2].lower()
+
+
+class _Ampersands:
+    """Repairs one document. Feed it the text piece by piece, then call `rest`.
+
+    All other markup is left to lxml. No entity but XML's own five is left to expand. Comments and CDATA sections have no
+    escapes, so they stay as they are. The text comes in pieces, and a mark such as "&amp;" may lie across two of them: what
+    may be the beginning of a mark waits for the next piece.
+    """
+
+    def __init__(self) -> None:
+        self._until = ""  # the mark that ends the part without escapes; "" outside such a part
+        self._kept = ""  # perhaps the beginning of a mark
+
+    def repaired(self, text: str) -> str:
+        """Return the next piece, repaired. A mark that may begin at its end is kept for the next call."""
+        text = self._kept + text
+        unsure = _UNSURE.search(text, max(0, len(text) - _LONGEST_MARK))
+        end = unsure.start() if unsure else len(text)
+        self._kept = text[end:]
+        return _MARKS.sub(self._repair, text[:end])
+
+    def rest(self) -> str:
+        """Return what was kept. Call it when the document has ended."""
+        return _MARKS.sub(self._repair, self._kept)
+
+    def _repair(self, found: re.Match[str]) -> str:
+        mark = found[0]
+        if self._until:
+            self._until = "" if mark == self._until else self._until
+            return mark
+        if mark[0] != "&":
+            self._until = _VERBATIM.get(mark, "")
+            return mark
+        if mark == "&":
+            return "&amp;"
+        code = int(found[1]) if found[1] else int(found[2], 16)
+        is_character = code <= 0x10FFFF and not NO_CHARACTER.match(chr(code))  # noqa: PLR2004  Unicode's last
+        return mark if is_character else SPOILT  # lxml would drop it without a trace

@@ -15,7 +15,7 @@ from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots.spider.hosts import Host
+from scrapy_gbot_robots.sitemaps.hosts import Host
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.example import PROJECT

@@ -1,0 +1,184 @@
+"""What one page says to crawlers: its headers, the robots meta tags in its head, the links that it asks not to follow.
+
+Most pages name no crawler in their first bytes: one search tells. The head of other pages is parsed in small steps up to
+where the body begins, and no further than `MOST_BYTES`. A link is the `href` of an `a` or `area`, resolved by the page's
+base URL, as for Scrapy's link extractors. Requests and links are compared as Scrapy writes URLs, without their fragments.
+Source: Google's pages on robots meta tags, which it asks for in the head, and on qualifying links; HTML's rules on where a
+head ends, as libxml2 has them.
+"""
+
+from __future__ import annotations
+
+import codecs
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urldefrag, urljoin
+
+from lxml import etree
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import LinkExtractor
+from scrapy.utils.response import get_base_url
+from w3lib.encoding import http_content_type_encoding
+from w3lib.html import strip_html5_whitespace
+from w3lib.url import safe_url_string
+
+from ..meta import TAGS
+from .directives import EVERYONE, in_headers, in_meta_tags, together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Set
+
+    from scrapy.http import Response, TextResponse
+    from scrapy.link import Link
+
+    from .directives import Directives
+
+NOFOLLOW: Final = frozenset({"nofollow"})
+QUALIFIED: Final = frozenset({"nofollow", "ugc", "sponsored"})
+MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
+MOST_TAGS: Final = 100
+_STEP: Final = 8 * 1024
+_WIDE: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+def directives_of(response: Response, names: Iterable[str]) -> Directives:
+    """The directives in the headers of `response` and, if it is an HTML page, in its head.
+
+    Args:
+        response: as downloaded.
+        names: the crawler's product tokens, in lower case. Directives for everyone always count.
+    """
+    tokens = frozenset(names)
+    said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
+    if not isinstance(response, HtmlResponse):
+        return said
+    content_type = response.headers.get("Content-Type") or b""
+    charset = http_content_type_encoding(content_type.decode("latin-1")) or ""
+    tags = meta_tags(response.body, {EVERYONE, *tokens}, charset=charset)
+    return together(said, in_meta_tags(tags, tokens)) if tags else said
+
+
+def meta_tags(body: bytes, names: Collection[str], *, charset: str = "") -> list[tuple[str, str]]:
+    """The (name, content) of each meta tag in the head whose name is one of `names`, in lower case.
+
+    Args:
+        body: the page.
+        names: the names that count, in lower case.
+        charset: the charset that the server names. It matters for UTF-16 only, because names and directives are ASCII.
+    """
+    start = _as_ascii(body[:MOST_BYTES], charset)
+    lower = start.lower()
+    if b"<meta" not in lower or not any(name.encode("ascii", "replace") in lower for name in names):
+        return []
+    return list(_named(start, names))
+
+
+def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    parser = etree.HTMLPullParser(events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True)
+    found = 0
+    for at in range(0, len(start), _STEP):
+        parser.feed(start[at : at + _STEP])
+        for _, element in parser.read_events():
+            if element.tag == "body" or found >= MOST_TAGS:
+                return
+            name = (element.get("name") or "").strip().lower()
+            if name in names:
+                found += 1
+                yield name, element.get("content") or ""
+
+
+def _as_ascii(start: bytes, charset: str) -> bytes:
+    """The same text in a charset that contains ASCII, and without a byte order mark, which would begin the body."""
+    for mark, encoding in _WIDE:
+        if start.startswith(mark) or charset.lower() == encoding:
+            return start.removeprefix(mark).decode(encoding, "replace").encode("latin-1", "replace")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
+class PageLinks:
+    """The links of one page that it asks not to follow. The page is parsed with the first question, if at all.
+
+    Args:
+        response: the page.
+        rels: the values of `rel`, in lower case, by which a link asks not to be followed.
+        whole_page: whether the page asks to follow none of its links.
+    """
+
+    def __init__(self, response: TextResponse, rels: Set[str], *, whole_page: bool) -> None:
+        self._response = response
+        self._rels = rels
+        self._whole_page = whole_page
+
+    def leaves(self, url: str) -> bool:
+        """Whether the page asks not to follow the link to `url`.
+
+        False if one of several links to `url` may be followed.
+        """
+        key = _key_of(url)
+        return key in self._asked and key not in self._free
+
+    @cached_property
+    def _asked(self) -> set[str]:
+        if self._whole_page:
+            return self._keys(lambda _: True)
+        if not _names_one_of(self._rels, self._response.body):
+            return set()
+        return self._keys(self._is_asked)
+
+    @cached_property
+    def _free(self) -> set[str]:
+        return set() if self._whole_page else self._keys(lambda element: not self._is_asked(element))
+
+    def _is_asked(self, element: Any) -> bool:
+        return not self._rels.isdisjoint((element.get("rel") or "").lower().split())
+
+    def _keys(self, wanted: Callable[[Any], bool]) -> set[str]:
+        """The keys of the links that are `wanted`. Scrapy keeps the parsed page for the callback."""
+        base, encoding = get_base_url(self._response), self._response.encoding
+        keys = set()
+        for element in self._response.selector.root.iter("a", "area"):
+            href = element.get("href")
+            if href is not None and wanted(element):
+                with suppress(ValueError):  # no request can be made of it
+                    url = urljoin(base, strip_html5_whitespace(href))
+                    keys.add(_key_of(safe_url_string(url, encoding=encoding)))
+        return keys
+
+
+def _key_of(url: str) -> str:
+    """The form in which requests and links are compared."""
+    return urldefrag(url).url
+
+
+def _names_one_of(rels: Set[str], body: bytes) -> bool:
+    """Whether the page may have such a link. False saves parsing it."""
+    lower = body.lower()
+    return b"rel" in lower and any(rel.encode() in lower for rel in rels)
+
+
+class RobotsLinkExtractor(LinkExtractor):
+    """Scrapy's `LinkExtractor` without links that say nofollow. A page that says nofollow has no links at all.
+
+    Args:
+        rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also knows "ugc" and
+            "sponsored".
+        args, kwargs: as for Scrapy's `LinkExtractor`.
+    """
+
+    def __init__(self, *args: Any, rels: Iterable[str] = NOFOLLOW, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._rels = frozenset(rel.lower() for rel in rels)
+
+    def extract_links(self, response: TextResponse) -> list[Link]:
+        """The links of `response` that may be followed."""
+        found = (response.request.meta if response.request is not None else {}).get(TAGS)
+        if found is None:
+            found = directives_of(response, ())
+        if "nofollow" in found:
+            return []
+        links: list[Link] = super().extract_links(response)
+        if not links or not isinstance(response, HtmlResponse):
+            return links
+        of_page = PageLinks(response, self._rels, whole_page=False)
+        return [link for link in links if not of_page.leaves(link.url)]

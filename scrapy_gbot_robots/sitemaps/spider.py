@@ -1,0 +1,495 @@
+"""RobotsSitemapSpider: given hosts and nothing else, it crawls the pages that their sitemaps list.
+
+Each host's robots.txt says where its sitemaps are; the answers of `obeying` reach the spider as responses. `feed` schedules
+the sitemaps. A sitemap file becomes requests while it is read: the first goes out before the last entry is found.
+Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.spiders import SitemapSpider
+from scrapy.spiders.sitemap import iterloc
+from scrapy.utils.asyncio import create_looping_call
+from w3lib.encoding import http_content_type_encoding
+
+from ..concurrency import pause, run_in_thread
+from ..core.origin import Origin
+from ..core.robots import RobotsTxt
+from ..core.urls import shown
+from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
+from ..exceptions import UnreachableRobotsTxt
+from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
+from ..policy.outages import State
+from ..policy.outcome import Unreachable, outcome_of
+from ..settings import GbotSettings
+from ..signals import request_forbidden
+from .feed import Listings, SitemapDiscovery, SitemapFeed, SitemapStats
+from .hosts import Host, HostList, given_in
+from .lastmod import latest, since
+from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+from .urls import Refused, UrlCheck
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+    from twisted.python.failure import Failure
+    from typing_extensions import Self
+
+    from .hosts import HostScope
+    from .xml import SitemapEntry
+
+ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
+
+_OK = range(200, 300)
+_IDLE_POLL_SECS = 0.1
+_GUESS = "/sitemap.xml"
+_SCOPES = ("hosts", "any")
+_YES = frozenset({"1", "true", "yes", "on"})
+_TURN_SECS = 0.001  # how long a file is read before the reactor runs
+_TURN_REQUESTS = 5  # how many requests are made before the reactor runs: scheduling takes longer than making one
+_GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
+_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # meta.SITEMAP of a sitemap that no robots.txt lists
+
+logger = logging.getLogger(__name__)
+
+
+class RobotsSitemapSpider(SitemapSpider):
+    """Crawls the pages that the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
+
+    All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`, `sitemap_filter`,
+    and `sitemap_urls` beside the hosts. `request.meta[meta.LISTED]` of a page has the sitemap that lists the page, and
+    the date of its last change.
+
+    Attributes (of the class, or arguments `-a name=value`):
+        hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
+        hosts_file: path of a file with a host on each line.
+        scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their subdomains. "any" crawls
+            them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
+        guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
+        since: a date. Pages and sitemaps that were last changed before it, as the file that lists them says, are left out.
+        most_asked: how many hosts are asked at a time, each by a connection. The list is read no further ahead.
+        progress_secs: how often progress is logged, in seconds; 0 is never.
+    """
+
+    hosts: str | Sequence[str] = ()
+    hosts_file: str | Path | None = None
+    scope: str = "hosts"
+    guess: bool | str = False
+    since: str | None = None
+    most_asked: int | str = 100
+    progress_secs: float | str = 5.0
+
+    feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the attributes as arguments.
+
+        Raises:
+            ValueError: no hosts are given, or an argument has a wrong value.
+        """
+        super().__init__(*args, **kwargs)
+        self._arguments = Arguments.of(self)
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE. With 5 MB, no request would go out while a large sitemap is read."""
+        super().update_settings(settings)
+        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES["default"]:
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Make the spider.
+
+        Raises:
+            ValueError: as `__init__`.
+        """
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider._prepare(GbotSettings.of(crawler.settings))  # noqa: SLF001  its own
+        return spider
+
+    def _prepare(self, gbot: GbotSettings) -> None:
+        self._gbot = gbot
+        self._feed = SitemapFeed(self.crawler)
+        self._listings = Listings(self.crawler, gbot)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._arguments.since)
+        self._progress = Progress(self.crawler, self._intake, self._arguments.progress_secs)
+        self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
+        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+
+    async def _spider_opened(self) -> None:
+        """Read the list of hosts once, before the first request: for their number and for the scope."""
+        discovery = self.crawler.get_extension(SitemapDiscovery)
+        if discovery is not None:
+            self._listings = discovery.listings
+        self._progress.hosts, scope = await run_in_thread(self._arguments.hosts.survey, self.sitemap_urls)
+        self._intake.scope = scope if self.scope == "hosts" else None
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Request each host's robots.txt. The list of hosts is read no faster than the hosts answer."""
+        for url in self.sitemap_urls:
+            if Origin.of_robots_txt(url) is None:
+                yield self._intake.request(url)
+        progress = self._progress
+        for text in self._arguments.hosts:
+            while progress.asked - progress.done >= self._arguments.most_asked and not is_idle(self.crawler):
+                await pause(_IDLE_POLL_SECS)
+            progress.asked += 1
+            try:
+                host = Host.of(text)
+            except ValueError as error:
+                self._report("invalid", text, str(error))
+            else:
+                is_probe = host.otherwise is not None
+                yield self._robots_request(text, host.origin, host.otherwise, is_probe=is_probe)
+
+    def host_without_sitemap(self, host: str, why: str) -> None:
+        """Log a host that leads to no sitemap. May be overridden.
+
+        Args:
+            host: as the user wrote it.
+            why: the reason, in words.
+        """
+        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
+
+    def _robots_request(
+        self, host: str, origin: Origin, otherwise: Origin | None = None, *, is_probe: bool = False
+    ) -> Request:
+        return Request(
+            origin.robots_url,
+            callback=self._parse_robots_txt,
+            errback=self._robots_txt_failed,
+            meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
+            cb_kwargs={"host": host, "origin": str(origin), "otherwise": str(otherwise or "")},
+        )
+
+    async def _parse_robots_txt(
+        self, response: Response, host: str, origin: str, otherwise: str = ""
+    ) -> AsyncIterator[Request]:
+        why = f"its robots.txt is HTTP {response.status}"
+        if self._is_unreachable(response):
+            self._report("unreachable", host, why)
+            return
+        if response.status in _OK:
+            robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
+            choice, new = await self._listings.read(Origin.of(origin), robotstxt)
+            await self._feed.feed(new, self._intake.request_meta)
+            if choice.sitemaps:
+                self._report("listed", host)
+                return
+            why = "its robots.txt lists none" + (
+                f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
+            )
+        if self._arguments.guess:
+            self._report("guessed", host)
+            url = f"{origin}{_GUESS}"
+            source = {"robotstxt": response.url, "line": 0, "guessed": True}
+            yield self._intake.request(url, source, errback=self._guess_failed, cb_kwargs={"host": host})
+        else:
+            self._report("without", host, why)
+
+    def _is_unreachable(self, response: Response) -> bool:
+        """Whether the robots.txt is unreachable: by the plugin's answer, or by the response if the plugin is off."""
+        if ANSWERED in response.flags:
+            return State.FULL_DISALLOW.value in response.flags
+        outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
+        return isinstance(outcome, Unreachable)
+
+    def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        host, otherwise = request.cb_kwargs["host"], request.cb_kwargs["otherwise"]
+        is_silent = isinstance(failure.value, UnreachableRobotsTxt) or not isinstance(failure.value, IgnoreRequest)
+        if otherwise and is_silent:
+            yield self._robots_request(host, Origin.of(otherwise), is_probe=True)
+        else:
+            self._report("unreachable", host, str(failure.value))
+
+    async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
+        """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed on that host."""
+        if (origin := Origin.of_robots_txt(response.url)) is not None:
+            self._progress.asked += 1
+            requests = self._parse_robots_txt(response, str(origin), str(origin))
+        else:
+            requests = self._intake.requests(response)
+        leads_to_nothing = True
+        async for request in requests:
+            leads_to_nothing = False
+            yield request
+        if host and leads_to_nothing:
+            self._count_without(host, f"its robots.txt lists none, and {response.url} lists nothing")
+
+    def _guess_failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        error = failure.value
+        why = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
+        self._count_without(
+            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} could not be fetched: {why}"
+        )
+
+    def _report(self, outcome: str, host: str, why: str = "") -> None:
+        """Count a host as done. `outcome` is "listed", "guessed", "without", "unreachable" or "invalid"."""
+        self._progress.done += 1
+        self._progress.count_host(outcome)
+        if why:
+            self.host_without_sitemap(host, why)
+
+    def _count_without(self, host: str, why: str) -> None:
+        """Count a host that was counted as guessed, and whose guessed sitemap lists nothing."""
+        self._progress.count_host("without")
+        self.host_without_sitemap(host, why)
+
+    def _request_dropped(self, request: Request) -> None:
+        """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
+        if request.callback == self._parse_robots_txt:
+            self._progress.done += 1
+
+
+class SitemapIntake:
+    """Turns the sitemap files of one spider into requests.
+
+    Attributes:
+        scope: the hosts that pages may be on; None for any.
+        request_meta: the meta of each request for a sitemap file.
+        files: how many files have been read.
+        pages: how many requests for pages were made from these files.
+    """
+
+    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None) -> None:
+        self._spider = spider
+        self._check = check
+        self._since = since
+        self._stats = SitemapStats(spider.crawler)
+        largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
+        self.request_meta = {
+            "allow_offsite": True,  # for the file; allowed_domains hold for the pages that it lists
+            "download_maxsize": min(largest or ROOM, ROOM),
+            "download_warnsize": 0,
+        }
+        self.scope: HostScope | None = None
+        self.files = 0
+        self.pages = 0
+        spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
+
+    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
+        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`; `kwargs` go to Request."""
+        meta = {**self.request_meta, SITEMAP: dict(source)}
+        return Request(url, callback=sitemap_callback(self._spider), meta=meta, **kwargs)
+
+    async def requests(self, response: Response) -> AsyncIterator[Request]:
+        """Yield a request for each page or sitemap that the file lists, while it is read."""
+        content_type = response.headers.get("Content-Type") or b""
+        reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        left_out: Counter[str] = Counter()
+        turn, made = time.monotonic(), 0
+        for entry in self._filtered(reader):
+            if entry is not None:
+                for request in self._requests_of(entry, response.url, source, left_out, is_index=reader.is_index):
+                    made += 1
+                    yield request
+            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
+                await pause(0)
+                turn, made = time.monotonic(), 0
+        self._finished(reader, response.url, source, left_out)
+
+    def _downloaded(self, response: Response, request: Request) -> None:
+        """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
+        codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
+        if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
+            del response.headers["Content-Encoding"]
+
+    def _filtered(self, reader: SitemapReader) -> Iterable[SitemapEntry | None]:
+        if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
+            return reader
+        return self._spider.sitemap_filter(entry for entry in reader if entry is not None)
+
+    def _is_old(self, entry: SitemapEntry) -> bool:
+        changed = latest(entry.get("lastmod", "")) if self._since is not None else None
+        return changed is not None and self._since is not None and changed < self._since
+
+    def _requests_of(
+        self, entry: SitemapEntry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
+    ) -> Iterator[Request]:
+        if self._is_old(entry):
+            left_out["old"] += 1
+            return
+        for loc in iterloc([entry], self._spider.sitemap_alternate_links):
+            try:
+                url = self._check.listed(loc, file_url)
+                request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
+            except Refused as refusal:
+                left_out[refusal.reason] += 1
+                logger.debug("%s: %s", file_url, refusal)
+                continue
+            if request is None:
+                continue
+            if not is_index:
+                self.pages += 1
+                request.meta[LISTED] = {"sitemap": file_url, "lastmod": entry.get("lastmod", "")}
+            yield request
+
+    def _sitemap_below(self, url: str, loc: str, index_url: str, source: Mapping[str, Any]) -> Request | None:
+        below = self._check.below(url, index_url, source)
+        return self.request(url, below) if follows_sitemap(self._spider, loc) else None
+
+    def _page(self, url: str, loc: str) -> Request | None:
+        if self.scope is not None and not self.scope.covers(Origin.of(url)):
+            raise Refused("host", f"scope is 'hosts' and this page is on another host: {shown(url)}")
+        callback = page_callback(self._spider, loc)
+        return None if callback is None else Request(url, callback=callback)
+
+    def _finished(self, reader: SitemapReader, url: str, source: Mapping[str, Any], left_out: Counter[str]) -> None:
+        self.files += 1
+        self._stats.count("read")
+        self._stats.count("entries", reader.entries)
+        left_out["broken"] = reader.broken
+        for reason, count in left_out.items():
+            self._stats.count(f"entries/{reason}", count)
+        if left_out["host"]:
+            logger.info(
+                "%s lists %d page%s on other hosts than the given ones. scope = 'any' crawls such pages, too",
+                url,
+                left_out["host"],
+                "" if left_out["host"] == 1 else "s",
+            )
+        if reader.over_limit:
+            self._stats.count("over_limit")
+            logger.warning(
+                "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read",
+                url,
+                MAX_ENTRIES,
+                MAX_BYTES,
+            )
+        if reader.trouble and not source.get("guessed"):
+            self._stats.count("failed")
+            found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
+            logger.warning("%s %s: %s", url, found, shown(reader.trouble))
+
+
+class Progress:
+    """The counts of one crawl.
+
+    Attributes:
+        hosts: how many hosts the crawl has; None while the list has not been read.
+        asked: how many hosts have been asked for their robots.txt.
+        done: how many of the asked hosts have answered or failed.
+        without: how many of the done hosts have no sitemap.
+        unreachable: how many of the done hosts have an unreachable robots.txt.
+        crawled: how many listed pages were crawled.
+        blocked: how many listed pages robots.txt forbids.
+    """
+
+    def __init__(self, crawler: Crawler, intake: SitemapIntake, every_secs: float) -> None:
+        self._crawler = crawler
+        self._intake = intake
+        self._every_secs = every_secs
+        self._said = ""
+        self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
+        self.hosts: int | None = None
+        self.asked = self.done = self.without = self.unreachable = 0
+        self.crawled = self.blocked = 0
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        crawler.signals.connect(self._response_received, signals.response_received)
+        crawler.signals.connect(self._request_forbidden, request_forbidden)
+
+    def __str__(self) -> str:
+        hosts = "?" if self.hosts is None else f"{self.hosts:,}"
+        return (
+            f"hosts {self.done:,}/{hosts} ({self.without:,} without a sitemap, {self.unreachable:,} unreachable), "
+            f"sitemaps {self._intake.files:,}, "
+            f"URLs {self._intake.pages:,} found, {self.crawled:,} crawled, {self.blocked:,} blocked"
+        )
+
+    def count_host(self, outcome: str) -> None:
+        """Count a host in the stat `gbot_robots/hosts/OUTCOME`."""
+        self.without += outcome == "without"
+        self.unreachable += outcome == "unreachable"
+        self._crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
+
+    def _say(self, *, is_last: bool = False) -> None:
+        """Log the progress if there was any: a crawl may wait a minute for an unreachable robots.txt."""
+        line = str(self)
+        if line != self._said or is_last:
+            logger.info("%s", line, extra={"spider": self._crawler.spider})
+        self._said = line
+
+    def _spider_opened(self) -> None:
+        if self._every_secs > 0:
+            self._looping = create_looping_call(self._say)
+            self._looping.start(self._every_secs, now=False)
+
+    def _spider_closed(self) -> None:
+        if self._looping is not None and self._looping.running:
+            self._looping.stop()
+        self._say(is_last=True)
+
+    def _response_received(self, request: Request) -> None:
+        self.crawled += LISTED in request.meta
+
+    def _request_forbidden(self, request: Request, **_: Any) -> None:
+        self.blocked += LISTED in request.meta
+
+
+class Arguments(NamedTuple):
+    """The spider's attributes of the same names, checked, each with one type."""
+
+    hosts: HostList  # `hosts`, `hosts_file`, and the robots.txt files among `sitemap_urls`
+    guess: bool
+    since: datetime | None
+    most_asked: float
+    progress_secs: float
+
+    @classmethod
+    def of(cls, spider: RobotsSitemapSpider) -> Arguments:
+        """Check the attributes of a spider.
+
+        Raises:
+            ValueError: no hosts are given, or an attribute has a wrong value.
+        """
+        if not (spider.hosts or spider.hosts_file or spider.sitemap_urls):
+            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
+        if spider.hosts_file and not Path(spider.hosts_file).is_file():
+            raise ValueError(f"hosts_file must be a file, got {str(spider.hosts_file)!r}")
+        if spider.scope not in _SCOPES:
+            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {spider.scope!r}")
+        robots_txts = (url for url in spider.sitemap_urls if Origin.of_robots_txt(url) is not None)
+        return cls(
+            hosts=HostList([*robots_txts, *given_in(spider.hosts)], spider.hosts_file),
+            guess=str(spider.guess).lower() in _YES,
+            since=since(spider.since) if spider.since else None,
+            most_asked=_number("most_asked", spider.most_asked, least=1),
+            progress_secs=_number("progress_secs", spider.progress_secs, least=0),
+        )
+
+
+def _number(name: str, given: object, *, least: float) -> float:
+    """The number that an argument gives, as a number or as text.
+
+    Raises:
+        ValueError: it is no number, or below `least`.
+    """
+    try:
+        number = float(str(given))
+    except ValueError:
+        number = math.nan
+    if not least <= number < math.inf:
+        raise ValueError(f"{name} must be a number >= {least}, got {given!r}")
+    return number
