@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_gbot_robots import RobotsTxt, Rules
-from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import lines as grammar
 from scrapy_gbot_robots.core.lint import findings
 
 if TYPE_CHECKING:

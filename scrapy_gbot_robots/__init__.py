@@ -12,14 +12,14 @@ __version__ = "1.0.0rc1"
 
 _HOME = {
     "Addon": "addon",
-    "AllOf": "core.agents",
+    "AllOf": "core.crawlers",
     "Answer": "obeying.answer",
-    "Crawler": "core.agents",
+    "Crawler": "core.crawlers",
     "Fetcher": "fetching.fetcher",
     "FoundSitemap": "sitemaps.urls",
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
-    "Origin": "core.origin",
+    "Origin": "core.urls",
     "Preferences": "core.preferences",
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
@@ -42,12 +42,12 @@ __all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
-    from .core.agents import AllOf as AllOf
-    from .core.agents import Crawler as Crawler
-    from .core.origin import Origin as Origin
+    from .core.crawlers import AllOf as AllOf
+    from .core.crawlers import Crawler as Crawler
     from .core.preferences import Preferences as Preferences
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rules as Rules
+    from .core.urls import Origin as Origin
     from .core.verdict import Rule as Rule
     from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher

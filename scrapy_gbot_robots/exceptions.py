@@ -9,7 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from .core.urls import shown
 
 if TYPE_CHECKING:
-    from .core.origin import Origin
+    from .core.urls import Origin
     from .core.verdict import Verdict
     from .policy.outages import State
 

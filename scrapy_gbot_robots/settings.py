@@ -20,7 +20,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
-from .core.agents import AllOf, Crawler
+from .core.crawlers import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.outages import LADDERS, Policy
 from .policy.purposes import PURPOSES
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler as ScrapyCrawler
     from scrapy.settings import BaseSettings
 
-    from .core.agents import RobotsAgent
+    from .core.crawlers import RobotsAgent
 
 _T = TypeVar("_T")
 

@@ -18,7 +18,7 @@ from .store import NOT_THERE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from ..policy.outages import Policy
     from ..policy.overrides import Overrides
     from .store import Store

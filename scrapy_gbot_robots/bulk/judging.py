@@ -17,15 +17,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ..core.agents import AllOf, Crawler
-from ..core.grammar import MAX_BYTES
-from ..core.origin import ROBOTS_PATH, Origin
+from ..core.crawlers import AllOf, Crawler
+from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import wording_of
 from ..core.sweep import SiteUrls, Sweep
-from ..core.urls import escape, prefix_of
+from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
+from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..core.wire import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
@@ -33,7 +32,7 @@ from ..policy.overrides import Action
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from ..core.rules import Rules
     from ..policy.outages import Decision
     from ..policy.outcome import Outcome

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.origin import ROBOTS_PATH, Origin
-from ..core.urls import path_of
+from ..core.urls import ROBOTS_PATH, Origin, path_of
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .judging import BulkError, Served
 

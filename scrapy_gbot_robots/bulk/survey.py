@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core import grammar
-from ..core.agents import Crawler
-from ..core.matching import matches
+from ..core import lines as grammar
+from ..core.crawlers import Crawler
+from ..core.patterns import matches
 from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
@@ -20,7 +20,7 @@ from ..policy.outages import State
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from .audit import Terms
     from .judging import Served
     from .store import Store

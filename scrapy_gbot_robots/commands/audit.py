@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..core.origin import Origin
 from ..core.robots import RobotsTxt
+from ..core.url_forms import verdict_on_all_forms
+from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..core.wire import verdict_on_all_forms
 from . import archive_audit, archives, crawlers, purposes
 from .audit_formats import FORMATS, VerdictRow
 from .audit_rows import Audit

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..report.tally import Tally
 from ..report.words import count
 from .audit_formats import FORMATS, VerdictRow

@@ -16,7 +16,7 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
-from ..core.origin import DEFAULT_PORTS, Origin
+from ..core.urls import DEFAULT_PORTS, Origin
 from ..obeying.drivers import driver_for
 from ..policy.outages import decide
 from ..report.words import count, span

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..core import grammar
-from ..core.agents import AllOf
-from ..core.groups import read_groups
+from ..core import lines as grammar
+from ..core.crawlers import AllOf
 from ..core.lines import split_lines
 from ..core.lint import findings
 from ..core.lint_findings import OF_THE_FILE
-from ..core.origin import Origin
-from ..core.robots import RobotsTxt
+from ..core.robots import RobotsTxt, read_groups
+from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..obeying.overridden import OverriddenAnswer
 from ..policy.overrides import Action
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.agents import Crawler
+    from ..core.crawlers import Crawler
     from ..core.preferences import Preferences
     from ..policy.outages import Decision
     from ..policy.overrides import Override

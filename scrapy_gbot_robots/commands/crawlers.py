@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.agents import GOOGLE_NAMES, AllOf, Crawler
+from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler
 from ..obeying.user_agent import of_project
 from .command import CommandError
 from .inputs import checked
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from ..core.verdict import Verdict
     from .output import Terminal
 

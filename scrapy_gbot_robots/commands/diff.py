@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.agents import Crawler
 from ..core.changes import changes
-from ..core.origin import is_absolute
+from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt
-from ..core.urls import shown
+from ..core.urls import is_absolute, shown
 from ..report.words import count
 from .command import FINE, FOUND
 from .inputs import MAX_URL, checked, typed_source, url_batches, versions

@@ -11,9 +11,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.agents import Crawler
-from ..core.origin import DEFAULT_PORTS, Origin
-from ..core.urls import escape
+from ..core.crawlers import Crawler
+from ..core.urls import DEFAULT_PORTS, Origin, escape
 from ..settings import GbotSettings
 from ..storage.base import StorageError
 from .command import CommandError

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ..core.agents import Crawler
-from ..core.product_token import product_token
+from ..core.crawlers import Crawler, product_token
 
 AS_OF: Final = "2026-11"
 

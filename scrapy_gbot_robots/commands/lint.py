@@ -17,7 +17,7 @@ from urllib.parse import quote
 from .. import __version__
 from ..core import lint_findings as core
 from ..core import remarks as kinds
-from ..core.agents import Crawler
+from ..core.crawlers import Crawler
 from ..core.lines import split_lines
 from ..core.lint import findings
 from ..obeying.user_agent import of_project
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.origin import Origin
+    from ..core.urls import Origin
     from .output import Terminal
     from .project_crawl import Visit
 

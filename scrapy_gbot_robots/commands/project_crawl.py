@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import Settings
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
+    from ..core.urls import Origin
     from ..obeying.answer import Answer
     from ..policy.outages import Decision, Entry
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from ..report.words import count
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..core.agents import RobotsAgent
-    from ..core.sitemaps import SitemapLine
+    from ..core.crawlers import RobotsAgent
+    from ..core.robots import SitemapLine
     from .output import Terminal
     from .project_crawl import Known, Visit
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.origin import Origin
 from ..core.robots import RobotsTxt
+from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.words import count
 from .check import Check, as_json, show_line

@@ -15,20 +15,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .grammar import GLOBAL
-from .matching import stand_in
+from .fast_reader import statements_of
+from .lines import GLOBAL
+from .patterns import stand_in
 from .preferences import LABELS
 from .rivals import Budget, covers
 from .robots import groups_of_all
-from .scan import statements_of
 from .verdict import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .fast_reader import ScannedGroup
     from .preferences import Statements
     from .robots import RobotsTxt
-    from .scan import ScannedGroup
 
 MOST_WORK: Final = 1_000_000  # rules that are merged; takes about a second
 _WORK_OF_PREFERENCE: Final = 20  # a preference line counts as this number of rules

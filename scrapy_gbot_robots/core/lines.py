@@ -1,28 +1,106 @@
-"""Bytes of a robots.txt -> its lines, read as Google's parser reads them.
+"""Bytes of a robots.txt -> its lines, read as Google's parser reads them: field names, misspellings, flags and limits.
 
 This is the careful reader. It tells all there is to know about each line, and it is the specification of the fast reader
-(scan.py): tests compare the two. Groups, remarks and lint use it; a crawl does so only for lines in an unusual form.
+(fast_reader.py): tests compare the two. Groups, remarks and lint use it; a crawl does so only for lines in an unusual form.
 
 A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a disallow line, and the
 flags for a directive, a typo and a comment.
 
-Boundary: one line at a time. groups.py finds out which group it belongs to.
-Source: RFC 9309 2.2, Google's page ("File format", "Syntax"), and Google's parser where these are silent.
+Boundary: one line at a time. robots.py finds out which group it belongs to.
+Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification" ("File format",
+"Syntax"); and Google's parser, which is github.com/google/robotstxt. The parser's leniency is kept here unless `strict` asks
+for the written text alone.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from . import grammar
 from .urls import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# Kinds of line, numbered as in the line report of Google's parser.
+UNKNOWN: Final = 0
+USER_AGENT: Final = 1
+ALLOW: Final = 2
+DISALLOW: Final = 3
+SITEMAP: Final = 4
+UNUSED: Final = 5  # other programs use them, Google does not
+
+# What is odd about a line: bits, numbered as in the line report of Google's parser.
+EMPTY: Final = 1
+HAS_COMMENT: Final = 2
+IS_COMMENT: Final = 4
+HAS_DIRECTIVE: Final = 8
+TYPO: Final = 16
+TOO_LONG: Final = 32
+MISSING_COLON: Final = 64
+
+# Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this order, without regard to
+# case. Google's parser takes any key that begins with one of them. Strict reading takes only the name in Google's page.
+FIELDS: Final = (
+    (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
+    (ALLOW, b"allow", ()),
+    (DISALLOW, b"disallow", (b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw")),
+    (SITEMAP, b"sitemap", (b"site-map",)),
+)
+
+# Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's parser.
+CRAWL_DELAY: Final = b"crawl-delay"
+UNUSED_FIELDS: Final = frozenset(
+    {
+        b"clean-param",
+        b"content-signal",
+        b"content-usage",
+        CRAWL_DELAY,
+        b"domain",
+        b"host",
+        b"noarchive",
+        b"nofollow",
+        b"noindex",
+        b"request-rate",
+        b"revisit-after",
+        b"visit-time",
+    }
+)
+
+BOM: Final = b"\xef\xbb\xbf"  # skipped at the very start, also if only its first bytes are there (Google's parser)
+MAX_BYTES: Final = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
+MAX_LINE_BYTES: Final = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
+
+INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
+
+# RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
+# "*" is a star alone or one that white space follows (Google's parser).
+GLOBAL: Final = b"*"
+_AGENT: Final = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
+
+
+def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
+    """Return the kind of the field that `key` (white space stripped) names, and whether it is a misspelling."""
+    lower = key.lower()
+    for kind, name, typos in FIELDS:
+        if lower == name:
+            return kind, False
+        if not strict:
+            misspelt = lower.startswith(typos)
+            if misspelt or lower.startswith(name):
+                return kind, misspelt
+    return (UNUSED if lower in UNUSED_FIELDS else UNKNOWN), False
+
+
+def agent_of(value: bytes) -> bytes:
+    """Return the agent that a user-agent line names: "*", or a product token in lower case; b"" if it names none."""
+    found = _AGENT.match(value)
+    return found[0].lower() if found else b""
+
+
 _BLOCK: Final = 8_192  # bytes
 _INFINITY: Final = float("inf")
-_BOM_BEGINS: Final = grammar.BOM[:1]
+_BOM_BEGINS: Final = BOM[:1]
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
@@ -64,14 +142,14 @@ def without_bom(body: bytes) -> bytes:
     if body[:1] != _BOM_BEGINS:
         return body
     length = 1
-    while length < len(grammar.BOM) and body.startswith(grammar.BOM[: length + 1]):
+    while length < len(BOM) and body.startswith(BOM[: length + 1]):
         length += 1
     return body[length:]
 
 
 def _usable(raw: bytes) -> bytes:
     """Return the part of a line that counts: up to a NUL, as in a C string, and to the limit (Google's parser)."""
-    return raw[: grammar.MAX_LINE_BYTES].partition(b"\0")[0]
+    return raw[:MAX_LINE_BYTES].partition(b"\0")[0]
 
 
 def content_blocks(body: bytes) -> Iterable[bytes]:
@@ -93,7 +171,7 @@ def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
     while start < end:
         stop = min(text.find(b"\n", start + _BLOCK) + 1 or end, end) if start + _BLOCK < end else end
         block = text[start:stop]
-        if _NUL in block or len(block) > grammar.MAX_LINE_BYTES:
+        if _NUL in block or len(block) > MAX_LINE_BYTES:
             block = b"\n".join(map(_usable, block.split(b"\n")))
         yield block
         start = stop
@@ -101,19 +179,19 @@ def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
 
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
     """Return what the line `raw` says. `number` becomes the number of the result."""
-    flags = grammar.TOO_LONG if len(raw) > grammar.MAX_LINE_BYTES else 0
+    flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
     text = text.strip()
     if hash_sign:
-        flags |= grammar.HAS_COMMENT
+        flags |= HAS_COMMENT
     if not text:
-        return Line(number, grammar.UNKNOWN, flags | (grammar.IS_COMMENT if hash_sign else grammar.EMPTY))
+        return Line(number, UNKNOWN, flags | (IS_COMMENT if hash_sign else EMPTY))
     key, value, missing_colon = _split_directive(text, strict)
     if not key:
-        return Line(number, grammar.UNKNOWN, flags | missing_colon)
-    kind, misspelt = grammar.field_of(key, strict=strict)
-    flags |= grammar.HAS_DIRECTIVE | missing_colon | (grammar.TYPO if misspelt else 0)
-    if kind not in {grammar.USER_AGENT, grammar.SITEMAP}:
+        return Line(number, UNKNOWN, flags | missing_colon)
+    kind, misspelt = field_of(key, strict=strict)
+    flags |= HAS_DIRECTIVE | missing_colon | (TYPO if misspelt else 0)
+    if kind not in {USER_AGENT, SITEMAP}:
         value = escape(value)
     return Line(number, kind, flags, key, value)
 
@@ -127,7 +205,7 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
     value = rest.strip(b" ")
     if strict or not space or b" " in value:
         return b"", b"", 0
-    return first.strip(), value.strip(), grammar.MISSING_COLON
+    return first.strip(), value.strip(), MISSING_COLON
 
 
 def as_written(raw: bytes, *, strict: bool = False) -> bytes:
@@ -137,7 +215,7 @@ def as_written(raw: bytes, *, strict: bool = False) -> bytes:
 
 def delay_of(line: Line) -> float | None:
     """Return the crawl delay in seconds that a line gives, None if it gives none or one that is no plain number."""
-    is_delay = line.kind == grammar.UNUSED and line.key.lower() == grammar.CRAWL_DELAY
+    is_delay = line.kind == UNUSED and line.key.lower() == CRAWL_DELAY
     return seconds(line.value) if is_delay else None
 
 

@@ -13,10 +13,9 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from . import grammar
+from . import lines as grammar
 from . import lint_preferences as preferences
 from . import remarks as kinds
-from .groups import read_groups
 from .lines import read_lines, split_lines, without_bom
 from .lint_findings import (
     AGENT_VERSION,
@@ -38,15 +37,15 @@ from .lint_findings import (
     finding,
 )
 from .rivals import MOST_WORK, WORK_OF_RULE, Budget, covers, duplicates, shadowed
-from .robots import RobotsTxt
+from .robots import RobotsTxt, read_groups
 from .urls import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .groups import Group
     from .lines import Line
     from .remarks import Remark
+    from .robots import Group
     from .verdict import Rule
 
 _PAGE_BEGINS: Final = re.compile(

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from . import grammar
-from .origin import is_absolute
+from . import lines as grammar
 from .preferences import LABELS, USES, path_and_dictionary
 from .structured import read_dictionary
-from .urls import shown
+from .urls import is_absolute, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .groups import FieldLine
-    from .robots import RobotsTxt
+    from .robots import FieldLine, RobotsTxt
 
 UNREADABLE: Final = "preference that says nothing"
 CONTRADICTING: Final = "contradicting preferences"

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .index import Index
-from .rule_texts import LAST_LINE, NO_RULE
+from .patterns import LAST_LINE, NO_RULE
+from .rule_index import Index
 from .structured import read_dictionary
 from .urls import escape
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from . import grammar
+from . import lines as grammar
 from .urls import shown
 
 if TYPE_CHECKING:

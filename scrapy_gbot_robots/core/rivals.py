@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .matching import directory_of_index, matches, stand_in
+from .patterns import directory_of_index, matches, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

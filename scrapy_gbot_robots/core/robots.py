@@ -1,34 +1,96 @@
-"""RobotsTxt: one robots.txt, ready to be asked.
+"""RobotsTxt: one robots.txt, ready to be asked; its groups, its sitemap lines, its lines of other fields.
 
-There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (scan.py, rules.py) -> Verdict,
-and bytes -> sitemaps (sitemaps.py). The careful way tells all there is to know, and is the specification of the fast one:
-bytes -> lines (lines.py) -> groups (groups.py) and remarks (remarks.py).
+There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (fast_reader.py, rules.py) ->
+Verdict, and bytes -> sitemaps. The careful way tells all there is to know, and is the specification of the fast one: bytes
+-> lines (lines.py) -> groups, and remarks (remarks.py).
+
+A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the run: blank, sitemap,
+unknown and unreadable lines do not. Groups that name the same agent are merged later; a named group and that of "*" never
+are. Sitemap lines belong to no group.
 
 Nothing is read before it is asked for. No bytes raise: anything odd becomes a remark.
-Source: RFC 9309, Google's page, and where these are silent Google's parser.
+Source: RFC 9309 2.2.1; Google's page ("Grouping of lines and rules", "Order of precedence for user agents", "sitemap");
+sitemaps.org; and where these are silent Google's parser.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from . import grammar
-from .agents import AllOf, agents_heeded
-from .lines import read_lines
-from .scan import scan, scan_all
+from .crawlers import AllOf, agents_heeded
+from .fast_reader import scan, scan_all
+from .lines import (
+    ALLOW,
+    DISALLOW,
+    HAS_DIRECTIVE,
+    MAX_BYTES,
+    SITEMAP,
+    USER_AGENT,
+    agent_of,
+    content_blocks,
+    delay_of,
+    read_line,
+    read_lines,
+)
+from .rules import RulesOfAll
+from .urls import Origin, escape, is_absolute
+from .verdict import Rule
 
 if TYPE_CHECKING:
-    from .agents import Crawler
-    from .groups import FieldLine, Group
+    from collections.abc import Iterable, Iterator
+
+    from .crawlers import Crawler
+    from .fast_reader import ScannedGroup, Signal
     from .lines import Line
     from .preferences import Preferences
     from .remarks import Remark
     from .rules import Rules
-    from .scan import ScannedGroup, Signal
-    from .sitemaps import SitemapLine
     from .verdict import Verdict
 
 _MOST_AGENTS: Final = 100  # whose rules are kept at a time
+_BEGIN: Final = b"site"  # of all names of the field
+
+
+class Group(NamedTuple):
+    """User agents and the rules that they share.
+
+    Attributes:
+        agents: product tokens in lower case, or "*", each with the line that first names it.
+        rules: in file order.
+        delays: the first crawl delay after the line of an agent, in seconds, if there is one.
+    """
+
+    agents: dict[bytes, int]
+    rules: list[Rule]
+    delays: dict[bytes, float]
+
+
+class FieldLine(NamedTuple):
+    """A line of any field.
+
+    Attributes:
+        line: its number, from 1.
+        value: as text.
+        agents: the agents of its group, product tokens in lower case or "*"; () before any group.
+    """
+
+    line: int
+    value: str
+    agents: tuple[str, ...]
+
+
+class SitemapLine(NamedTuple):
+    """A sitemap line.
+
+    Attributes:
+        line: its number, from 1.
+        url: its URL, None if that is no absolute http, https or ftp URL.
+        raw: the bytes of its value.
+    """
+
+    line: int
+    url: str | None
+    raw: bytes
 
 
 class RobotsTxt:
@@ -56,7 +118,7 @@ class RobotsTxt:
         body: bytes | bytearray | memoryview,
         *,
         strict: bool = False,
-        max_bytes: int | None = grammar.MAX_BYTES,
+        max_bytes: int | None = MAX_BYTES,
         cut: bool = False,
     ) -> RobotsTxt:
         """Take the bytes of a robots.txt, whatever they are.
@@ -109,8 +171,6 @@ class RobotsTxt:
         return rules
 
     def _rules_of_all(self, crawlers: AllOf) -> Rules:
-        from .all_of import RulesOfAll  # noqa: PLC0415 - most ask as one crawler
-
         return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in crawlers])
 
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
@@ -127,8 +187,6 @@ class RobotsTxt:
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
-        from .groups import field_lines  # noqa: PLC0415 - a crawl never asks for this
-
         return tuple(field_lines(self.lines, name.lower().encode("utf-8", "replace")))
 
     @property
@@ -137,8 +195,6 @@ class RobotsTxt:
 
         They are for the whole file, wherever a line stands.
         """
-        from .origin import is_absolute  # noqa: PLC0415 - verdicts do not need it
-
         urls = dict.fromkeys(field.value for field in self.fields("license"))
         return tuple(url for url in urls if is_absolute(url))
 
@@ -150,8 +206,6 @@ class RobotsTxt:
     @property
     def groups(self) -> tuple[Group, ...]:
         """All groups in file order, before groups for the same agent are merged."""
-        from .groups import read_groups  # noqa: PLC0415 - a crawl never asks for this
-
         return tuple(read_groups(self.lines))
 
     @property
@@ -166,21 +220,97 @@ class RobotsTxt:
     @property
     def may_list_sitemaps(self) -> bool:
         """Whether there may be sitemap lines. A quick look: False is certain, True is not."""
-        from .sitemaps import may_list_sitemaps  # noqa: PLC0415 - as above
-
         return may_list_sitemaps(self._body)
 
     @property
     def sitemap_lines(self) -> tuple[SitemapLine, ...]:
         """All sitemap lines in file order, also malformed ones. They belong to no group (Google's page)."""
-        from .sitemaps import read_sitemaps  # noqa: PLC0415 - verdicts do not need it
-
         return tuple(read_sitemaps(self._body, strict=self._strict))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
         return tuple(dict.fromkeys(sitemap.url for sitemap in self.sitemap_lines if sitemap.url is not None))
+
+
+def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
+    """Yield the lines whose field name is `key`, given in lower case."""
+    group: dict[bytes, None] = {}
+    found: list[tuple[Line, dict[bytes, None]]] = []
+    has_rules = False
+    for line in lines:
+        if line.kind == USER_AGENT:
+            if has_rules or not group:
+                group, has_rules = {}, False
+            group[agent_of(line.value)] = None
+        elif line.kind in {ALLOW, DISALLOW}:
+            has_rules = True
+        if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
+            found.append((line, group))
+    agents: dict[int, tuple[str, ...]] = {}
+    for line, group in found:
+        if id(group) not in agents:  # one tuple for all lines of a group, which may have thousands of both
+            agents[id(group)] = tuple(agent.decode("ascii") for agent in group)
+        yield FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
+
+
+def read_groups(lines: Iterable[Line]) -> list[Group]:
+    """Return the groups in file order. Rules before the first user-agent line are in no group (RFC 9309 2.2.2)."""
+    groups: list[Group] = []
+    group: Group | None = None
+    undelayed: list[bytes] = []  # the agents of the group without a crawl delay so far
+    for line in lines:
+        if line.kind == USER_AGENT:
+            if group is None or group.rules:
+                group, undelayed = Group({}, [], {}), []
+                groups.append(group)
+            agent = agent_of(line.value)
+            if agent not in group.agents:
+                group.agents[agent] = line.number
+                undelayed.append(agent)
+        elif group is None:
+            continue
+        elif line.kind in {ALLOW, DISALLOW}:
+            group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
+        elif undelayed:
+            delay = delay_of(line)
+            if delay is not None:
+                group.delays.update(dict.fromkeys(undelayed, delay))
+                undelayed = []
+    return groups
+
+
+def may_list_sitemaps(body: bytes) -> bool:
+    """Return False if `body` has no sitemap line, since the word that begins one is nowhere in it."""
+    return _BEGIN in body.lower()
+
+
+def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
+    """Yield the sitemap lines of `body` in file order."""
+    number = 0
+    for block in content_blocks(body):
+        if _BEGIN not in block.lower():
+            number += block.count(b"\n")
+            continue
+        for text in block.splitlines():
+            number += 1
+            if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
+                line = read_line(number, text, strict=strict)
+                if line.kind == SITEMAP:
+                    yield SitemapLine(number, _absolute(line.value), line.value)
+
+
+def _absolute(value: bytes) -> str | None:
+    """Return the URL as text. Bytes that are not UTF-8 are percent-encoded, as in rules."""
+    try:
+        url = value.decode("utf-8")
+    except UnicodeDecodeError:
+        url = escape(value).decode("ascii")
+    try:
+        Origin.of(url)
+    except ValueError:
+        return None
+    return url
 
 
 def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[Signal]]:

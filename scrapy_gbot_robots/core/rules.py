@@ -12,16 +12,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from .matching import matches
-from .rule_texts import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, precedence_of
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from .index import Index
     from .preferences import Preferences, Statements
+    from .rule_index import Index
 
 # Memory; measured, rounded up.
 _BYTES_WITHOUT_RULES: Final = 500
@@ -31,7 +30,7 @@ _FEW_QUESTIONS: Final = 4  # are answered by trying each rule; the next one buil
 _MANY_RULES: Final = 1_500  # to try so many, or to index them, takes milliseconds
 _LONG_PATH: Final = 1_000  # characters; to try many rules with it takes as long as to index them
 
-# A question that may take longer than this counts as long. The other two are for the estimate; see index.py.
+# A question that may take longer than this counts as long. The other two are for the estimate; see rule_index.py.
 _LONG_NS: Final = 5_000_000
 _NS_OF_CHAR: Final = 50  # for each character of a pattern
 _BYTES_ESCAPED: Final = 12  # a character of a URL past ASCII becomes at most so many of a path
@@ -43,7 +42,7 @@ class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
     A crawl keeps this object for each origin, so it holds neither the body nor other groups. The first questions are
-    answered by trying each rule, later ones by an index (index.py), since a crawl asks most hosts only a few times.
+    answered by trying each rule, later ones by an index (rule_index.py), since a crawl asks most hosts only a few times.
     Threads may share an object: each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
@@ -190,7 +189,7 @@ class Rules:
         return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
 
     def _indexed(self) -> Index:
-        from .index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
+        from .rule_index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
 
         if not self._allows.lines and not self._disallows.lines:
             self._index = NO_RULES
@@ -232,6 +231,54 @@ class Rules:
         if prefix:
             self._memo = (prefix, len(prefix) - 1)
         return path
+
+
+class RulesOfAll(Rules):
+    """The rules of several crawlers. `group` is that of the first crawler; `crawl_delay` is the largest, in seconds."""
+
+    __slots__ = ("_by_crawler",)
+
+    def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
+        """Take the name of each crawler and its rules, in the order in which to ask them."""
+        delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
+        super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
+        self._by_crawler = tuple(by_crawler)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rules of each crawler."""
+        return RulesOfAll, (self._by_crawler,)
+
+    @property
+    def parts(self) -> tuple[Rules, ...]:
+        """The rules of each crawler."""
+        return tuple(rules for _, rules in self._by_crawler)
+
+    @property
+    def weight(self) -> int:
+        """How many bytes of memory these rules take at the most, with their indexes."""
+        return sum(rules.weight for _, rules in self._by_crawler)
+
+    def allowed(self, url: str | bytes) -> bool:
+        """Return whether all of the crawlers may fetch `url`."""
+        return all(rules.allowed(url) for _, rules in self._by_crawler)
+
+    def takes_long(self, url: str | bytes) -> bool:
+        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`."""
+        return any(rules.takes_long(url) for _, rules in self._by_crawler)
+
+    def verdict(self, url: str | bytes) -> Verdict:
+        """Return the verdict for the first crawler that may not fetch `url`, with its name; if all may, for the first."""
+        for name, rules in self._by_crawler:
+            verdict = rules.verdict(url)
+            if not verdict.allowed:
+                return verdict._replace(crawler=name or "*")
+        return self._by_crawler[0][1].verdict(url)
+
+    def preferences(self, url: str | bytes) -> Preferences:
+        """Return what the site says to the crawlers about the use of `url`'s content; the most restrictive counts."""
+        from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
+
+        return combined(rules.preferences(url) for _, rules in self._by_crawler) if self.allowed(url) else NOTHING_SAID
 
 
 # What judging by the million needs to know of rules, and no user of `Rules`.

@@ -4,7 +4,7 @@ Operations wanted, for the sorted URLs of a site, from five to fifty thousand:
 
 * `SiteUrls(urls, site)`: these URLs, prepared once for all crawlers.
 * `Sweep(rules)`: a crawler's rules, prepared once for all sites whose robots.txt has the same rules.
-* `sweep.allowed(urls)`: the answers of `allowed_in_all_forms` (wire.py) for each URL.
+* `sweep.allowed(urls)`: the answers of `allowed_in_all_forms` (url_forms.py) for each URL.
 
 Plan:
 
@@ -16,7 +16,7 @@ Plan:
    longest literal segment, and one search through the text finds them. With "$" an LF marks the end of a path.
 4. What matches is painted over the answers, the least preferred rule first. So the most preferred rule is on top.
 5. If many sites have the same rules, and these have more wildcards than a site has URLs, then the index of the rules
-   (index.py) is worth its making: it is asked about one path after the other.
+   (rule_index.py) is worth its making: it is asked about one path after the other.
 
 A worked example. The rules are "disallow: /a", "allow: /a/b", "disallow: /*.pdf$", and the paths of the URLs
 
@@ -34,9 +34,9 @@ from bisect import bisect_left, bisect_right
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
-from .matching import follow
+from .patterns import follow
 from .rules import allowed_each, can_refuse, most_wildcards
-from .wire import has_one_form, paths_in_all_forms, without_usual
+from .url_forms import has_one_form, paths_in_all_forms, without_usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

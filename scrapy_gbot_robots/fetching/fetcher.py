@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from ..core.origin import Origin
+    from ..core.urls import Origin
     from ..settings import GbotSettings
     from .http_cache import HttpCache
 

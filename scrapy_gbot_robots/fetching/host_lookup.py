@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IResolutionReceiver
 from zope.interface import implementer
 
-from ..core.origin import Origin
+from ..core.urls import Origin
 from ..policy.private_hosts import is_private, is_private_address
 
 if TYPE_CHECKING:

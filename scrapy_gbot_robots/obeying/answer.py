@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from ..core.preferences import NOTHING_SAID
+from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
-from ..core.wire import allowed_in_all_forms, verdict_on_all_forms
 from ..meta import PROBE
 from ..policy.outages import Decision, State
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from scrapy import Request
     from typing_extensions import Self
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
     from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
     from ..core.rules import Rules
+    from ..core.urls import Origin
     from ..policy.outages import Entry
 
 BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until the next one

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from ..concurrency import Background
-    from ..core.origin import Origin
+    from ..core.urls import Origin
     from ..policy.outages import Copy
     from ..settings import GbotSettings
     from .telling import Telling

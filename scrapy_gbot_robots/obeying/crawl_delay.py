@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
+    from ..core.urls import Origin
     from ..settings import GbotSettings
     from .answer import Answer
 

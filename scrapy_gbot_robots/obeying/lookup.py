@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
+    from ..core.urls import Origin
     from ..fetching.fetcher import Fetcher
     from ..policy.outages import Copy, Entry
     from ..settings import GbotSettings

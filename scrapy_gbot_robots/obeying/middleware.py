@@ -19,10 +19,9 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.url_forms import as_sent
+from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
-from ..core.wire import as_sent
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from ..core.preferences import Preferences
     from .answer import Answer
 

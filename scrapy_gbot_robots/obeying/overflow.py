@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
 
-    from ..core.origin import Origin
+    from ..core.urls import Origin
     from .party import Party
     from .requeue import Requeue
 

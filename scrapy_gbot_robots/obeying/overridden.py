@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..core.preferences import NOTHING_SAID
-from ..core.wire import verdict_on_all_forms
+from ..core.url_forms import verdict_on_all_forms
 from ..policy.outages import Decision, State
 from ..policy.overrides import Action
 from .answer import Answer
@@ -15,10 +15,10 @@ from .answer import Answer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
     from ..core.preferences import Preferences
     from ..core.rules import Rules
+    from ..core.urls import Origin
     from ..core.verdict import Verdict
     from ..policy.overrides import Override
 

@@ -18,8 +18,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ..concurrency import Background, run_in_thread, within
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..policy.overrides import SETTING, Action, Overrides, Standing
 from ..signals import override_used
 from .overridden import OverriddenAnswer
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
     from ..core.verdict import Verdict
     from ..policy.overrides import Override
     from ..settings import GbotSettings

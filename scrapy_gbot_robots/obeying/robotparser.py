@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.robotstxt import RobotParser
 
-from ..core.agents import Crawler as RobotsCrawler
-from ..core.origin import Origin
+from ..core.crawlers import Crawler as RobotsCrawler
 from ..core.robots import RobotsTxt
-from ..core.wire import allowed_in_all_forms
+from ..core.url_forms import allowed_in_all_forms
+from ..core.urls import Origin
 from ..settings import GbotSettings
 
 if TYPE_CHECKING:

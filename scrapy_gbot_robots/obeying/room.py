@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
+    from ..core.urls import Origin
     from .answer import Answer
     from .party import Awaited
 

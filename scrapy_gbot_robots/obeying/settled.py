@@ -12,8 +12,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ..core.agents import RobotsAgent
-    from ..core.origin import Origin
+    from ..core.crawlers import RobotsAgent
+    from ..core.urls import Origin
     from .answer import Answer
 
 SERVED_SECS = 600.0  # long enough for a full room to pass the downloader; an answer that is good for longer is not kept

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from ..concurrency import Background
-    from ..core.origin import Origin
     from ..core.robots import RobotsTxt
+    from ..core.urls import Origin
     from ..policy.outcome import Outcome
     from ..settings import GbotSettings
     from .answer import Answer

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
-from ..core.agents import AllOf
-from ..core.agents import Crawler as RobotsCrawler
-from ..core.product_token import is_browser_like, product_token
+from ..core.crawlers import AllOf, is_browser_like, product_token
+from ..core.crawlers import Crawler as RobotsCrawler
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from ..core.agents import RobotsAgent
+    from ..core.crawlers import RobotsAgent
 
 _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 

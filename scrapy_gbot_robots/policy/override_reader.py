@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from ..core.agents import Crawler
+from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from .overrides import SETTING, Action, Override, Overrides

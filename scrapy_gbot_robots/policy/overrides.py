@@ -14,14 +14,13 @@ from datetime import date, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..core.agents import Crawler
+    from ..core.crawlers import Crawler
     from ..core.robots import RobotsTxt
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"

@@ -15,7 +15,7 @@ from .facts import OriginRow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..core.origin import Origin
+    from ..core.urls import Origin
     from ..obeying.answer import Answer
     from ..policy.outages import State
 

@@ -22,7 +22,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.spider import DefaultSpider
 
 from ..concurrency import Background, run_in_thread
-from ..core.origin import Origin
+from ..core.urls import Origin
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import SITEMAP
 from ..settings import GbotSettings

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.origin import DEFAULT_PORTS, Origin
+from ..core.urls import DEFAULT_PORTS, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

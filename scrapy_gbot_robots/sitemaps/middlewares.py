@@ -16,8 +16,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from ..concurrency import within
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.host_lookup import leads_inside

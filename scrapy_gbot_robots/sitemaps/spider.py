@@ -24,9 +24,8 @@ from scrapy.utils.asyncio import create_looping_call
 from w3lib.encoding import http_content_type_encoding
 
 from ..concurrency import pause, run_in_thread
-from ..core.origin import Origin
 from ..core.robots import RobotsTxt
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
 from ..exceptions import UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP

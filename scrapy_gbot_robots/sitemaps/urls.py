@@ -1,7 +1,7 @@
 """Which URLs a robots.txt or a sitemap may send the crawl to, and in what form. Every refusal is made here.
 
 Pure: it fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs that need not be
-encoded, on any host); sitemaps.org, "Sitemap file location"; `core.origin` and w3lib for what a URL is.
+encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for what a URL is.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w3lib.url import safe_url_string
 
-from ..core.origin import Origin
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..policy.private_hosts import is_private
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import tldextract
     from scrapy.settings import BaseSettings
 
-    from ..core.sitemaps import SitemapLine
+    from ..core.robots import SitemapLine
     from ..settings import GbotSettings
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048

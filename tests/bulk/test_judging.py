@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
-from scrapy_gbot_robots.core.wire import allowed_in_all_forms
+from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import outcome_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import lines as grammar
 
 ROOT = "http://example.com/"
 

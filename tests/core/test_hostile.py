@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules, Verdict
-from scrapy_gbot_robots.core.grammar import MAX_BYTES
+from scrapy_gbot_robots.core.lines import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

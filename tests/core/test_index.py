@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rule
-from scrapy_gbot_robots.core.index import Index
-from scrapy_gbot_robots.core.rule_texts import NO_RULE, precedence_of
+from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
+from scrapy_gbot_robots.core.rule_index import Index
 
 from ..support.oracle import verdict_by
 from ..support.strategies import PATHS as ODD_PATHS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.product_token import is_browser_like, product_token
+from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.crawlers import is_browser_like, product_token
 from scrapy_gbot_robots.core.remarks import AGENT_CUT
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE

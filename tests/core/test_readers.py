@@ -9,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
-from scrapy_gbot_robots.core import grammar
-from scrapy_gbot_robots.core.groups import Group, read_groups
+from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.fast_reader import ScannedGroup, scan, scan_all
 from scrapy_gbot_robots.core.lines import read_lines
-from scrapy_gbot_robots.core.matching import directory_of_index, matches
-from scrapy_gbot_robots.core.scan import ScannedGroup, scan, scan_all
+from scrapy_gbot_robots.core.patterns import directory_of_index, matches
+from scrapy_gbot_robots.core.robots import Group, read_groups
 
 from ..support.oracle import does_match, followed_by
 from ..support.reference import FILES, body_of, read

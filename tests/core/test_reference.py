@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.grammar import HAS_DIRECTIVE
-from scrapy_gbot_robots.core.product_token import product_token
+from scrapy_gbot_robots.core.crawlers import product_token
+from scrapy_gbot_robots.core.lines import HAS_DIRECTIVE
 from scrapy_gbot_robots.core.urls import escape, path_of
 
 from ..support.reference import DATA, FILES, body_of, read

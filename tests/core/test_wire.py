@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.urls import path_of
-from scrapy_gbot_robots.core.wire import (
+from scrapy_gbot_robots.core.url_forms import (
     allowed_in_all_forms,
     as_sent,
     has_one_form,
@@ -17,6 +16,7 @@ from scrapy_gbot_robots.core.wire import (
     verdict_on_all_forms,
     without_usual,
 )
+from scrapy_gbot_robots.core.urls import path_of
 
 HOST = "http://example.com"
 

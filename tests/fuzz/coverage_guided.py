@@ -14,8 +14,8 @@ import atheris
 
 with atheris.instrument_imports(include=["scrapy_gbot_robots"]):
     from scrapy_gbot_robots.core import (
-        grammar,
-        sitemaps,  # noqa: F401 - which are imported late
+        lines,
+        rule_index,  # noqa: F401 - which is imported late
     )
     from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
     from scrapy_gbot_robots.storage.codec import encode
@@ -108,13 +108,13 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], Iterator[bytes]]]
     "codec": (codec, codec_seeds),
 }
 WORDS = (
-    *(name + b":" for _, written, typos in grammar.FIELDS for name in (written, *typos)),
-    *(name + b":" for name in grammar.UNUSED_FIELDS),
-    grammar.INDEX_PAGE.encode(),
+    *(name + b":" for _, written, typos in lines.FIELDS for name in (written, *typos)),
+    *(name + b":" for name in lines.UNUSED_FIELDS),
+    lines.INDEX_PAGE.encode(),
     b"googlebot",
     b"http://",
     b"%c3%a9",
-    grammar.BOM,
+    lines.BOM,
 )
 
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.core import grammar, index, lines, needles, scan
+from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
-from scrapy_gbot_robots.core.agents import agents_heeded
+from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
@@ -31,15 +31,14 @@ _POLICY: Final = Policy()
 # Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (
     (lines, "_BLOCK", 24),
-    (scan, "_LONG", 40),
-    (grammar, "MAX_LINE_BYTES", 60),
-    (index, "_FEW_STEMS", 2),
-    (index, "_FEW_NEEDLES", 1),
-    (index, "_CROWDED_STEM", 1),
-    (needles, "_FEW_NEEDLES", 1),
-    (needles, "_FEW_SHORT_NEEDLES", 1),
-    (needles, "_MANY_NEEDLES", 6),
-    (needles, "_CROWD", 1),
+    (fast_reader, "_LONG", 40),
+    (lines, "MAX_LINE_BYTES", 60),
+    (rule_index, "_FEW_STEMS", 2),
+    (rule_index, "_FEW_NEEDLES", 1),
+    (rule_index, "_CROWDED_STEM", 1),
+    (rule_index, "_FEW_SHORT_NEEDLES", 1),
+    (rule_index, "_MANY_NEEDLES", 6),
+    (rule_index, "_CROWD", 1),
 )
 
 
@@ -94,7 +93,7 @@ def assert_told_in_full(body: bytes, *, strict: bool) -> None:
         assert 1 <= remark.line <= len(told)
         assert str(remark).isprintable()
     assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
-        (line.number, line.value) for line in told if line.kind == grammar.SITEMAP
+        (line.number, line.value) for line in told if line.kind == lines.SITEMAP
     ]
     for sitemap in robots.sitemaps:
         assert Origin.of(sitemap)

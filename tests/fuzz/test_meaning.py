@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import lines as grammar
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core.origin import DEFAULT_PORTS
+from scrapy_gbot_robots.core.urls import DEFAULT_PORTS
 
 from ..support.strategies import HOSTS, PATHS, URLS
 from . import promises

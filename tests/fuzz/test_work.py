@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.core.index import Index
-from scrapy_gbot_robots.core.matching import matches
-from scrapy_gbot_robots.core.rule_texts import Patterns
+from scrapy_gbot_robots.core.patterns import Patterns, matches
+from scrapy_gbot_robots.core.rule_index import Index
 
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 

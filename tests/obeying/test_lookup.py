@@ -15,7 +15,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import Closing, pause, within
-from scrapy_gbot_robots.core.agents import Crawler as RobotsAgent
+from scrapy_gbot_robots.core.crawlers import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.obeying import lookup as lookups
 from scrapy_gbot_robots.obeying.answer import Answer

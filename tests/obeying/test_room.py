@@ -15,7 +15,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core.agents import Crawler
+from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.obeying import overflow
 from scrapy_gbot_robots.obeying import room as module
 from scrapy_gbot_robots.obeying.answer import Answer

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.core.agents import Crawler
-from scrapy_gbot_robots.core.origin import Origin
+from scrapy_gbot_robots.core.crawlers import Crawler
+from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.obeying import settled
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.settled import SERVED_SECS, SettledAnswers

@@ -22,7 +22,7 @@ from scrapy_gbot_robots.core.verdict import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_gbot_robots.core.groups import Group
+    from scrapy_gbot_robots.core.robots import Group
 
 
 class Followed(NamedTuple):

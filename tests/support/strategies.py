@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.core import grammar
+from scrapy_gbot_robots.core import lines as grammar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,8 @@ Plan:
 2. A wildcard pattern is filed under its longest literal segment. If that is the segment before the first star, the pattern
    *hangs* on that stem, and is tried only for paths that begin with it.
 3. If it is a later segment, or if too many patterns hang on one stem, the segment is a *needle*: the pattern is tried only
-   for paths that contain the needle (needles.py).
+   for paths that contain the needle. A few needles are looked for one by one. More are filed on a *shelf* by pieces of
+   three characters, so that a path is cut into pieces once, and only patterns under one of its pieces are tried.
 
 A worked example. The rules are
 
@@ -35,27 +36,43 @@ and the path begins with it. The best plain rule along its links is line 3, with
 links on which patterns hang is "/shop/": the pattern of line 4 matches, with twelve characters, so it is the best now. The
 needle is not in the path. Line 4 decides: disallowed.
 
-Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at the first match, or as
+A shelf need not look at every place of a path. With pieces of three characters and a step of three, it looks at the places
+0, 3, 6, ... and a needle is filed under the pieces at three successive places of it. For the needle "print=1":
+
+    filed under     "pri"  "rin"  "int"         the pieces at its places 0, 1 and 2
+    path            /a? pri nt= 1               looked at: "/a?", "pri", "nt=", "1"
+    another path    /ab ?pr int =1              looked at: "/ab", "?pr", "int", "=1"
+
+Wherever the needle lies in a path, one of its three pieces is at a place that is looked at. So it must have at least size +
+step - 1 = 5 characters. Shorter needles have a shelf of their own, with a step of one.
+
+Warnings: needles may share their pieces, and a hostile file makes them do so. If a piece has a crowd already, a needle is
+filed under the pieces at another place of it. Above `_MANY_NEEDLES` pieces have five characters.
+
+Each list of patterns is sorted by precedence, the highest first. A search in it ends at the first match, or as
 soon as no better one can follow. A path "begins with" a stem in the sense of `str.startswith`: stems have no wildcard. The
 attributes that `allows_url` uses are shortcuts. The comments where they are set say why the answer is the same without them.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from .needles import SHORTEST, best_of, by_precedence, shelved
-from .rule_texts import LENGTH_BITS, NO_RULE, precedence_of
+from .patterns import LENGTH_BITS, NO_RULE, follow, precedence_of
 from .urls import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from .needles import Filed
+    # A wildcard pattern: its precedence; its longest literal segment after the first star; the text before that star,
+    # and the text after it ("$" cut off; None if there is no star); and whether "$" was at the end.
+    Filed = tuple[int, str, str, str | None, bool]
 
 _FEW_STEMS: Final = 40  # up to this number, one startswith with all of them is faster than a bisection
-_FEW_NEEDLES: Final = 24  # up to this number, they are searched for in a URL before its path is cut out
+_FEW_NEEDLES: Final = 24  # up to this number, one by one is faster; they are searched for before the path is cut out
 _CROWDED_STEM: Final = 200  # patterns that hang on one stem; any more get a needle, which is searched for in all paths
 
 # How long it takes to try a pattern, on the slow side; for takes_long.
@@ -64,6 +81,22 @@ _NS_OF_CHAR: Final = 50  # for each character of the pattern: a segment may be a
 _NS_OF_COMPARISON: Final = 0.25
 _NS_OF_PIECE: Final = 200  # for each piece of the path that is looked up on a shelf
 _LONGEST_SLOW_NEEDLE: Final = 100  # characters; Python finds longer texts in linear time
+
+_FEW_SHORT_NEEDLES: Final = 100  # the same for short ones: their shelf looks at every place
+_CROWD: Final = 24  # needles under one piece; more are filed under other pieces if there are any
+_MANY_NEEDLES: Final = 2_000  # more of them share too many pieces of three characters
+
+# Of a shelf: the length of a piece, and the step from one place of a path to the next.
+_SHORT: Final = (3, 1)
+_USUAL: Final = (3, 3)
+_LONG: Final = (5, 1)
+SHORTEST: Final = _SHORT[0]  # characters; a shorter needle is on no shelf
+_LONGER: Final = _LONG[0]
+
+# By the length of a piece, what cuts a path into such pieces. A regular expression does it faster than slices do.
+_CUT: Final = {size: re.compile("." * size, re.DOTALL).findall for size, _ in (_SHORT, _USUAL, _LONG)}
+
+by_precedence: Final = itemgetter(0)
 
 
 class Index:
@@ -284,6 +317,93 @@ def _file(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
         else:
             hung[stem] = [filed]
     return hung, needles
+
+
+def best_of(filed: Iterable[Filed], path: str, best: int) -> int:
+    """Return the highest precedence over `best` of a pattern in `filed` that matches `path`, `best` if there is none."""
+    for precedence, needle, first, rest, anchored in filed:
+        if precedence <= best:
+            break
+        if needle in path and path.startswith(first):
+            end = len(first)
+            if rest is None:
+                if path == first:
+                    return precedence
+            elif "*" in rest:
+                if follow(rest, path, end, anchored):
+                    return precedence
+            elif (
+                path.endswith(rest, end) if anchored else path.find(rest, end) >= 0
+            ):  # this is follow, without the call
+                return precedence
+    return best
+
+
+def shelved(filed: list[Filed]) -> tuple[Sequence[Filed], tuple[Shelf, ...]]:
+    """Return the patterns that are tried one by one, and the shelves of the others. Takes the highest precedence first."""
+    if not filed:
+        return (), ()
+    if len(filed) <= _FEW_NEEDLES:
+        return filed, ()
+    long = [each for each in filed if len(each[1]) >= _LONGER]
+    others = [each for each in filed if len(each[1]) < _LONGER] if len(long) < len(filed) else []
+    short = [each for each in others if len(each[1]) >= SHORTEST]
+    tried = [each for each in others if len(each[1]) < SHORTEST]
+    shelves: tuple[Shelf, ...] = ()
+    usual = _USUAL if len(long) <= _MANY_NEEDLES else _LONG
+    for how, some, few in ((usual, long, _FEW_NEEDLES), (_SHORT, short, _FEW_SHORT_NEEDLES)):
+        if len(some) > few:
+            shelves += (Shelf(*how, some),)
+        else:
+            tried += some
+    tried.sort(key=by_precedence, reverse=True)
+    return tried, shelves
+
+
+class Shelf:
+    """Patterns filed by pieces of `size` characters of their needles, for paths looked at with a step of `step`."""
+
+    __slots__ = ("_by_piece", "_size", "_step")
+
+    def __init__(self, size: int, step: int, filed: list[Filed]) -> None:
+        self._size, self._step = size, step
+        self._by_piece: dict[str, list[Filed]] = {}
+        by_piece = self._by_piece
+        for each in filed:
+            needle = each[1]
+            piece = needle[:size]
+            if step == 1 and piece not in by_piece:
+                by_piece[piece] = [each]
+                continue
+            place = 0 if len(by_piece.get(piece, ())) < _CROWD else self._emptiest_place(needle)
+            for at in range(place, place + step):
+                by_piece.setdefault(needle[at : at + size], []).append(each)
+
+    def _emptiest_place(self, needle: str) -> int:
+        """Return that of three places in `needle` whose piece has the fewest patterns so far."""
+        last = len(needle) - self._size - self._step + 1
+        crowds = {place: self._by_piece.get(needle[place : place + self._size], ()) for place in (last, last // 2, 0)}
+        return min(crowds, key=lambda place: len(crowds[place]))
+
+    def best(self, path: str, best: int) -> int:
+        """Return the highest precedence over `best` of a pattern that matches `path`, `best` if there is none."""
+        by_piece = self._by_piece
+        for piece in by_piece.keys() & self._pieces(path):
+            best = best_of(by_piece[piece], path, best)
+        return best
+
+    def most_tries(self, path: str) -> int:
+        """Return how many patterns `best` tries at the most."""
+        return sum(len(self._by_piece[piece]) for piece in self._by_piece.keys() & self._pieces(path))
+
+    def _pieces(self, path: str) -> list[str]:
+        """Return the pieces at the places of `path` that are looked at."""
+        cut = _CUT[self._size]
+        pieces = cut(path)
+        if self._step < self._size:
+            for start in range(self._step, self._size, self._step):
+                pieces += cut(path, start)
+        return pieces
 
 
 NO_RULES: Final = Index((), ())  # shared, since many files have no rules for a crawler

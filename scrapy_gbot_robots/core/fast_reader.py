@@ -13,7 +13,7 @@ Plan:
 2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most lines begin with
    "Disallow: " or "Allow: ". Split any other line at its colon and look the field name up among the usual ways to write
    one. What is left goes to the careful reader (lines.py), unless its beginning shows that it cannot matter.
-3. Keep the paths of a group's rules as written, and join them into one text at the end (rule_texts.py): decoding and
+3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
    escaping happen once for the group and not once for each line.
 
 A worked example, for the agents "mybot" and "*":
@@ -34,9 +34,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from . import grammar
-from .lines import as_written, content_blocks, read_line, seconds, without_bom
-from .rule_texts import NO_PATTERNS, Patterns
+from .lines import (
+    ALLOW,
+    CRAWL_DELAY,
+    DISALLOW,
+    FIELDS,
+    SITEMAP,
+    UNKNOWN,
+    UNUSED,
+    UNUSED_FIELDS,
+    USER_AGENT,
+    agent_of,
+    as_written,
+    content_blocks,
+    read_line,
+    seconds,
+    without_bom,
+)
+from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
@@ -50,23 +65,23 @@ if TYPE_CHECKING:
     # A `Content-Signal` line before any group: its number and its value.
     Signal = tuple[int, bytes]
 
-_USER_AGENT: Final = grammar.USER_AGENT
-_ALLOW: Final = grammar.ALLOW
-_DISALLOW: Final = grammar.DISALLOW
+_USER_AGENT: Final = USER_AGENT
+_ALLOW: Final = ALLOW
+_DISALLOW: Final = DISALLOW
 # Google's parser calls these fields unused. Here they have kinds of their own.
 _DELAY: Final = -1
 _USAGE: Final = -2
 _SIGNAL: Final = -3
-_OWN: Final = {grammar.CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
+_OWN: Final = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 
 # The kind of line by its field name, in the usual ways to write it.
 _USUAL: Final = {
     way: kind
     for kind, name in [
-        *((kind, name) for kind, name, _ in grammar.FIELDS),
-        *((grammar.UNUSED, name) for name in grammar.UNUSED_FIELDS),
+        *((kind, name) for kind, name, _ in FIELDS),
+        *((UNUSED, name) for name in UNUSED_FIELDS),
         *((kind, name) for name, kind in _OWN.items()),
-        (grammar.UNKNOWN, b""),  # blank lines
+        (UNKNOWN, b""),  # blank lines
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
@@ -76,7 +91,7 @@ _WHITE: Final = b" \t\v\f"
 _MOST_PLACES: Final = 1_000  # at which a user-agent line is looked for before lines are
 _MOST_INDENT: Final = 100  # bytes that are looked at there; if all are white space, the line may be one
 _BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
-    *(name for kind, written, typos in grammar.FIELDS if kind != grammar.SITEMAP for name in (written, *typos)),
+    *(name for kind, written, typos in FIELDS if kind != SITEMAP for name in (written, *typos)),
     *_OWN,
 )
 # First bytes of lines that matter, before a group and in one.
@@ -253,7 +268,7 @@ class _Scan:
             group = None  # rules end the run of user-agent lines
         if not value.startswith(self._beginnings):
             return group
-        agent = value if value in self._beginnings else grammar.agent_of(value)
+        agent = value if value in self._beginnings else agent_of(value)
         if agent and (self._agents is None or agent in self._agents):
             if group is None:
                 group = ScannedGroup()
@@ -278,7 +293,7 @@ def _may_have_agents(lower: bytes) -> bool:
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
     """Return the kind and the value of a line as the careful reader sees it; that of a preference as it is written."""
     line = read_line(0, text, strict=strict)
-    kind = _OWN.get(line.key.lower(), grammar.UNUSED) if line.kind == grammar.UNUSED else line.kind
+    kind = _OWN.get(line.key.lower(), UNUSED) if line.kind == UNUSED else line.kind
     return kind, as_written(text, strict=strict) if kind in {_USAGE, _SIGNAL} else line.value
 
 
