@@ -71,7 +71,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
             named["REDIS_URL"] = stack.enter_context(redis_server()).url
         crawler = get_crawler(settings_dict=named)
         settings = GbotSettings.of(crawler.settings)
-        lookup = Lookup(crawler, settings, Entries(driver_for(settings, crawler), crawler.stats), Hat())  # type: ignore[arg-type]
+        lookup = Lookup(crawler, settings, Entries(driver_for(settings, crawler), crawler.stats, lease_secs=60), Hat())  # type: ignore[arg-type]
         await ask_all(lookup, chosen)
         await lookup.close()
         for name, count in sorted(crawler.stats.get_stats().items()):

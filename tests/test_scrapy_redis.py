@@ -78,6 +78,7 @@ class Fleet:
                 "CONCURRENT_REQUESTS": 4,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
                 "DOWNLOAD_DELAY": 0,
+                "GBOT_ROBOTS_TIMEOUT_SECS": 8,  # a lease lasts for two of these
                 "LOG_FILE": str(self.directory / f"{name}.log"),
             }
             command += [word for setting, value in settings.items() for word in ("-s", f"{setting}={value}")]

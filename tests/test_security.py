@@ -269,16 +269,13 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
 
 @in_reactor
 async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+    redis_url: str,
 ) -> None:
     import redis
 
-    from scrapy_gbot_robots.obeying import entries as store
-
-    monkeypatch.setattr(store, "LEASE_SECS", 0.3)
     with closing(redis.Redis.from_url(redis_url)) as client, Site({"*": b"ok", "/robots.txt": b""}) as site:
         client.set(f"gbot_robots:lease:{Origin.of(site.url())}", "forged")
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}
 

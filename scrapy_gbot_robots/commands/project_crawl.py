@@ -23,7 +23,7 @@ from twisted.internet.defer import Deferred
 from ..addon import Addon
 from ..fetching.fetcher import Fetcher
 from ..obeying.drivers import driver_for
-from ..obeying.entries import Entries
+from ..obeying.entries import LEASE_TIMEOUTS, Entries
 from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overriding import overridden
@@ -94,7 +94,9 @@ class Visit:
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
-        self._entries = Entries(driver_for(self.settings, crawler), crawler.stats)
+        self._entries = Entries(
+            driver_for(self.settings, crawler), crawler.stats, lease_secs=LEASE_TIMEOUTS * self.settings.timeout_secs
+        )
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
         self._overridden = overridden(self._lookup, self.settings, crawler)

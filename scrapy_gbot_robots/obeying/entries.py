@@ -8,8 +8,8 @@ few steps (`storage.batches`). Each call has a deadline. If the driver fails or 
 tries the driver again. When the driver answers, it is used again, and what memory has learnt meanwhile is forgotten: the
 cache of answers still has it, and other processes fetch those few files once more. Memory itself needs no thread.
 
-Leases: this class remembers the leases of this process. It prolongs them as long as the process lives, so that they can be
-short and end soon after the process dies. It gives them back at the end of the crawl at the latest.
+Leases: this class remembers the leases of this process, and gives them back at the end of the crawl at the latest. The
+leases of a process that dies end by themselves.
 
 Example: Redis stops answering. The next `find` fails after at most `CALL_SECS`; the log warns once, and memory answers this
 `find` and all later calls. 30 s later Redis answers the timer's trial, and is in use again.
@@ -29,7 +29,7 @@ from twisted.internet.defer import CancelledError
 from ..concurrency import Background, pause, within
 from ..core.urls import shown
 from ..storage.base import Beats, StorageError
-from ..storage.batches import Found, Settled, Wanted, find, prolong_all, release_all, settle
+from ..storage.batches import Found, Settled, Wanted, find, release_all, settle
 from ..storage.memory import MemoryStorage
 from .batch_thread import BatchThread
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
 
-LEASE_SECS = 15.0  # how long a lease outlives its holder
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a call
+LEASE_TIMEOUTS = 2  # time-outs of a fetch: how long a lease lasts
 CLOSE_SECS = 5.0  # how long a failing storage may delay the end of a crawl
 MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
 
@@ -60,15 +60,22 @@ class Entries:
     Args:
         driver: opens the storage, in the thread, at the first call.
         stats: the stats that count failed calls.
+        lease_secs: how long a lease lasts.
         on_first_use: called when the storage has answered for the first time.
     """
 
     def __init__(
-        self, driver: Driver, stats: StatsCollector, *, on_first_use: Callable[[], object] = lambda: None
+        self,
+        driver: Driver,
+        stats: StatsCollector,
+        *,
+        lease_secs: float,
+        on_first_use: Callable[[], object] = lambda: None,
     ) -> None:
         self._opens = driver.opens
         self._remedy = driver.remedy
         self._stats = stats
+        self._lease_secs = lease_secs
         self._on_first_use = on_first_use
         self._is_used = False
         self._driver: Storage | None = MemoryStorage() if driver.opens is MemoryStorage else None  # opens at once
@@ -78,7 +85,6 @@ class Entries:
         self._instead: MemoryStorage | None = None  # in use while the driver fails
         self._failure: Exception | None = None  # of the last batch: the thread knows it before the reactor does
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
-        self._prolonging = False
         self._background = Background()
         self._closed = False
 
@@ -96,9 +102,6 @@ class Entries:
         A caller that gets the lease must fetch, and then call `settle` or `give_up`. `is_good` is called in the thread.
         """
         found: Found = await self._ask(Wanted(origin, is_good))
-        if found.leased and not self._prolonging:
-            self._prolonging = True
-            self._background.start(self._prolong())
         return found
 
     async def settle(self, origin: str, entry: Entry) -> None:
@@ -181,7 +184,7 @@ class Entries:
         return results
 
     def _find(self, driver: Storage, wanted: Sequence[Wanted]) -> list[Found]:
-        found = find(driver, wanted, LEASE_SECS)
+        found = find(driver, wanted, self._lease_secs)
         leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
         too_late = self._closed or (self._instead is not None and driver is not self._instead)
         if leases and too_late:
@@ -189,14 +192,6 @@ class Entries:
             return [Found(one.entry) for one in found]
         self._leases.update(leases)
         return found
-
-    async def _prolong(self) -> None:
-        try:
-            while self._leases:
-                await pause(LEASE_SECS / 3)
-                await self._call(lambda driver: prolong_all(driver, dict(self._leases), LEASE_SECS))
-        finally:
-            self._prolonging = False
 
     def _fall_back(self, error: Exception) -> MemoryStorage:
         self._stats.inc_value("gbot_robots/storage/errors")
@@ -255,7 +250,7 @@ class Entries:
 
 def _write_and_forget(driver: Storage) -> None:
     """Check that a storage can be written to."""
-    driver.release("", driver.lease("", LEASE_SECS) or "")
+    driver.release("", driver.lease("", 1) or "")
 
 
 class _Trial:

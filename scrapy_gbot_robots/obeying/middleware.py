@@ -32,7 +32,7 @@ from ..signals import request_forbidden
 from . import provenance
 from .crawl_delay import CrawlDelays
 from .drivers import driver_for
-from .entries import Entries
+from .entries import LEASE_TIMEOUTS, Entries
 from .heartbeat import Heartbeat
 from .lookup import Lookup
 from .overriding import overridden
@@ -71,7 +71,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._driver = driver_for(self._settings, crawler)
-        entries = Entries(self._driver, crawler.stats, on_first_use=self._driver.tell)
+        lease_secs = LEASE_TIMEOUTS * self._settings.timeout_secs
+        entries = Entries(self._driver, crawler.stats, lease_secs=lease_secs, on_first_use=self._driver.tell)
         self._heartbeat = Heartbeat(crawler, entries) if self._settings.storage == "redis" else None
         lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)

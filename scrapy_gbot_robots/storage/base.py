@@ -55,9 +55,6 @@ class Storage(Protocol):
         Only one of all that share the storage has the lease at a time. It ends by itself, since its holder may die.
         """
 
-    def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease of `token` end `secs` seconds from now. Does nothing if the lease is not the token's."""
-
     def release(self, origin: str, token: str) -> None:
         """End the lease of `token`. Does nothing if the lease is not the token's."""
 

@@ -54,9 +54,6 @@ class BatchStorage(Storage, Protocol):
     def settle(self, settled: Sequence[Settled]) -> None:
         """Store each entry, and end its lease."""
 
-    def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
-        """Prolong the leases of these tokens, by origin."""
-
     def release_all(self, leases: Mapping[str, str]) -> None:
         """End the leases of these tokens, by origin."""
 
@@ -77,15 +74,6 @@ def settle(storage: Storage, settled: Sequence[Settled]) -> None:
         storage.put(origin, entry)
         if token:
             storage.release(origin, token)
-
-
-def prolong_all(storage: Storage, leases: Mapping[str, str], secs: float) -> None:
-    """Do what `BatchStorage.prolong_all` does, with any storage."""
-    if isinstance(storage, BatchStorage):
-        storage.prolong_all(leases, secs)
-        return
-    for origin, token in leases.items():
-        storage.prolong(origin, token, secs)
 
 
 def release_all(storage: Storage, leases: Mapping[str, str]) -> None:

@@ -74,12 +74,6 @@ class MemoryStorage:
             self._leases[origin] = token, now + secs
             return token
 
-    def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease end later, if it is the token's."""
-        with self._lock:
-            if origin in self._leases and self._leases[origin][0] == token:
-                self._leases[origin] = token, time.monotonic() + secs
-
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
         with self._lock:

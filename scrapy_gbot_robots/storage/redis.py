@@ -48,9 +48,7 @@ _SCAN_KEYS = 1000  # looked at in one step
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
-_IF_IT_IS_THE_TOKENS = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call({}) end return 0'
-_PROLONG = _IF_IT_IS_THE_TOKENS.format('"PEXPIRE", KEYS[1], ARGV[2]')
-_RELEASE = _IF_IT_IS_THE_TOKENS.format('"DEL", KEYS[1]')
+_RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
 _TAKE = """
     if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
     local left = redis.call("PTTL", KEYS[1])
@@ -156,13 +154,6 @@ class RedisStorage:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)
             pipe.execute()
 
-    def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
-        """Let leases end later, in one round trip."""
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
-            for origin, token in leases.items():
-                pipe.execute_command("EVAL", _PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
-            pipe.execute()
-
     def release_all(self, leases: Mapping[str, str]) -> None:
         """End leases, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
@@ -201,11 +192,6 @@ class RedisStorage:
         with self._asked():
             taken = self._redis.eval(_TAKE, 1, self._lease_key(origin), token, _millisecs(secs))
         return token if taken else None
-
-    def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease end later, if it is the token's."""
-        with self._asked():
-            self._redis.eval(_PROLONG, 1, self._lease_key(origin), token, _millisecs(secs))
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""

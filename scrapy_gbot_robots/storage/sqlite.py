@@ -56,7 +56,6 @@ _LEASE = """
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, taken = excluded.taken, until = excluded.until
     WHERE leases.until <= excluded.taken OR leases.taken > excluded.taken + 1 -- or the clock was set back
 """
-_PROLONG = "UPDATE leases SET taken = ?, until = ? WHERE origin = ? AND token = ?"
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 _SWEEP_LEASES = "DELETE FROM leases WHERE rowid IN (SELECT rowid FROM leases WHERE until < ? LIMIT ?)"
@@ -138,11 +137,6 @@ class SqliteStorage:
                     found[place] = self._leased(connection, wanted[place], secs)
         return found
 
-    def prolong_all(self, leases: Mapping[str, str], secs: float) -> None:
-        """Let leases end later, in one transaction."""
-        now = self._clock()
-        self._write(_PROLONG, [(now, now + secs, origin, token) for origin, token in leases.items()])
-
     def release_all(self, leases: Mapping[str, str]) -> None:
         """End leases, in one transaction."""
         self._write(_RELEASE, list(leases.items()))
@@ -199,11 +193,6 @@ class SqliteStorage:
         """Take the lease if it is free or has run out, in one statement."""
         token, now = secrets.token_hex(8), self._clock()
         return token if self._execute(_LEASE, origin, token, now, now + secs).changed else None
-
-    def prolong(self, origin: str, token: str, secs: float) -> None:
-        """Let the lease end later, if it is the token's."""
-        now = self._clock()
-        self._execute(_PROLONG, now, now + secs, origin, token)
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""

@@ -50,7 +50,7 @@ class Opened(Entries):
     def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
         self.stats = MemoryStatsCollector(get_crawler())
         self.caplog = caplog
-        super().__init__(Driver("test", opens), self.stats)
+        super().__init__(Driver("test", opens), self.stats, lease_secs=60)
 
     @property
     def said(self) -> list[str]:
@@ -136,28 +136,6 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
 
 
 # Leases
-
-
-@as_scrapy_runs_it
-async def test_lease_is_prolonged_as_long_as_it_is_held(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entries_module, "LEASE_SECS", 0.3)
-    storage = SqliteStorage(tmp_path / "robots.sqlite")
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
-        await entries.find(ORIGIN, is_there)
-        await entries.find(OTHER, is_there)
-        await entries.settle(OTHER, Entry(RULES))
-        await pause(0.7)
-        assert storage.lease(ORIGIN, 60) is None
-        assert storage.lease(OTHER, 60)
-        await entries.give_up(ORIGIN)
-        assert storage.lease(ORIGIN, 60)
-        await pause(0.2)
-        await entries.find("https://third.example", is_there)  # prolonging goes on after a rest
-        await pause(0.5)
-        assert storage.lease("https://third.example", 60) is None
-    storage.close()
 
 
 @as_scrapy_runs_it

@@ -12,7 +12,7 @@ import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.base import Storage
-from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, prolong_all, release_all, settle
+from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, release_all, settle
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -165,30 +165,6 @@ def test_lease_ends_in_time(storage: Storage) -> None:
     assert storage.lease(ORIGIN, 60) is None
 
 
-def test_prolonged_lease_does_not_end(storage: Storage) -> None:
-    token = storage.lease(ORIGIN, 0.3)
-    assert token
-    storage.prolong(ORIGIN, token, 60)
-    time.sleep(0.35)
-    assert storage.lease(ORIGIN, 60) is None
-    storage.prolong(ORIGIN, token, 0.05)  # and it may be shortened
-    time.sleep(0.1)
-    assert storage.lease(ORIGIN, 60)
-
-
-def test_only_the_holder_prolongs(storage: Storage) -> None:
-    token = storage.lease(ORIGIN, 0.05)
-    assert token
-    storage.prolong(ORIGIN, "0123456789abcdef", 60)
-    storage.prolong("https://other.example:443", token, 60)
-    time.sleep(0.1)
-    assert storage.lease("https://other.example:443", 60)
-    assert storage.lease(ORIGIN, 60)
-    storage.prolong(ORIGIN, token, 0.01)  # too late: another holds it now
-    time.sleep(0.05)
-    assert storage.lease(ORIGIN, 60) is None
-
-
 def test_lease_is_no_entry(storage: Storage) -> None:
     storage.lease(ORIGIN, 60)
     assert storage.get(ORIGIN) is None
@@ -256,11 +232,8 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
         assert other.lease("https://leased.example", 60) is None
 
 
-def test_leases_are_prolonged_and_released_together(storage: Storage) -> None:
-    leases = {origin: storage.lease(origin, 0.3) or "" for origin in ("a", "b", "c")}
-    prolong_all(storage, leases | {"c": "0123456789abcdef"}, 60)
-    time.sleep(0.35)
-    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [False, False, True]
+def test_leases_are_released_together(storage: Storage) -> None:
+    leases = {origin: storage.lease(origin, 60) or "" for origin in ("a", "b", "c")} | {"c": "0123456789abcdef"}
     release_all(storage, leases | {"b": "0123456789abcdef"})
     assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, False]
 
@@ -268,5 +241,4 @@ def test_leases_are_prolonged_and_released_together(storage: Storage) -> None:
 def test_nothing_asked_is_nothing_found(storage: Storage) -> None:
     assert find(storage, [], 60) == []
     settle(storage, [])
-    prolong_all(storage, {}, 60)
     release_all(storage, {})

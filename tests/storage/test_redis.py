@@ -143,7 +143,6 @@ def every_verb(storage: RedisStorage) -> list[str]:
         "delete": lambda: storage.delete(ORIGIN),
         "origins": lambda: list(storage.origins()),
         "lease": lambda: storage.lease(ORIGIN, 1),
-        "prolong": lambda: storage.prolong(ORIGIN, "token", 1),
         "release": lambda: storage.release(ORIGIN, "token"),
     }
     return [name for name, verb in verbs.items() if fails(verb)]
@@ -163,7 +162,7 @@ def fill(storage: RedisStorage) -> None:
         storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
 
 
-ALL = ["get", "put", "delete", "origins", "lease", "prolong", "release"]
+ALL = ["get", "put", "delete", "origins", "lease", "release"]
 
 
 def test_server_that_is_away_is_a_storage_error_and_may_come_later(new_server: NewServer) -> None:
@@ -282,7 +281,6 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_ser
                 [Wanted(origin, lambda entry: False) for origin in (ORIGIN, "https://new.example")], 60
             )
             assert [each.leased for each in found] == [True, True]
-            storage.prolong_all({ORIGIN: found[0].token or ""}, 60)
             storage.settle([Settled(ORIGIN, Entry(None, GONE), found[0].token or "")])
             storage.release_all({"https://new.example": found[1].token or ""})
             assert storage.lease(ORIGIN, 60)

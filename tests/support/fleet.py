@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 class Worker:
     """A process that crawls `urls` with the add-on and `settings`.
 
-    `lease_secs` replaces the plugin's. `file_bytes` limits the size of files that the process writes during the crawl.
+    `file_bytes` limits the size of files that the process writes during the crawl.
     `as_others` makes root obey file permissions, as other users do.
     """
 
@@ -34,12 +34,11 @@ class Worker:
         urls: Iterable[str],
         settings: dict[str, Any],
         *,
-        lease_secs: float | None = None,
         file_bytes: int | None = None,
         as_others: bool = False,
     ) -> None:
         order: dict[str, Any] = {"urls": list(urls), "settings": settings}
-        order |= {"lease_secs": lease_secs, "file_bytes": file_bytes, "as_others": as_others}
+        order |= {"file_bytes": file_bytes, "as_others": as_others}
         self.process = processes.start([sys.executable, "-m", "tests.support.fleet", json.dumps(order)], ROOT)
         self.log = ""
 
@@ -88,12 +87,8 @@ def main(order: dict[str, Any]) -> None:
     from scrapy import signals
     from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
-    from scrapy_gbot_robots.obeying import entries as store
-
     from .crawls import ADDON, QUIET, Pages, pages, stats
 
-    if order["lease_secs"]:
-        store.LEASE_SECS = order["lease_secs"]
     most_file_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 
     def spider_opened() -> None:

@@ -1,6 +1,6 @@
 """Scrapy's command line with shorter waits: `python -m tests.support.hurried runspider ...`.
 
-An idle spider looks for work five times a second instead of every five seconds. A lease ends after four seconds.
+An idle spider looks for work five times a second instead of every five seconds.
 """
 
 from __future__ import annotations
@@ -11,8 +11,5 @@ if __name__ == "__main__":
     from scrapy.cmdline import execute
     from scrapy.core.engine import ExecutionEngine
 
-    from scrapy_gbot_robots.obeying import entries as store
-
     ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.2
-    store.LEASE_SECS = 4
     execute(["scrapy", *sys.argv[1:]])
