@@ -24,10 +24,10 @@ from ..addon import Addon
 from ..fetching.fetcher import Fetcher
 from ..obeying.drivers import driver_for
 from ..obeying.entries import LEASE_TIMEOUTS, Entries
+from ..obeying.events import logger as robots_logger
 from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overriding import overridden
-from ..obeying.telling import logger as robots_logger
 from ..policy.outages import State, decide, renew
 from ..settings import GbotSettings
 from .command import CommandError

@@ -55,8 +55,7 @@ from ..core.robots import RobotsTxt
 from ..policy.outages import Kind, State, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import Answer, Source
-from .change_watch import ChangeWatch
-from .telling import Telling
+from .events import CrawlEvents
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -147,8 +146,7 @@ class Lookup:
         self._entries = entries
         self._fetcher = fetcher
         self._background = Background()
-        self._telling = Telling(crawler, settings, self._background)
-        self._watch = ChangeWatch(crawler, settings, self._telling, self._background)
+        self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, _PendingLookup] = {}
         self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
@@ -168,7 +166,7 @@ class Lookup:
         if answer is not None:
             self._note_use(answer, agent, request)
             if not answer.bars_for_now:
-                self._telling.count("lookup/memory")
+                self._events.count("lookup/memory")
         return answer
 
     async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer:
@@ -233,7 +231,7 @@ class Lookup:
     async def close(self) -> None:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
-        self._telling.close()
+        self._events.close()
         await self._background.ended()
         for origin in list(self._available):
             await self._keep_available(origin)
@@ -268,7 +266,7 @@ class Lookup:
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
-            self._telling.broken(origin, error)
+            self._events.broken(origin, error)
             pending.answer = Answer.broken(origin, time.time())
             self._cache.put(pending.answer)
 
@@ -281,7 +279,7 @@ class Lookup:
         found = await self._entries.find(str(origin), self._is_fresh)
         entry, source = found.entry, Source.ANOTHER
         if found.leased:
-            self._telling.count("lookup/refreshed")
+            self._events.count("lookup/refreshed")
             entry, source = await self._fetch(origin, found.entry, request)
             if source is Source.HTTP_CACHE and found.entry is not None and self._is_good(found.entry):
                 return
@@ -310,8 +308,8 @@ class Lookup:
             await self._read(entry.copy, answer, agents)
         self._cache.put(answer)
         if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
-            self._telling.known(robotstxt, answer, request)
-        self._telling.answered(answer, before, request)
+            self._events.learnt(robotstxt, answer, request)
+        self._events.answered(answer, before, request)
         return answer
 
     async def _read(self, copy: Copy, answer: Answer, agents: Collection[RobotsAgent]) -> RobotsTxt:
@@ -338,21 +336,21 @@ class Lookup:
             if found.entry is not None and not found.leased and serves(found.entry):
                 if self._can_replay(origin, found.entry, request):
                     break
-                self._telling.count("lookup/storage")
+                self._events.count("lookup/storage")
                 return found.entry, Source.ANOTHER if waited else Source.STORED
             is_late = time.monotonic() >= respected_until
             if found.leased or is_late:
                 if not found.leased:
-                    self._telling.lease_not_used(origin, lease_secs)
+                    self._events.lease_not_used(origin, lease_secs)
                 if waited:
-                    self._telling.count("lease/taken_over")
+                    self._events.count("lease/taken_over")
                 break
             if not waited:
-                self._telling.count("lease/waited")
+                self._events.count("lease/waited")
             waited = True
             await pause(poll_secs)
             poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
-        self._telling.count("lookup/fetched")
+        self._events.count("lookup/fetched")
         return await self._fetch(origin, found.entry, request)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
@@ -366,15 +364,15 @@ class Lookup:
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # from a download handler or a bug here: no definite answer, so the ladder decides
-            self._telling.fetch_failed(origin, error)
+            self._events.fetch_failed(origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         if outcome.recalled:
             await self._entries.give_up(str(origin))
         else:
             await self._entries.settle(str(origin), latest)
-            self._watch.fetched(origin, entry.copy if entry else None, latest.copy)
-        self._telling.fetched(outcome, time.monotonic() - began)
+            self._events.compare(origin, entry.copy if entry else None, latest.copy)
+        self._events.fetched(outcome, time.monotonic() - began)
         return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED
 
     def _can_replay(self, origin: Origin, entry: Entry, request: Request | None) -> bool:

@@ -395,7 +395,7 @@ async def test_wait_for_a_lease_that_another_process_never_gives_back_ends(
         await visit(script, **settings)
         (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
         assert warning == (
-            f"{site.url('/robots.txt')}: the process that holds its lease has not fetched it for 0.9 s; fetching it here"
+            f"{site.url('/robots.txt')}: another process has had the right to fetch it for 0.9 s without a result; this process fetches it now"
         )
 
 

@@ -194,7 +194,7 @@ async def test_held_requests_go_on_when_robots_txt_answers(caplog: pytest.LogCap
         assert set(pages(crawler).crawled) == {site.url("/yes")}
         assert set(pages(crawler).refused) == {site.url("/no")}
         assert site.paths().count("/robots.txt") == 2
-        assert [record.getMessage() for record in caplog.records if record.name.endswith(".telling")] == [
+        assert [record.getMessage() for record in caplog.records if record.name.endswith(".events")] == [
             f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
             "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
             f"{site.url('/robots.txt')} answers again",

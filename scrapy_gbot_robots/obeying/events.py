@@ -2,45 +2,49 @@
 
 An ordinary signal handler runs before the first request of the origin goes on. A handler that is a coroutine delays no
 request: it runs in the background. The crawl does not close before it has ended.
+
+Whether a robots.txt has new rules is compared group by group (`core.changes`), since comments and dates change daily and
+mean nothing. Most fetches bring the same bytes: then one comparison is enough.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from pydispatch.dispatcher import getAllReceivers, liveReceivers
-from pydispatch.robustapply import robustApply
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import ensure_awaitable
 from twisted.internet.defer import CancelledError, Deferred
 
+from ..concurrency import run_in_thread
+from ..core.changes import changes
+from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..engine import pull_soon
 from ..policy.outages import State
 from ..policy.outcome import Fetched
-from ..signals import robotstxt_known, robotstxt_unreachable
+from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import Source, is_waited_for
 from .robotparser import GbotRobotParser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from ..concurrency import Background
-    from ..core.robots import RobotsTxt
     from ..core.urls import Origin
+    from ..policy.outages import Copy
     from ..policy.outcome import Outcome
     from ..settings import GbotSettings
     from .answer import Answer
 
 WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
-ADD_UP_SECS = 60.0  # how often one line adds up the further ones
+ADD_UP_SECS = 60.0  # a line that adds up the further ones comes no more often than this
+_COMPARED_IN_THREAD_BYTES = 16 * 2**10  # two files of this size take milliseconds to compare
 _MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each
 _MOST_TRACEBACKS = 20
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
@@ -48,7 +52,7 @@ _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}"
 logger = logging.getLogger(__name__)
 
 
-class Telling:
+class CrawlEvents:
     """The log lines, stats and signals of one crawl. Signal handlers that are coroutines run in `background`."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
@@ -58,8 +62,9 @@ class Telling:
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._warned = 0
-        self._not_warned: dict[int, str] = {}  # origins without a warning of their own, by hash; the first has a text
-        self._adding_up: Any = None  # the timer of the line that adds these up
+        self._warned_at = 0.0  # on the monotonic clock
+        self._not_warned = 0  # unreachable robots.txt files without a warning
+        self._first_not_warned = ""
         self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
@@ -69,9 +74,8 @@ class Telling:
 
     def close(self) -> None:
         """Log what is left to be logged."""
-        if self._adding_up is not None:
-            self._adding_up.cancel()
-            self._add_up()
+        if self._not_warned:
+            self._warn_of_more()
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds."""
@@ -103,7 +107,7 @@ class Telling:
     def lease_not_used(self, origin: Origin, secs: float) -> None:
         """Warn that another process has had the lease of `origin` for `secs` seconds without a result."""
         logger.warning(
-            "%s: the process that holds its lease has not fetched it for %g s; fetching it here",
+            "%s: another process has had the right to fetch it for %g s without a result; this process fetches it now",
             origin.robots_url,
             secs,
         )
@@ -144,27 +148,45 @@ class Telling:
             self._crawler.stats.inc_value(_STATS_BY_STATE[old], -1)
         self._crawler.stats.inc_value(_STATS_BY_STATE[answer.state])
 
-    def known(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
+    def learnt(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""
-        self.send(
-            robotstxt_known,
-            lambda: {"robotstxt": robotstxt, "request": request, "origin": answer.origin, "answer": answer},
-        )
+        self._send(robotstxt_known, robotstxt=robotstxt, request=request, origin=answer.origin, answer=answer)
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None and request is not None:
-            self.send(robots_parsed, lambda: {"robotparser": GbotRobotParser(robotstxt), "request": request})
+            self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
+
+    def compare(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
+        """Send a signal if the rules in the copy after a fetch are not those in the copy before. No request waits for it."""
+        if before is not None and now is not None and before.body != now.body:
+            self._background.start(self._compare(origin, before, now))
+
+    async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
+        strict, most = self._settings.strict, self._settings.max_bytes
+        old, new = (RobotsTxt.parse(copy.body, strict=strict, max_bytes=most, cut=copy.cut) for copy in (before, now))
+        if max(len(before.body), len(now.body)) > _COMPARED_IN_THREAD_BYTES:
+            found = await run_in_thread(changes, old, new)
+        else:
+            found = changes(old, new)
+        if found:
+            self.count("changed")
+            logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
+            self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _unreachable(self, answer: Answer, request: Request | None) -> None:
-        """Warn that a robots.txt is unreachable: one by one for the first, then one line a minute for all others."""
+        """Warn that a robots.txt is unreachable: one by one for the first, then at most a line a minute for all others."""
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
+        now = time.monotonic()
         if self._warned < WARNED_ONE_BY_ONE:
             self._warned += 1
+            self._warned_at = now
             self._warn(answer, request)
             return
-        if self._adding_up is None:
-            self._adding_up = call_later(ADD_UP_SECS, self._add_up)
-        text = "" if self._not_warned else f"{answer.origin.robots_url}: {shown(answer.why)}"
-        self._not_warned.setdefault(hash(answer.origin), text)
+        if not self._not_warned:
+            self._first_not_warned = f"{answer.origin.robots_url}: {shown(answer.why)}"
+        self._not_warned += 1
+        if now - self._warned_at >= ADD_UP_SECS:
+            self._warned_at = now
+            self._warn_of_more()
 
     def _warn(self, answer: Answer, request: Request | None) -> None:
         wait_secs = self._settings.unreachable_wait_secs
@@ -179,44 +201,26 @@ class Telling:
             else "",
         )
 
-    def _add_up(self) -> None:
-        number, example = len(self._not_warned), next(iter(self._not_warned.values()))
-        self._adding_up = None
-        self._not_warned = {}
-        more = "1 more robots.txt file is" if number == 1 else f"{number} more robots.txt files are"
-        logger.warning("%s unreachable, the first of them %s", more, example)
+    def _warn_of_more(self) -> None:
+        more = "1 more robots.txt file is" if self._not_warned == 1 else f"{self._not_warned} more robots.txt files are"
+        logger.warning("%s unreachable, the first of them %s", more, self._first_not_warned)
+        self._not_warned = 0
 
-    def send(self, signal: object, arguments: Callable[[], dict[str, Any]]) -> None:
+    def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` now, as Scrapy does. What they return is awaited in the background."""
-        sender = self._crawler.signals.sender
-        receivers = list(liveReceivers(getAllReceivers(sender, signal)))
-        if not receivers:
-            return
-        named = arguments()
-        for receiver in receivers:
-            self._call(receiver, {"signal": signal, "sender": sender, **named})
+        spider = self._crawler.spider
+        for receiver, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
+            if isawaitable(result) and not isinstance(result, Deferred):  # Scrapy has logged an error for a Deferred
+                self._handlers += 1
+                self._background.start(self._await(result, receiver), then=self._handler_ended)
 
-    def _call(self, receiver: object, named: dict[str, Any]) -> None:
+    async def _await(self, result: Awaitable[object], receiver: object) -> None:
         try:
-            result = robustApply(receiver, **named)
-        except Exception as error:
-            self._handler_failed(receiver, error)
-            return
-        if isinstance(result, Deferred) or isawaitable(result):
-            self._handlers += 1
-            self._background.start(self._await(result, receiver), then=self._handler_ended)
-
-    async def _await(self, result: Any, receiver: object) -> None:
-        try:
-            await ensure_awaitable(result)
+            await result
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
-        except Exception as error:
-            self._handler_failed(receiver, error)
-
-    def _handler_failed(self, receiver: object, error: Exception) -> None:
-        said = {"spider": self._crawler.spider}
-        logger.error("Error caught on signal handler: %s", receiver, exc_info=error, extra=said)
+        except Exception:
+            logger.exception("Error caught on signal handler: %s", receiver, extra={"spider": self._crawler.spider})
 
     def _handler_ended(self) -> None:
         self._handlers -= 1

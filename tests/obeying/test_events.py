@@ -12,7 +12,7 @@ import redis
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import telling
+from scrapy_gbot_robots.obeying import events
 from scrapy_gbot_robots.obeying.drivers import driver_for
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.memory import MemoryStorage
@@ -52,7 +52,7 @@ async def test_one_log_line_per_origin_says_where_its_answer_comes_from_and_how_
         await visit(script, **settings)
         clock.goes_on(3600)
         crawler = await visit(script, **settings)
-        lines = said(caplog, "telling", logging.DEBUG)
+        lines = said(caplog, "events", logging.DEBUG)
         assert lines[0] == f"{site.url('/robots.txt')}: rules, HTTP 200 (fetched, 0 s old)"
         assert lines[1].startswith(f"{site.url('/robots.txt')}: rules, HTTP 200 (from the storage, 36")
         assert len(lines) == 2
@@ -88,7 +88,7 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 
             crawler = await visit(script, **settings)
             assert stats(crawler)["gbot_robots/lease/taken_over"] == 1
-        lines = said(caplog, "telling", logging.DEBUG)
+        lines = said(caplog, "events", logging.DEBUG)
         assert any(line.startswith(one.url("/robots.txt")) and "fetched by another process" in line for line in lines)
 
 
@@ -96,16 +96,17 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 async def test_log_warns_of_the_first_unreachable_files_one_by_one_and_adds_up_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "WARNED_ONE_BY_ONE", 2)
-    monkeypatch.setattr(telling, "ADD_UP_SECS", 0.3)
+    monkeypatch.setattr(events, "WARNED_ONE_BY_ONE", 2)
+    monkeypatch.setattr(events, "ADD_UP_SECS", 0.3)
     with ExitStack() as stack:
-        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(6)]
+        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(7)]
 
         async def script(visitor: Visitor) -> None:
             for site in sites[:5]:
                 assert not await visitor.may(site.url("/"))
             await pause(0.5)
-            assert not await visitor.may(sites[5].url("/"))
+            for site in sites[5:]:
+                assert not await visitor.may(site.url("/"))
 
         await visit(script)
     warnings = own_warnings(caplog)
@@ -114,8 +115,8 @@ async def test_log_warns_of_the_first_unreachable_files_one_by_one_and_adds_up_t
         for place, site in enumerate(sites[:2])
     ] == [True, True]
     assert warnings[2:] == [
-        f"3 more robots.txt files are unreachable, the first of them {sites[2].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
-        f"1 more robots.txt file is unreachable, the first of them {sites[5].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
+        f"4 more robots.txt files are unreachable, the first of them {sites[2].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
+        f"1 more robots.txt file is unreachable, the first of them {sites[6].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
     ]
 
 
