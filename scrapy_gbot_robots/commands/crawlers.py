@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler
-from ..obeying.user_agent import of_project
+from ..obeying.identity import of_project
 from .command import CommandError
 from .inputs import checked
 from .output import printable

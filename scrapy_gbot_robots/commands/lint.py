@@ -20,7 +20,7 @@ from ..core import remarks as kinds
 from ..core.crawlers import Crawler
 from ..core.lines import split_lines
 from ..core.lint import findings
-from ..obeying.user_agent import of_project
+from ..obeying.identity import of_project
 from ..policy.outages import Kind
 from ..report.words import count
 from .command import FAILED, FINE, FOUND, CommandError

@@ -34,11 +34,11 @@ from .crawl_delay import CrawlDelays
 from .drivers import driver_for
 from .entries import LEASE_TIMEOUTS, Entries
 from .heartbeat import Heartbeat
+from .identity import CrawlerIdentity, of_project
 from .lookup import Lookup
 from .overriding import overridden
 from .preferences import for_purposes
 from .robotparser import AnswerRobotParser, GbotRobotParser
-from .user_agent import Senders, of_project
 from .waiting import Waiting
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
-        self._senders = Senders(crawler, self._settings.asked_as)
+        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
         self._preferences = for_purposes(self._settings, crawler)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
@@ -105,7 +105,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 request.meta.pop(name, None)
             return None
         origin = self._origin(request)
-        agent = self._senders.agent(request)
+        agent = self._identity.agent(request)
         answer = self._lookup.use(origin, agent, request)
         if answer is None or answer.bars_for_now:
             answer = await self._waited(origin, agent, request)
@@ -122,12 +122,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: `rp` disallows the request.
         """
-        answer, agent = None, self._senders.agent(request)
+        answer, agent = None, self._identity.agent(request)
         if isinstance(rp, AnswerRobotParser) and rp.answer.knows(agent):
             answer = rp.answer
             refusal = answer.verdict(request.url, agent)
         else:
-            allowed = rp is None or rp.allowed(request.url, self._senders.user_agent(request))
+            allowed = rp is None or rp.allowed(request.url, self._identity.user_agent(request))
             refusal = Verdict(allowed=allowed, rule=None, reason="by the parser that process_request_2 was called with")
         if not refusal.allowed:
             raise self._forbidden(request, refusal, answer)
@@ -188,7 +188,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not _is_subject(request):
             return None
         origin = self._origin(request)
-        answer = await self._waited(origin, self._senders.agent(request), request, may_leave=False)
+        answer = await self._waited(origin, self._identity.agent(request), request, may_leave=False)
         assert answer is not None  # noqa: S101  for the type checker: the request may not leave
         copy = await self._lookup.copy(origin) if answer.state is State.RULES and not answer.overridden else None
         return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
@@ -226,7 +226,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             origin = Origin.of(as_sent(request.url))
         except ValueError:
             return None
-        agent = self._senders.agent(request)
+        agent = self._identity.agent(request)
         answer = self._lookup.cached(origin, agent, request)
         return (origin, agent, answer) if answer is None or answer.bars_for_now else None
 

@@ -17,7 +17,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.http import HtmlResponse
 
 from ..meta import FOLLOW, TAGS
-from ..obeying.user_agent import Senders
+from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
 from .directives import KNOWN, at
 from .page import NOFOLLOW, QUALIFIED, PageLinks, directives_of
@@ -45,7 +45,7 @@ class RobotsTagsMiddleware:
         if not settings.tags:
             raise NotConfigured
         self._crawler = crawler
-        self._senders = Senders(crawler, settings.asked_as)
+        self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
         self._drop = frozenset(settings.tags_drop)
 
@@ -63,7 +63,7 @@ class RobotsTagsMiddleware:
         request = response.request
         if request is None:
             return
-        request.meta[TAGS] = found = at(time.time(), directives_of(response, self._senders.tokens(request)))
+        request.meta[TAGS] = found = at(time.time(), directives_of(response, self._identity.tokens(request)))
         for name in KNOWN & found.keys():  # other names could be any number of stats
             self._crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 

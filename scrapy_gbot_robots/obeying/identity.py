@@ -39,7 +39,7 @@ class UserAgent(NamedTuple):
             return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
         cut = _cut_token(self.text)
         if cut is not None:
-            problem = f'is heeded as "{cut}": a product token is letters, "-" and "_" only'
+            problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
         elif not crawler.name:
             problem = "names no crawler, so that only rules for * apply"
         elif is_browser_like(self.text):
@@ -72,7 +72,7 @@ def _cut_token(user_agent: str) -> str | None:
     return token if token and token not in names else None
 
 
-class Senders:
+class CrawlerIdentity:
     """The crawlers that send the requests of one crawl: their rules count, in robots.txt files and on pages.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.obeying.user_agent import of_project
+from scrapy_gbot_robots.obeying.identity import of_project
 
 from ..support.crawls import Pages, crawl, in_reactor
 from ..support.web import Site
@@ -60,8 +60,8 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
             CHROME, 'is that of a browser: no robots.txt can name this crawl, only groups for "Mozilla"', id="browser"
         ),
         pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
-        pytest.param("bot2000/1.0", 'is heeded as "bot": a product token is letters', id="digits"),
-        pytest.param("Mozilla/5.0 (compatible; my.bot; +https://example.com)", 'is heeded as "my"', id="dot"),
+        pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
+        pytest.param("Mozilla/5.0 (compatible; my.bot; +https://example.com)", 'is read as "my"', id="dot"),
         pytest.param("bot2000 bot/1.0", None, id="token-and-a-longer-name"),
         pytest.param(
             "Google-Safety", "Google-Safety heeds no robots.txt, so this crawl obeys no rules", id="ignores-robots"
