@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import lines as grammar
 from ..core.crawlers import AllOf
 from ..core.lines import split_lines
-from ..core.lint import findings
-from ..core.lint_findings import OF_THE_FILE
+from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, read_groups
 from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -86,7 +85,7 @@ def _by_file(options: Namespace, askers: list[Asker], gbot: GbotSettings, err: T
             _absolute(url)
     body = read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
-        if finding.kind in OF_THE_FILE:
+        if not KINDS[finding.kind].part:
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     asked = [(asker, robotstxt.rules_for(asker.crawler)) for asker in askers]

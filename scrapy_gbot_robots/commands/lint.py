@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from .. import __version__
-from ..core import lint_findings as core
-from ..core import remarks as kinds
+from ..core import lint as core
 from ..core.crawlers import Crawler
 from ..core.lines import split_lines
-from ..core.lint import findings
+from ..core.lint import KINDS, findings
 from ..obeying.identity import of_project
 from ..policy.outages import Kind
 from ..report.words import count
@@ -117,21 +116,6 @@ def _fetched(origins: list[Origin], settings: Settings) -> dict[Origin, Source |
 
 _STYLES = {core.ERROR: "bad", core.WARNING: "warning", core.NOTE: "faint"}
 
-# The part of a line that a finding is about; if not listed, its value.
-_PART = {
-    core.MISSPELT: "key",
-    kinds.TYPO: "key",
-    kinds.PREFIX: "key",
-    kinds.MISSING_COLON: "key",
-    kinds.UNKNOWN_FIELD: "key",
-    kinds.UNUSED_FIELD: "key",
-    kinds.IGNORED: "whole",
-    kinds.RULE_BEFORE_GROUP: "whole",
-    kinds.CUT: "whole",
-    core.DUPLICATE: "whole",
-    core.SHADOWED: "whole",
-}
-
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
 _GITHUB_LEVELS = {core.ERROR: "error", core.WARNING: "warning", core.NOTE: "notice"}
@@ -176,8 +160,9 @@ class Text:
             style = _STYLES[finding.level]
             where = f"{source.name}:{finding.line}: "
             self._out.say((where, "strong"), (finding.level, style), f": {finding.text}")
-            if finding.kind not in core.OF_THE_FILE:
-                for line in excerpt(lines, [Mark(finding.line, _PART.get(finding.kind, "value"), "", style)]):
+            part = KINDS[finding.kind].part
+            if part:
+                for line in excerpt(lines, [Mark(finding.line, part, "", style)]):
                     self._out.say(*line)
         levels = Counter(finding.level for finding in found)
         counts = [count(levels[level], level) for level in core.LEVELS if levels[level]]
@@ -242,7 +227,7 @@ class Sarif:
         self._results += [
             {
                 "ruleId": _rule_id(finding.kind),
-                "ruleIndex": core.KINDS.index(finding.kind),
+                "ruleIndex": list(KINDS).index(finding.kind),
                 "level": finding.level,
                 "message": {"text": finding.text},
                 "locations": [
@@ -256,11 +241,11 @@ class Sarif:
         """Write the log."""
         rules = [
             {
-                "id": _rule_id(kind),
-                "shortDescription": {"text": kind},
-                "defaultConfiguration": {"level": core.LEVEL_OF[kind]},
+                "id": f"robots-txt/{kind.id}",
+                "shortDescription": {"text": kind.name},
+                "defaultConfiguration": {"level": kind.level},
             }
-            for kind in core.KINDS
+            for kind in KINDS.values()
         ]
         driver = {"name": "scrapy-gbot-robots", "version": __version__, "informationUri": _HOMEPAGE, "rules": rules}
         run = {"tool": {"driver": driver}, "results": self._results}
@@ -269,7 +254,7 @@ class Sarif:
 
 
 def _rule_id(kind: str) -> str:
-    return "robots-txt/" + kind.lower().replace(" ", "-")
+    return f"robots-txt/{KINDS[kind].id}"
 
 
 def _uri(source: Source) -> str:

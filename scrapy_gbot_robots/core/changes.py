@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .fast_reader import statements_of
 from .lines import GLOBAL
-from .patterns import stand_in
+from .patterns import covers, stand_in
 from .preferences import LABELS
-from .rivals import Budget, covers
 from .robots import groups_of_all
 from .verdict import Rule
 
@@ -87,7 +86,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     `most_work` bounds the number of rules that are merged and compared.
     """
     numbers: dict[_Content, int] = {}
-    comparison = _Comparison(_Version(old, numbers), _Version(new, numbers), Budget(most_work))
+    comparison = _Comparison(_Version(old, numbers), _Version(new, numbers), most_work)
     found = map(comparison.change_for, comparison.agents())
     return [change for change in found if change is not None]
 
@@ -165,9 +164,9 @@ class _Version:
 class _Comparison:
     """Two versions. What follows the same in both is compared once."""
 
-    def __init__(self, old: _Version, new: _Version, budget: Budget) -> None:
+    def __init__(self, old: _Version, new: _Version, work_left: int) -> None:
         self._old, self._new = old, new
-        self._budget = budget
+        self._work_left = work_left
         self._known: dict[tuple[_Followed, _Followed, bool, bool], _Difference | None] = {}
 
     def agents(self) -> list[bytes]:
@@ -201,9 +200,9 @@ class _Comparison:
         if before.contents == after.contents and was_named == is_named and self._old.signals == self._new.signals:
             return _SAME
         work = self._old.work(before) + self._new.work(after)
-        if work > self._budget.left:
+        if work > self._work_left:
             return None
-        self._budget.spend(work)
+        self._work_left -= work
         old, new = self._old.rules(before), self._new.rules(after)
         was, now = _is_closed(old), _is_closed(new)
         own_old, own_new = old if was_named else {}, new if is_named else {}

@@ -1,62 +1,164 @@
 """What the author of a robots.txt should know about it: the findings, the greatest harm first.
 
-The remarks on single lines come from remarks.py. This module adds what only several lines show (a rule that another rule
-always outweighs) and what the grammar alone does not tell (a misspelt field). lint_findings.py has the kinds of finding.
+All kinds of finding are in one table, with their level, their words and what to write instead. How harmful a kind is, is our
+judgement. Some kinds only show when several lines are compared, such as a rule that another rule always outweighs; that
+stays within a budget, since a hostile file would take hours.
 
-Boundary: nothing here changes a verdict.
-Source: Google's page and Google's parser.
+Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of lines.
+Source: RFC 9309, Google's page and Google's parser.
 """
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import lines as grammar
-from . import lint_preferences as preferences
-from . import remarks as kinds
-from .lines import read_lines, split_lines, without_bom
-from .lint_findings import (
-    AGENT_VERSION,
-    CLOSED,
-    DUPLICATE,
-    JOINED,
-    MISSPELT,
-    NO_RULES,
-    NOT_TEXT,
-    OTHER_FIELD,
-    RANK,
-    RAW,
-    SHADOWED,
-    SPACE,
-    TOO_MANY,
-    TWO_SITEMAPS,
-    WEB_PAGE,
-    Finding,
-    finding,
-)
-from .rivals import MOST_WORK, WORK_OF_RULE, Budget, covers, duplicates, shadowed
+from .lines import agent_of, read_lines, split_lines, without_bom
+from .lint_preferences import on_preferences
+from .patterns import covers, directory_of_index
 from .robots import RobotsTxt, read_groups
 from .urls import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from .lines import Line
-    from .remarks import Remark
     from .robots import Group
     from .verdict import Rule
+
+    _Wide = dict[bool, list[tuple[str, Rule]]]
+
+ERROR: Final = "error"  # the line does nothing, or something else than it says
+WARNING: Final = "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
+NOTE: Final = "note"  # harmless
+LEVELS: Final = (ERROR, WARNING, NOTE)  # the greatest harm first
+
+
+class Kind(NamedTuple):
+    """A kind of finding.
+
+    Attributes:
+        name: is stable: programs may know it.
+        level: one of `LEVELS`.
+        words: what is so and what to do about it, with places for what a finding is about.
+        part: the part of a line that it is about, "key", "value" or "whole"; "" if it is about the whole file.
+    """
+
+    name: str
+    level: str
+    words: str
+    part: str = "value"
+
+    @property
+    def id(self) -> str:
+        """The name as it stands in options and in addresses of pages."""
+        return self.name.lower().replace(" ", "-")
+
+
+class Finding(NamedTuple):
+    """Something odd in line `line` (from 1): a level, the name of a kind, and a printable sentence."""
+
+    level: str
+    line: int
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+NOT_TEXT: Final = Kind(
+    "not text", ERROR, "this is not UTF-8 text: no line of it is understood, so all is allowed", part=""
+)
+WEB_PAGE: Final = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
+CUT: Final = Kind(
+    "cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end{lost}", "whole"
+)
+RULE_BEFORE_GROUP: Final = Kind(
+    "rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole"
+)
+NO_AGENT: Final = Kind("no user agent", ERROR, '"{value}" names no user agent')
+AGENT_CUT: Final = Kind(
+    "user agent cut",
+    ERROR,
+    'this is for "{agent}", not for "{value}": a name ends where anything but letters, "-" and "_" begins',
+)
+MISSPELT: Final = Kind(
+    "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?', "key"
+)
+OTHER_FIELD: Final = Kind(
+    "another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means'
+)
+IGNORED: Final = Kind("ignored", ERROR, "neither a directive nor a comment", "whole")
+NO_SLASH: Final = Kind("no leading slash", ERROR, 'no path begins like "{value}": it should begin with "/"')
+SPACE: Final = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
+SHADOWED: Final = Kind(
+    "shadowed rule",
+    ERROR,
+    '"{rule}" never decides{whom}: "{rival}" in line {other} matches all of it and is preferred',
+    "whole",
+)
+OVER_LONG: Final = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
+NOT_UTF8: Final = Kind("not UTF-8", ERROR, "{what}")
+TWO_SITEMAPS: Final = Kind("several sitemaps in a line", ERROR, "white space in the URL of a sitemap: one URL a line")
+BAD_SITEMAP: Final = Kind("bad sitemap", ERROR, "not an absolute http, https or ftp URL: {value}")
+UNREADABLE: Final = Kind("preference that says nothing", ERROR, "{what}")
+BAD_LICENSE: Final = Kind("bad license", ERROR, "{what}")
+CONTRADICTING: Final = Kind("contradicting preferences", WARNING, "{what}")
+NOT_REPEATED: Final = Kind("preferences not repeated", WARNING, "{what}")
+CLOSED: Final = Kind("whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site')
+JOINED: Final = Kind(
+    "joined groups",
+    WARNING,
+    "in one group with line {other}, as no rule stands between: both follow the same rules",
+)
+TYPO: Final = Kind("typo", WARNING, '"{key}" was read as "{name}"', "key")
+PREFIX: Final = Kind("prefix", WARNING, '"{key}" begins with "{name}" and was read as that', "key")
+MISSING_COLON: Final = Kind("missing colon", WARNING, 'no colon after "{key}"', "key")
+UNUSED_FIELD: Final = Kind("unused field", WARNING, 'Google does not use the field "{key}"', "key")
+UNKNOWN_FIELD: Final = Kind("unknown field", WARNING, 'unknown field "{key}"', "key")
+NO_RULES: Final = Kind("group without rules", NOTE, "no rules{follow}")
+DUPLICATE: Final = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}', "whole")
+AGENT_VERSION: Final = Kind(
+    "user agent with version", NOTE, 'this is for "{agent}" of any version: a version is ignored'
+)
+RAW: Final = Kind("path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape")
+NO_STANDARD: Final = Kind("field without a standard", NOTE, "{what}")
+TOO_MANY: Final = Kind(
+    "too many rules to compare",
+    NOTE,
+    "from this group on, not all rules were compared with each other: there are too many",
+)
+
+# All of them, the greatest harm first.
+KINDS: Final = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
+_RANK: Final = {name: rank for rank, name in enumerate(KINDS)}
+
+# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by the kind that it refines.
+_BY_LINE: Final = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP, TYPO, PREFIX)
+_BY_FIELD: Final = (MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
+_FINER: Final = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: PREFIX, AGENT_VERSION: AGENT_CUT}
+_REMARKS: Final = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
 
 _PAGE_BEGINS: Final = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
-_FIELD_NAMES: Final = [name.decode("ascii") for _, name, _ in grammar.FIELDS]
+_FIELD_NAMES: Final = {kind: name.decode("ascii") for kind, name, _ in grammar.FIELDS}
 _MAX_FIELD: Final = 30  # characters; a longer name is no misspelling
 _ENDING: Final = 2  # characters of an ending, as in "Disallowed"; more of them make another word
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
+_LICENSE: Final = b"license"  # a field of RSL 1.0
+_MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
+_WORK_OF_RULE: Final = 100  # looking at a rule takes as long as comparing this number of characters
+
+
+def finding(line: int, kind: Kind, **about: object) -> Finding:
+    """Return a finding of `kind`, with what it is `about` in its words."""
+    return Finding(kind.level, line, kind.name, kind.words.format(**about))
 
 
 def findings(
@@ -70,104 +172,131 @@ def findings(
         max_bytes: as for `RobotsTxt.parse`.
         truncated: whether more was served than `body`.
     """
-    if is_binary(body):
-        return [finding(1, NOT_TEXT, "this is not UTF-8 text: no line of it is understood, so all is allowed")]
+    if _is_binary(body):
+        return [finding(1, NOT_TEXT)]
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
-    lines, groups = robotstxt.lines, read_groups(robotstxt.lines)
+    groups = read_groups(robotstxt.lines)
     if _PAGE_BEGINS.match(without_bom(body)):
-        return [finding(1, WEB_PAGE, _on_page(groups))]
-    lost = "" if truncated or max_bytes is None else _lost(body, max_bytes, strict=strict)
-    remarks = [remark for remark in robotstxt.remarks if not _is_of_license(remark, lines[remark.line - 1])]
-    found = [_refined(remark, lines[remark.line - 1], lost) for remark in remarks]
-    for line, raw in zip(lines, split_lines(body), strict=False):
-        found += _on_bytes(line, raw)
-    found += [finding(line, kind, text) for line, kind, text in preferences.on_preferences(robotstxt)]
-    found += _on_joined(lines)
-    found += _on_groups(groups, strict=strict)
-    found += _on_closed(groups)
-    return sorted(set(found), key=lambda each: (RANK[each.kind], each.line, each.text))
+        rules = sum(len(group.rules) for group in groups)
+        said = f"; {rules} of its lines are read as rules" if rules else ": it has no rules, so all is allowed"
+        return [finding(1, WEB_PAGE, rules=said)]
+    kept = body[:max_bytes]
+    lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
+    found = {*_on_lines(robotstxt, kept, lost), *_on_joined(robotstxt.lines)}
+    found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
+    found |= {*_on_groups(groups, strict=strict), *_on_closed(groups)}
+    return sorted(found, key=lambda each: (_RANK[each.kind], each.line, each.text))
 
 
-def is_binary(body: bytes) -> bool:
+def remarks_on(robotstxt: RobotsTxt, body: bytes) -> list[Finding]:
+    """Return the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
+    found = [each for each in _on_lines(robotstxt, body) if each.kind in _REMARKS]
+    return [each._replace(kind=_REMARKS[each.kind]) for each in found]
+
+
+def _is_binary(body: bytes) -> bool:
     """Whether `body` has NUL bytes and no field, as UTF-16, images and archives do."""
     if b"\0" not in body:
         return False
     return all(line.kind == grammar.UNKNOWN for line in RobotsTxt.parse(body).lines)
 
 
-def _on_page(groups: Sequence[Group]) -> str:
-    """Say what it means that a web page is served as the robots.txt."""
-    rules = sum(len(group.rules) for group in groups)
-    text = "this is a web page, not a robots.txt"
-    return f"{text}; {rules} of its lines are read as rules" if rules else f"{text}: it has no rules, so all is allowed"
-
-
-def _lost(body: bytes, max_bytes: int, *, strict: bool) -> str:
+def _lost(kept: bytes, rest: bytes, *, strict: bool) -> str:
     """Say what comes after the size limit: how many bytes, and how many whole rules."""
-    rest = body[max_bytes:]
-    whole = rest if body[:max_bytes].endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
+    whole = rest if kept.endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
     rules = sum(line.kind in _RULES for line in read_lines(whole, strict=strict))
     return f"; {len(rest):,} bytes with {rules:,} rule{'' if rules == 1 else 's'} after it are ignored"
 
 
-def _is_of_license(remark: Remark, line: Line) -> bool:
-    """Whether `remark` calls a field unknown that RSL 1.0 knows."""
-    return remark.kind == kinds.UNKNOWN_FIELD and line.key.lower() == preferences.LICENSE
+def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Finding]:
+    """Look at each line for itself. `lost` says what the cut took."""
+    bad_sitemaps = {sitemap.line for sitemap in robotstxt.sitemap_lines if sitemap.url is None}
+    in_group = False
+    number = 0
+    for number, (line, raw) in enumerate(zip(robotstxt.lines, split_lines(body), strict=True), 1):
+        in_group = in_group or line.kind == grammar.USER_AGENT
+        yield from _on_form(line)
+        if line.flags & grammar.HAS_DIRECTIVE:
+            yield from _on_bytes(line, raw.partition(b"#")[0])
+        if line.kind in _RULES:
+            if not in_group:
+                yield finding(number, RULE_BEFORE_GROUP)
+            yield from _on_path(number, line.value)
+        elif line.kind == grammar.USER_AGENT:
+            yield from _on_agent(number, line.value)
+        elif line.kind == grammar.SITEMAP:
+            if number in bad_sitemaps:
+                yield finding(number, BAD_SITEMAP, value=_text(line.value))
+            if len(line.value.split()) > 1:
+                yield finding(number, TWO_SITEMAPS)
+    if robotstxt.truncated:
+        yield finding(number, CUT, size=len(body), lost=lost)
 
 
-def _refined(remark: Remark, line: Line, lost: str) -> Finding:
-    """Turn a remark into a finding. `lost` says what the cut took.
-
-    A remark may become another kind of finding: "googlebot/2.1" names a version, "Disalllow" a misspelt field.
-    """
-    if remark.kind == kinds.CUT:
-        return finding(remark.line, remark.kind, remark.text + lost)
-    if remark.kind == kinds.AGENT_CUT:
-        agent = grammar.agent_of(line.value).decode("ascii")
-        if _PRODUCT.match(line.value):
-            return finding(line.number, AGENT_VERSION, f'this is for "{agent}" of any version: a version is ignored')
-        written = shown(line.value.decode("utf-8", "backslashreplace"), 60)
-        text = f'this is for "{agent}", not for "{written}": a name ends where anything but letters, "-" and "_" begins'
-        return finding(line.number, kinds.AGENT_CUT, text)
-    if remark.kind == kinds.PREFIX and line.kind in _RULES and _ENDING < _more_than_name(line) <= _MAX_FIELD:
-        name = "Allow" if line.kind == grammar.ALLOW else "Disallow"
-        value = shown(line.value.decode("ascii"), 60)
-        return finding(line.number, OTHER_FIELD, f'Google reads it as "{name}: {value}", whatever the rest of it means')
-    if remark.kind == kinds.UNKNOWN_FIELD and len(line.key) <= _MAX_FIELD:
-        key = line.key.decode("ascii", "replace").lower()
-        for name in get_close_matches(key, _FIELD_NAMES, n=1, cutoff=0.75):
-            return finding(line.number, MISSPELT, f'{remark.text}, so the line is ignored; did you mean "{name}"?')
-    return finding(remark.line, remark.kind, remark.text)
+def _on_form(line: Line) -> Iterator[Finding]:
+    """Look at the form of a line."""
+    if line.flags & grammar.TOO_LONG:
+        yield finding(line.number, OVER_LONG, most=grammar.MAX_LINE_BYTES)
+    if line.flags & grammar.HAS_DIRECTIVE:
+        yield from _on_field(line, _text(line.key))
+    elif not line.flags & (grammar.EMPTY | grammar.IS_COMMENT):
+        yield finding(line.number, IGNORED)
+    if line.flags & grammar.MISSING_COLON:
+        yield finding(line.number, MISSING_COLON, key=_text(line.key))
 
 
-def _more_than_name(line: Line) -> int:
-    """Return how much longer the field name of a rule is than the name that it is read as, in characters."""
-    return len(line.key) - len(_FIELD_NAMES[line.kind - 1])
+def _on_field(line: Line, key: str) -> Iterator[Finding]:
+    """Look at the name of a field."""
+    number, name = line.number, _FIELD_NAMES.get(line.kind, "")
+    if line.kind == grammar.UNKNOWN:
+        known = _FIELD_NAMES.values() if len(key) <= _MAX_FIELD else ()
+        for close in get_close_matches(key.lower(), known, n=1, cutoff=0.75):
+            yield finding(number, MISSPELT, key=key, name=close)
+            return
+        if line.key.lower() != _LICENSE:
+            yield finding(number, UNKNOWN_FIELD, key=key)
+    elif line.kind == grammar.UNUSED:
+        yield finding(number, UNUSED_FIELD, key=key)
+    elif line.flags & grammar.TYPO:
+        yield finding(number, TYPO, key=key, name=name)
+    elif line.kind in _RULES and _ENDING < len(key) - len(name) <= _MAX_FIELD:
+        yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {_text(line.value, 60)}")
+    elif key.lower() != name:
+        yield finding(number, PREFIX, key=key, name=name)
 
 
-def _on_bytes(line: Line, raw: bytes) -> Iterator[Finding]:
-    """Look at the bytes of a line that has a directive."""
-    if not line.flags & grammar.HAS_DIRECTIVE:
-        return
-    written = raw.partition(b"#")[0]
+def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
+    """Look at the bytes of a directive."""
     if b"\0" in written:
-        yield finding(line.number, kinds.NOT_UTF8, "a NUL byte: the rest of the line is ignored")
+        yield finding(line.number, NOT_UTF8, what="a NUL byte: the rest of the line is ignored")
     try:
         written.decode("utf-8")
         if line.kind in _RULES and not written.isascii():
-            text = shown(line.value.decode("ascii"), 100)
-            yield finding(line.number, RAW, f"matched as {text}: write it so, for crawlers that do not escape")
+            yield finding(line.number, RAW, value=_text(line.value, 100))
     except UnicodeDecodeError:
-        yield finding(line.number, kinds.NOT_UTF8, "not UTF-8: bytes are matched as they stand")
-    if line.kind == grammar.SITEMAP and len(line.value.split()) > 1:
-        yield finding(line.number, TWO_SITEMAPS, "white space in the URL of a sitemap: one URL a line")
-    if line.kind not in _RULES:
-        return
-    if b" " in line.value or b"\t" in line.value:
-        yield finding(line.number, SPACE, "no URL has white space in it: a space is %20 there; one rule a line")
-    elif line.value.startswith(b"$"):
-        text = shown(line.value.decode("ascii"))
-        yield finding(line.number, kinds.NO_SLASH, f'no path begins like "{text}": it should begin with "/"')
+        yield finding(line.number, NOT_UTF8, what="not UTF-8: bytes are matched as they stand")
+
+
+def _on_path(number: int, path: bytes) -> Iterator[Finding]:
+    """Look at the path of a rule."""
+    if path and (path[:1] not in b"/*$" or (path.startswith(b"$") and not path.split()[1:])):
+        yield finding(number, NO_SLASH, value=_text(path))
+    if b" " in path or b"\t" in path:
+        yield finding(number, SPACE)
+
+
+def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
+    """Look at the name in a user-agent line."""
+    agent = agent_of(value).decode("ascii")
+    if not agent:
+        yield finding(number, NO_AGENT, value=_text(value))
+    elif len(agent) < len(value):
+        kind = AGENT_VERSION if _PRODUCT.match(value) else AGENT_CUT
+        yield finding(number, kind, agent=agent, value=_text(value, 60))
+
+
+def _text(raw: bytes, limit: int = 200) -> str:
+    return shown(raw.decode("utf-8", "backslashreplace"), limit)
 
 
 def _on_joined(lines: Iterable[Line]) -> Iterator[Finding]:
@@ -182,36 +311,70 @@ def _on_joined(lines: Iterable[Line]) -> Iterator[Finding]:
             first, between = line.number, False
         elif between:
             between = False
-            text = f"in one group with line {first}, as no rule stands between: both follow the same rules"
-            yield finding(line.number, JOINED, text)
+            yield finding(line.number, JOINED, other=first)
 
 
 def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
+    """Look for groups without rules, and compare the rules of each crawler with each other."""
     for group in groups:
         if not group.rules:
             for agent, line in group.agents.items():
-                yield finding(
-                    line,
-                    NO_RULES,
-                    f'no rules follow: "{agent.decode("ascii")}" may fetch everything' if agent else "no rules",
-                )
-    budget = Budget(MOST_WORK)
+                said = f' follow: "{agent.decode("ascii")}" may fetch everything' if agent else ""
+                yield finding(line, NO_RULES, follow=said)
+    left = _MOST_WORK
     for numbers, agents in _merged(groups).items():
-        budget.spend(WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers))
-        if budget.left > 0:
+        left -= _WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers)
+        if left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
-            for rule, first in duplicates(rules):
-                yield finding(rule.line, DUPLICATE, f'"{rule}" is already in line {first.line}')
-            for rule, rival in shadowed(rules, budget, strict=strict):
-                text = (
-                    f'"{rule}" never decides{whom}: "{rival}" in line {rival.line} matches all of it and is preferred'
-                )
-                yield finding(rule.line, SHADOWED, text)
-        if budget.left <= 0:
-            text = "from this group on, not all rules were compared with each other: there are too many"
-            yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY, text)
+            yield from _on_duplicates(rules)
+            left = yield from _on_shadowed(rules, whom, left, strict=strict)
+        if left <= 0:
+            yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY)
             return
+
+
+def _on_duplicates(rules: Iterable[Rule]) -> Iterator[Finding]:
+    seen: dict[tuple[bool, str], Rule] = {}
+    for rule in rules:
+        first = seen.setdefault((rule.allow, rule.pattern), rule)
+        if first.line != rule.line:
+            yield finding(rule.line, DUPLICATE, rule=rule, other=first.line)
+
+
+def _on_shadowed(rules: Sequence[Rule], whom: str, left: int, *, strict: bool) -> Generator[Finding, None, int]:
+    """Find rules that never decide: a rule of the other kind matches all their paths and is preferred (RFC 9309 2.2.2).
+
+    At most `left` characters are compared; the number that is then left is returned.
+    """
+    wide, same = _rivals(rules, strict=strict)
+    for rule in rules:
+        rival = same.get((not rule.allow, rule.pattern)) if not rule.allow else None
+        for pattern, other in wide[not rule.allow]:
+            if rival is not None or len(pattern) < len(rule.pattern) + rule.allow or left <= 0:
+                break
+            left -= len(pattern) + len(rule.pattern)
+            if covers(pattern, rule.pattern):
+                rival = other
+        if rival is not None and rule.pattern:
+            yield finding(rule.line, SHADOWED, rule=rule, whom=whom, rival=rival, other=rival.line)
+    return left
+
+
+def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[bool, str], Rule]]:
+    """Return the rules that may match all paths of another rule: those with "*", the longest first, and all by pattern."""
+    wide: _Wide = {True: [], False: []}
+    same: dict[tuple[bool, str], Rule] = {}
+    for rule in rules:
+        same.setdefault((rule.allow, rule.pattern), rule)
+        directory = directory_of_index(rule.pattern) if rule.allow and not strict else None
+        if directory is not None:
+            same.setdefault((True, directory), rule)
+        if "*" in rule.pattern:
+            wide[rule.allow].append((rule.pattern, rule))
+    for found in wide.values():
+        found.sort(key=lambda pair: -len(pair[0]))
+    return wide, same
 
 
 def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
@@ -219,8 +382,7 @@ def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
     shut = [_shuts(group) for group in groups]
     for group, rule in zip(groups, shut, strict=True):
         if rule is not None and grammar.GLOBAL in group.agents and all(shut):
-            text = f'"{rule}" keeps every crawler away from the whole site'
-            yield finding(rule.line, CLOSED, text)
+            yield finding(rule.line, CLOSED, rule=rule)
 
 
 def _shuts(group: Group) -> Rule | None:

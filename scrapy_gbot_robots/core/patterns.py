@@ -82,6 +82,11 @@ def stand_in(pattern: str) -> str:
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
 
+def covers(pattern: str, other: str) -> bool:
+    """Return whether `pattern` matches every path that `other` matches."""
+    return matches(pattern, stand_in(other))
+
+
 def directory_of_index(pattern: str) -> str | None:
     """Return the second pattern of an allow rule for an index page: "/d/$" for "/d/index.htm" (Google's parser)."""
     slash = pattern.rfind("/")

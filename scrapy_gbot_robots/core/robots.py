@@ -2,7 +2,7 @@
 
 There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (fast_reader.py, rules.py) ->
 Verdict, and bytes -> sitemaps. The careful way tells all there is to know, and is the specification of the fast one: bytes
--> lines (lines.py) -> groups, and remarks (remarks.py).
+-> lines (lines.py) -> groups, and remarks (lint.py).
 
 A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the run: blank, sitemap,
 unknown and unreadable lines do not. Groups that name the same agent are merged later; a named group and that of "*" never
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from .crawlers import Crawler
     from .fast_reader import ScannedGroup, Signal
     from .lines import Line
+    from .lint import Finding
     from .preferences import Preferences
-    from .remarks import Remark
     from .rules import Rules
     from .verdict import Verdict
 
@@ -209,13 +209,11 @@ class RobotsTxt:
         return tuple(read_groups(self.lines))
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
-        """What was odd, by line."""
-        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
+    def remarks(self) -> tuple[Finding, ...]:
+        """What was odd, by line: the findings of lint.py about single lines."""
+        from .lint import remarks_on  # noqa: PLC0415 - a crawl never asks for this
 
-        bad = frozenset(sitemap.line for sitemap in self.sitemap_lines if sitemap.url is None)
-        cut_at = len(self._body) if self.truncated else None
-        return tuple(remarks_on(self.lines, bad_sitemaps=bad, cut_at=cut_at))
+        return tuple(remarks_on(self, self._body))
 
     @property
     def may_list_sitemaps(self) -> bool:

@@ -176,7 +176,11 @@ REMARKS: list[tuple[str, bytes, list[tuple[int, str]]]] = [
     ("over-long", b"#" * 17_000, [(1, "over-long")]),
     ("user agent cut", b"user-agent: bot/2.1\nuser-agent: * x", [(1, "user agent cut"), (2, "user agent cut")]),
     ("no user agent", b"user-agent: 1\nuser-agent:\nuser-agent: *x", [(n, "no user agent") for n in (1, 2, 3)]),
-    ("no leading slash", b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:", [(2, "no leading slash")]),
+    (
+        "no leading slash",
+        b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:",
+        [(2, "no leading slash"), (4, "no leading slash")],
+    ),
     (
         "bad sitemap",
         b"sitemap: /s.xml\nsitemap http://e.com/s",

@@ -8,10 +8,8 @@ import time
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core import lint_findings as kinds
-from scrapy_gbot_robots.core import lint_preferences, remarks
-from scrapy_gbot_robots.core.lint import findings
-from scrapy_gbot_robots.core.lint_findings import ERROR, NOTE, WARNING
+from scrapy_gbot_robots.core import lint as kinds
+from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
 
 HEAD = b"user-agent: *\n"
 
@@ -40,32 +38,32 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "level", "kind"),
     [
-        pytest.param(b"disallow: x", ERROR, remarks.NO_SLASH, id="no-slash"),
-        pytest.param(b"disallow: https://example.com/x", ERROR, remarks.NO_SLASH, id="whole-url"),
-        pytest.param(b"disallow: $", ERROR, remarks.NO_SLASH, id="dollar-first"),
-        pytest.param(b"disallow: /a /b", ERROR, kinds.SPACE, id="two-paths-in-a-rule"),
-        pytest.param(b"disallow: /a\t/b", ERROR, kinds.SPACE, id="tab-in-a-path"),
-        pytest.param(b"disalllow: /x", ERROR, kinds.MISSPELT, id="typo-that-is-not-accepted"),
-        pytest.param(b"alow: /x", ERROR, kinds.MISSPELT, id="typo-of-allow"),
-        pytest.param(b"dissallow: /x", WARNING, remarks.TYPO, id="typo-that-is-accepted"),
-        pytest.param(b"disallowed: /x", WARNING, remarks.PREFIX, id="prefix"),
-        pytest.param(b"disallow /x", WARNING, remarks.MISSING_COLON, id="missing-colon"),
-        pytest.param(b"crawl-delay: 3", WARNING, remarks.UNUSED_FIELD, id="crawl-delay"),
-        pytest.param(b"noindex: /x", WARNING, remarks.UNUSED_FIELD, id="noindex"),
-        pytest.param(b"humans: all", WARNING, remarks.UNKNOWN_FIELD, id="unknown-field"),
-        pytest.param(b"disallow" * 9 + b": /x", WARNING, remarks.PREFIX, id="long-key"),
-        pytest.param(b"x" * 99 + b": /x", WARNING, remarks.UNKNOWN_FIELD, id="long-unknown-key"),
-        pytest.param(b"these are words", ERROR, remarks.IGNORED, id="no-directive"),
-        pytest.param(b"disallow: /caf\xe9", ERROR, remarks.NOT_UTF8, id="latin-1"),
-        pytest.param(b"disallow: /a\0b", ERROR, remarks.NOT_UTF8, id="nul"),
-        pytest.param(b"disallow: /" + b"a" * 20_000, ERROR, remarks.OVER_LONG, id="over-long"),
-        pytest.param(b"sitemap: /sitemap.xml", ERROR, remarks.BAD_SITEMAP, id="relative-sitemap"),
+        pytest.param(b"disallow: x", ERROR, kinds.NO_SLASH.name, id="no-slash"),
+        pytest.param(b"disallow: https://example.com/x", ERROR, kinds.NO_SLASH.name, id="whole-url"),
+        pytest.param(b"disallow: $", ERROR, kinds.NO_SLASH.name, id="dollar-first"),
+        pytest.param(b"disallow: /a /b", ERROR, kinds.SPACE.name, id="two-paths-in-a-rule"),
+        pytest.param(b"disallow: /a\t/b", ERROR, kinds.SPACE.name, id="tab-in-a-path"),
+        pytest.param(b"disalllow: /x", ERROR, kinds.MISSPELT.name, id="typo-that-is-not-accepted"),
+        pytest.param(b"alow: /x", ERROR, kinds.MISSPELT.name, id="typo-of-allow"),
+        pytest.param(b"dissallow: /x", WARNING, kinds.TYPO.name, id="typo-that-is-accepted"),
+        pytest.param(b"disallowed: /x", WARNING, kinds.PREFIX.name, id="prefix"),
+        pytest.param(b"disallow /x", WARNING, kinds.MISSING_COLON.name, id="missing-colon"),
+        pytest.param(b"crawl-delay: 3", WARNING, kinds.UNUSED_FIELD.name, id="crawl-delay"),
+        pytest.param(b"noindex: /x", WARNING, kinds.UNUSED_FIELD.name, id="noindex"),
+        pytest.param(b"humans: all", WARNING, kinds.UNKNOWN_FIELD.name, id="unknown-field"),
+        pytest.param(b"disallow" * 9 + b": /x", WARNING, kinds.PREFIX.name, id="long-key"),
+        pytest.param(b"x" * 99 + b": /x", WARNING, kinds.UNKNOWN_FIELD.name, id="long-unknown-key"),
+        pytest.param(b"these are words", ERROR, kinds.IGNORED.name, id="no-directive"),
+        pytest.param(b"disallow: /caf\xe9", ERROR, kinds.NOT_UTF8.name, id="latin-1"),
+        pytest.param(b"disallow: /a\0b", ERROR, kinds.NOT_UTF8.name, id="nul"),
+        pytest.param(b"disallow: /" + b"a" * 20_000, ERROR, kinds.OVER_LONG.name, id="over-long"),
+        pytest.param(b"sitemap: /sitemap.xml", ERROR, kinds.BAD_SITEMAP.name, id="relative-sitemap"),
         pytest.param(
-            b"sitemap: https://a.example/1\thttps://a.example/2", ERROR, kinds.TWO_SITEMAPS, id="two-sitemaps"
+            b"sitemap: https://a.example/1\thttps://a.example/2", ERROR, kinds.TWO_SITEMAPS.name, id="two-sitemaps"
         ),
-        pytest.param("disallow: /menü".encode(), NOTE, kinds.RAW, id="raw-path"),
-        pytest.param(b"DisallowAITraining: /x", ERROR, kinds.OTHER_FIELD, id="other-field-read-as-a-rule"),
-        pytest.param(b"license: /l.xml", ERROR, lint_preferences.BAD_LICENSE, id="relative-license"),
+        pytest.param("disallow: /menü".encode(), NOTE, kinds.RAW.name, id="raw-path"),
+        pytest.param(b"DisallowAITraining: /x", ERROR, kinds.OTHER_FIELD.name, id="other-field-read-as-a-rule"),
+        pytest.param(b"license: /l.xml", ERROR, kinds.BAD_LICENSE.name, id="relative-license"),
     ],
 )
 def test_a_line_earns_the_finding_of_its_kind(line: bytes, level: str, kind: str) -> None:
@@ -75,11 +73,11 @@ def test_a_line_earns_the_finding_of_its_kind(line: bytes, level: str, kind: str
 @pytest.mark.parametrize(
     ("name", "level", "kind"),
     [
-        pytest.param(b"bot2000", ERROR, remarks.AGENT_CUT, id="digits"),
-        pytest.param(b"Foo Bar", ERROR, remarks.AGENT_CUT, id="two-words"),
-        pytest.param(b"*bot", ERROR, remarks.NO_AGENT, id="star-and-more"),
-        pytest.param(b"", ERROR, remarks.NO_AGENT, id="empty"),
-        pytest.param(b"googlebot/2.1", NOTE, kinds.AGENT_VERSION, id="version"),
+        pytest.param(b"bot2000", ERROR, kinds.AGENT_CUT.name, id="digits"),
+        pytest.param(b"Foo Bar", ERROR, kinds.AGENT_CUT.name, id="two-words"),
+        pytest.param(b"*bot", ERROR, kinds.NO_AGENT.name, id="star-and-more"),
+        pytest.param(b"", ERROR, kinds.NO_AGENT.name, id="empty"),
+        pytest.param(b"googlebot/2.1", NOTE, kinds.AGENT_VERSION.name, id="version"),
     ],
 )
 def test_a_user_agent_that_means_another_is_found(name: bytes, level: str, kind: str) -> None:
@@ -87,7 +85,7 @@ def test_a_user_agent_that_means_another_is_found(name: bytes, level: str, kind:
 
 
 def test_rules_before_any_group_are_found() -> None:
-    assert found(b"disallow: /\nuser-agent: *\ndisallow: /x") == [(ERROR, 1, remarks.RULE_BEFORE_GROUP)]
+    assert found(b"disallow: /\nuser-agent: *\ndisallow: /x") == [(ERROR, 1, kinds.RULE_BEFORE_GROUP.name)]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +96,14 @@ def test_rules_before_any_group_are_found() -> None:
     ],
 )
 def test_binary_data_is_one_finding(body: bytes) -> None:
-    assert found(body) == [(ERROR, 1, kinds.NOT_TEXT)]
+    assert found(body) == [(ERROR, 1, kinds.NOT_TEXT.name)]
 
 
 def test_past_the_size_limit_is_found() -> None:
     body = HEAD + b"disallow: /x\n" * 10
-    assert [kind for _, _, kind in found(body)] == [kinds.DUPLICATE] * 9
+    assert [kind for _, _, kind in found(body)] == [kinds.DUPLICATE.name] * 9
     cut = findings(body, max_bytes=26)
-    assert [(finding.line, finding.kind) for finding in cut if finding.level == ERROR] == [(2, remarks.CUT)]
+    assert [(finding.line, finding.kind) for finding in cut if finding.level == ERROR] == [(2, kinds.CUT.name)]
 
 
 def test_what_the_limit_cost_is_counted() -> None:
@@ -127,7 +125,7 @@ def test_what_the_limit_cost_is_counted() -> None:
 )
 def test_a_web_page_is_one_finding(page: bytes) -> None:
     (finding,) = findings(page)
-    assert (finding.level, finding.line, finding.kind) == (ERROR, 1, kinds.WEB_PAGE)
+    assert (finding.level, finding.line, finding.kind) == (ERROR, 1, kinds.WEB_PAGE.name)
     assert "all is allowed" in finding.text
 
 
@@ -143,7 +141,7 @@ def test_a_robots_txt_that_mentions_html_is_no_web_page() -> None:
 @pytest.mark.parametrize("rule", [b"disallow: /", b"disallow: *", b"disallow: /*", b"allow:\ndisallow: /"])
 def test_a_whole_site_that_is_disallowed_for_everyone_is_a_warning(rule: bytes) -> None:
     for body in (HEAD + rule, b"user-agent: a\n" + HEAD + rule + b"\nuser-agent: b\ndisallow: /\n"):
-        assert (WARNING, kinds.CLOSED) in {(level, kind) for level, _, kind in found(body)}
+        assert (WARNING, kinds.CLOSED.name) in {(level, kind) for level, _, kind in found(body)}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +155,7 @@ def test_a_whole_site_that_is_disallowed_for_everyone_is_a_warning(rule: bytes) 
     ids=["the-front-page", "an-exception", "another-crawler-may", "one-crawler"],
 )
 def test_a_site_that_is_open_to_somebody_is_not_said_to_be_closed(body: bytes) -> None:
-    assert kinds.CLOSED not in {kind for _, _, kind in found(body)}
+    assert kinds.CLOSED.name not in {kind for _, _, kind in found(body)}
 
 
 def test_a_name_that_is_cut_is_explained_by_what_the_group_is_for() -> None:
@@ -167,12 +165,12 @@ def test_a_name_that_is_cut_is_explained_by_what_the_group_is_for() -> None:
 
 
 def test_what_the_server_cut_off_is_found() -> None:
-    assert found(HEAD + b"disallow: /x", truncated=True) == [(ERROR, 2, remarks.CUT)]
+    assert found(HEAD + b"disallow: /x", truncated=True) == [(ERROR, 2, kinds.CUT.name)]
 
 
 def test_strict_reading_does_not_accept_typos() -> None:
     body = HEAD + b"dissallow: /x\nfoo: /x\ndisallow: /y"
-    assert found(body, strict=True) == [(ERROR, 2, kinds.MISSPELT), (WARNING, 3, remarks.UNKNOWN_FIELD)]
+    assert found(body, strict=True) == [(ERROR, 2, kinds.MISSPELT.name), (WARNING, 3, kinds.UNKNOWN_FIELD.name)]
 
 
 SHADOWED = [
@@ -196,14 +194,16 @@ NOT_SHADOWED = [
 
 @pytest.mark.parametrize(("rules", "shadowed", "by"), SHADOWED)
 def test_a_rule_that_never_decides_is_found(rules: str, shadowed: int, by: int) -> None:
-    only = [finding for finding in findings(HEAD + rules.replace("|", "\n").encode()) if finding.kind == kinds.SHADOWED]
+    only = [
+        finding for finding in findings(HEAD + rules.replace("|", "\n").encode()) if finding.kind == kinds.SHADOWED.name
+    ]
     assert [finding.line for finding in only] == [shadowed]
     assert f"in line {by} matches all of it" in only[0].text
 
 
 @pytest.mark.parametrize("rules", NOT_SHADOWED)
 def test_a_rule_that_may_decide_is_not_called_shadowed(rules: str) -> None:
-    assert kinds.SHADOWED not in {kind for _, _, kind in found(HEAD + rules.replace("|", "\n").encode())}
+    assert kinds.SHADOWED.name not in {kind for _, _, kind in found(HEAD + rules.replace("|", "\n").encode())}
 
 
 def test_shadowed_rules_never_decide_any_url() -> None:
@@ -217,7 +217,7 @@ def test_shadowed_rules_never_decide_any_url() -> None:
             f"{chance.choice(['allow', 'disallow'])}: {pattern}{chance.choice(['', '', '$'])}" for pattern in patterns
         ]
         body = "\n".join(["user-agent: *", *rules]).encode()
-        shadowed = {finding.line for finding in findings(body) if finding.kind == kinds.SHADOWED}
+        shadowed = {finding.line for finding in findings(body) if finding.kind == kinds.SHADOWED.name}
         called += len(shadowed)
         robotstxt = RobotsTxt.parse(body)
         decided = {rule.line for path in paths if (rule := robotstxt.verdict(path, "any").rule) is not None}
@@ -227,13 +227,13 @@ def test_shadowed_rules_never_decide_any_url() -> None:
 
 def test_strict_reading_knows_no_index_page() -> None:
     body = HEAD + b"disallow: /d/$\nallow: /d/index.html"
-    assert kinds.SHADOWED not in {finding.kind for finding in findings(body, strict=True)}
+    assert kinds.SHADOWED.name not in {finding.kind for finding in findings(body, strict=True)}
 
 
 def test_merged_groups_shadow_for_whom_they_are_merged() -> None:
     body = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /x\n"
     (finding,) = findings(body)
-    assert (finding.line, finding.kind) == (3, kinds.SHADOWED)
+    assert (finding.line, finding.kind) == (3, kinds.SHADOWED.name)
     assert 'for "a":' in finding.text
     (finding,) = findings(body.replace(b"user-agent: a\nallow", b"user-agent: a\nuser-agent: b\nallow"))
     assert 'for "a" and others:' in finding.text
@@ -241,12 +241,12 @@ def test_merged_groups_shadow_for_whom_they_are_merged() -> None:
 
 def test_groups_that_are_joined_by_mistake_are_found() -> None:
     body = b"user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\nuser-agent: c\n# d\nuser-agent: d\ndisallow: /"
-    assert found(body) == [(WARNING, 4, kinds.JOINED), (WARNING, 2, remarks.UNUSED_FIELD)]
+    assert found(body) == [(WARNING, 4, kinds.JOINED.name), (WARNING, 2, kinds.UNUSED_FIELD.name)]
 
 
 def test_a_group_without_rules_is_found() -> None:
-    assert found(b"user-agent: b\ndisallow: /\nuser-agent: a\n") == [(NOTE, 3, kinds.NO_RULES)]
-    assert found(b"user-agent: 7\n") == [(ERROR, 1, remarks.NO_AGENT), (NOTE, 1, kinds.NO_RULES)]
+    assert found(b"user-agent: b\ndisallow: /\nuser-agent: a\n") == [(NOTE, 3, kinds.NO_RULES.name)]
+    assert found(b"user-agent: 7\n") == [(ERROR, 1, kinds.NO_AGENT.name), (NOTE, 1, kinds.NO_RULES.name)]
 
 
 def test_the_worst_comes_first() -> None:
@@ -289,26 +289,26 @@ def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
 def test_what_was_not_compared_is_said() -> None:
     body = HEAD + b"".join(b"disallow: /*a%d\nallow: /%d*\n" % (n, n) for n in range(14_000))
     began = time.perf_counter()
-    assert [(finding.line, finding.kind) for finding in findings(body)] == [(1, kinds.TOO_MANY)]
+    assert [(finding.line, finding.kind) for finding in findings(body)] == [(1, kinds.TOO_MANY.name)]
     assert time.perf_counter() - began < 120
 
 
 @pytest.mark.parametrize(
     ("lines", "number", "kind"),
     [
-        pytest.param([b"content-usage: train-ai=yes"], 3, lint_preferences.UNREADABLE, id="yes-for-y"),
-        pytest.param([b"content-usage: Train-AI=n"], 3, lint_preferences.UNREADABLE, id="upper-case"),
-        pytest.param([b"content-usage: /x train-ai=n,"], 3, lint_preferences.UNREADABLE, id="no-dictionary"),
-        pytest.param([b"content-signal: ai-train=n"], 3, lint_preferences.UNREADABLE, id="n-for-no"),
-        pytest.param([b"content-signal: /x ai-train=no"], 3, lint_preferences.UNREADABLE, id="path"),
-        pytest.param([b"content-signal: use=all"], 3, lint_preferences.UNREADABLE, id="use"),
+        pytest.param([b"content-usage: train-ai=yes"], 3, kinds.UNREADABLE.name, id="yes-for-y"),
+        pytest.param([b"content-usage: Train-AI=n"], 3, kinds.UNREADABLE.name, id="upper-case"),
+        pytest.param([b"content-usage: /x train-ai=n,"], 3, kinds.UNREADABLE.name, id="no-dictionary"),
+        pytest.param([b"content-signal: ai-train=n"], 3, kinds.UNREADABLE.name, id="n-for-no"),
+        pytest.param([b"content-signal: /x ai-train=no"], 3, kinds.UNREADABLE.name, id="path"),
+        pytest.param([b"content-signal: use=all"], 3, kinds.UNREADABLE.name, id="use"),
         pytest.param(
-            [b"content-usage: /x train-ai=y", b"content-usage: /x train-ai=n"], 4, lint_preferences.CONTRADICTING, id="y-and-n"
+            [b"content-usage: /x train-ai=y", b"content-usage: /x train-ai=n"], 4, kinds.CONTRADICTING.name, id="y-and-n"
         ),
         pytest.param(
-            [b"content-usage: train-ai=n", b"user-agent: own", b"allow: /"], 4, lint_preferences.NOT_REPEATED, id="own-group"
+            [b"content-usage: train-ai=n", b"user-agent: own", b"allow: /"], 4, kinds.NOT_REPEATED.name, id="own-group"
         ),
-        pytest.param([b"llm-policy: x"], 3, lint_preferences.NO_STANDARD, id="llm-policy"),
+        pytest.param([b"llm-policy: x"], 3, kinds.NO_STANDARD.name, id="llm-policy"),
     ],
 )  # fmt: skip
 def test_a_preference_that_means_less_than_it_says_is_found(lines: list[bytes], number: int, kind: str) -> None:
@@ -325,4 +325,4 @@ def test_a_preference_that_means_less_than_it_says_is_found(lines: list[bytes], 
     ],
 )
 def test_a_preference_in_order_is_only_told_as_unused(line: bytes) -> None:
-    assert found(b"user-agent: *\ndisallow: /z\n" + line) == [(WARNING, 3, remarks.UNUSED_FIELD)]
+    assert found(b"user-agent: *\ndisallow: /z\n" + line) == [(WARNING, 3, kinds.UNUSED_FIELD.name)]

@@ -7,7 +7,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core import lines as grammar
 from scrapy_gbot_robots.core.crawlers import is_browser_like, product_token
-from scrapy_gbot_robots.core.remarks import AGENT_CUT
+from scrapy_gbot_robots.core.lint import AGENT_CUT
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 
@@ -100,4 +100,4 @@ def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> Non
     robots = RobotsTxt.parse(f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode())
     assert robots.rules_for(named).group == "bot"
     assert robots.allowed("/", "bot9000/1.0")
-    assert [remark.kind for remark in robots.remarks] == [AGENT_CUT]
+    assert [remark.kind for remark in robots.remarks] == [AGENT_CUT.name]
