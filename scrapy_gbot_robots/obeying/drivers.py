@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from ..settings import STORAGES, redis_of_scrapy_redis
+from ..storage.base import Storage
 from ..storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from ..settings import GbotSettings
-    from ..storage.base import Storage
 
 logger = logging.getLogger(__name__)
+
+
+_METHODS = ("get", "put", "delete", "origins", "lease", "release", "close")  # that a storage of the user's must have
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,12 @@ def _of_user(name: str, crawler: Crawler | None) -> Driver:
         ) from error
     if not isinstance(storage_cls, type):
         raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
+    if not issubclass(storage_cls, Storage):  # it has the methods without the base
+        storage_cls = type(storage_cls.__name__, (storage_cls, Storage), {})
+    missing = [each for each in _METHODS if getattr(storage_cls, each) is getattr(Storage, each)]
+    if missing:
+        rule = "a class with the methods of scrapy_gbot_robots.storage.base.Storage"
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {', '.join(missing)}")
     return Driver(name, partial(build_from_crawler, storage_cls, crawler) if crawler is not None else storage_cls)
 
 

@@ -4,7 +4,7 @@ Operations wanted: no call of a driver blocks the reactor, whatever the disk or 
 cost one transaction or one round trip. A driver that fails costs one warning and no page.
 
 Plan: one thread makes all calls. It takes all calls that wait as one batch (`batch_thread`), and the storage does them in
-few steps (`storage.batches`). Each call has a deadline. If the driver fails or is late, memory takes its place, and a timer
+few steps (`storage.base`). Each call has a deadline. If the driver fails or is late, memory takes its place, and a timer
 tries the driver again. When the driver answers, it is used again, and what memory has learnt meanwhile is forgotten: the
 cache of answers still has it, and other processes fetch those few files once more. Memory itself needs no thread.
 
@@ -28,8 +28,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, pause, within
 from ..core.urls import shown
-from ..storage.base import Beats, StorageError
-from ..storage.batches import Found, Settled, Wanted, find, release_all, settle
+from ..storage.base import FetchResult, Found, StorageError, Wanted
 from ..storage.memory import MemoryStorage
 from .batch_thread import BatchThread
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from .drivers import Driver
 
 _T = TypeVar("_T")
-_Call: TypeAlias = "Wanted | Settled | Callable[[Storage], object]"
+_Call: TypeAlias = "Wanted | FetchResult | Callable[[Storage], object]"
 
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a call
@@ -99,14 +98,15 @@ class Entries:
     async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
         """Return the entry of `origin`; if it is not good, also the lease, unless another process has that.
 
-        A caller that gets the lease must fetch, and then call `settle` or `give_up`. `is_good` is called in the thread.
+        A caller that gets the lease must fetch, and then call `store_and_release` or `give_up`. `is_good` is called in the
+        thread.
         """
         found: Found = await self._ask(Wanted(origin, is_good))
         return found
 
-    async def settle(self, origin: str, entry: Entry) -> None:
+    async def store_and_release(self, origin: str, entry: Entry) -> None:
         """Store the entry that was fetched with the lease of `find`, and give the lease back."""
-        await self._ask(Settled(origin, entry, self._leases.pop(origin, "")))
+        await self._ask(FetchResult(origin, entry, self._leases.pop(origin, "")))
 
     async def give_up(self, origin: str) -> None:
         """Give the lease of `find` back without an entry."""
@@ -115,7 +115,7 @@ class Entries:
 
     async def beat(self, facts: Mapping[str, object]) -> None:
         """Report in a storage that many machines share that this process is alive; do nothing in any other."""
-        await self._call(lambda driver: driver.beat(facts) if isinstance(driver, Beats) else None)
+        await self._call(lambda driver: getattr(driver, "beat", lambda _: None)(facts))
 
     async def close(self) -> None:
         """Give back all leases, and close the driver."""
@@ -172,23 +172,23 @@ class Entries:
         """Let `driver` do calls of all kinds together; return their results in order."""
         results: list[Any] = [None] * len(calls)
         wanted = {place: call for place, call in enumerate(calls) if isinstance(call, Wanted)}
-        settled = [call for call in calls if isinstance(call, Settled)]
-        if settled:
-            settle(driver, settled)
+        fetched = [call for call in calls if isinstance(call, FetchResult)]
+        if fetched:
+            driver.store_and_release(fetched)
         if wanted:
             for place, found in zip(wanted, self._find(driver, list(wanted.values())), strict=True):
                 results[place] = found
         for place, call in enumerate(calls):
-            if not isinstance(call, (Settled, Wanted)):
+            if not isinstance(call, (FetchResult, Wanted)):
                 results[place] = call(driver)
         return results
 
     def _find(self, driver: Storage, wanted: Sequence[Wanted]) -> list[Found]:
-        found = find(driver, wanted, self._lease_secs)
+        found = driver.find(wanted, self._lease_secs)
         leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
         too_late = self._closed or (self._instead is not None and driver is not self._instead)
         if leases and too_late:
-            release_all(driver, leases)
+            driver.release_all(leases)
             return [Found(one.entry) for one in found]
         self._leases.update(leases)
         return found
@@ -243,7 +243,7 @@ class Entries:
         """In the thread, after all earlier calls: close the driver."""
         try:
             if self._instead is None and self._leases:
-                release_all(driver, self._leases)
+                driver.release_all(self._leases)
         finally:
             driver.close()
 

@@ -26,7 +26,7 @@ One fetch for all processes: a *lease* in the storage is the right to fetch one 
 `Entries.find` asks for "the entry, or else the lease", and gets one of three:
 
     a good entry              use it
-    the lease                 fetch, fold the outcome into the entry, `settle` (which ends the lease)
+    the lease                 fetch, fold the outcome into the entry, `store_and_release` (which ends the lease)
     neither                   another process has the lease: wait a little, ask again
 
 Warning: a lease is no lock. It can run out while its holder still fetches (a process that was stopped), and the storage can
@@ -278,7 +278,7 @@ class Lookup:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
         found = await self._entries.find(str(origin), self._is_fresh)
         entry, source = found.entry, Source.ANOTHER
-        if found.leased:
+        if found.lease_taken:
             self._events.count("lookup/refreshed")
             entry, source = await self._fetch(origin, found.entry, request)
             if source is Source.HTTP_CACHE and found.entry is not None and self._is_good(found.entry):
@@ -333,14 +333,14 @@ class Lookup:
         poll_secs, waited = _FIRST_POLL_SECS, False
         while True:
             found = await self._entries.find(str(origin), serves)
-            if found.entry is not None and not found.leased and serves(found.entry):
+            if found.entry is not None and not found.lease_taken and serves(found.entry):
                 if self._can_replay(origin, found.entry, request):
                     break
                 self._events.count("lookup/storage")
                 return found.entry, Source.ANOTHER if waited else Source.STORED
             is_late = time.monotonic() >= respected_until
-            if found.leased or is_late:
-                if not found.leased:
+            if found.lease_taken or is_late:
+                if not found.lease_taken:
                     self._events.lease_not_used(origin, lease_secs)
                 if waited:
                     self._events.count("lease/taken_over")
@@ -370,7 +370,7 @@ class Lookup:
         if outcome.recalled:
             await self._entries.give_up(str(origin))
         else:
-            await self._entries.settle(str(origin), latest)
+            await self._entries.store_and_release(str(origin), latest)
             self._events.compare(origin, entry.copy if entry else None, latest.copy)
         self._events.fetched(outcome, time.monotonic() - began)
         return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED

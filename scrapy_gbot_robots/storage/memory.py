@@ -11,6 +11,8 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from .base import Storage
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,7 +24,7 @@ _LEASES = 1000  # with more than these, leases that have run out are deleted
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
 
-class MemoryStorage:
+class MemoryStorage(Storage):
     """A `Storage` of about `max_bytes` bytes: by default some 60,000 entries without a body."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:

@@ -24,8 +24,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .base import KEEP_SECS, MAX_BODY, StorageError
-from .batches import Found
+from .base import KEEP_SECS, MAX_BODY, Found, Storage, StorageError
 from .codec import decode, encode, longest
 from .redis_keys import PREFIX, new_id, new_token
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..policy.outages import Entry
-    from .batches import Settled, Wanted
+    from .base import FetchResult, Wanted
 
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 BEAT_LASTS_SECS = 30
@@ -80,7 +79,7 @@ def place_of(url: str) -> str:
         return "?"
 
 
-class RedisStorage:
+class RedisStorage(Storage):
     """A `Storage` in the Redis at `url` (schemes: `redis_clients.SCHEMES`), under keys that start with `prefix`.
 
     `timeout` bounds each wait for the server, in seconds. `max_body` bounds the bodies that are returned, in bytes. Raises
@@ -117,7 +116,7 @@ class RedisStorage:
         """
         found = self._find(wanted, secs, entry_will_do=True)
         lacking = [
-            place for place, each in enumerate(found) if not each.leased and not wanted[place].is_good(each.entry)
+            place for place, each in enumerate(found) if not each.lease_taken and not wanted[place].is_good(each.entry)
         ]
         if lacking:
             again = self._find([wanted[place] for place in lacking], secs, entry_will_do=False)
@@ -145,10 +144,10 @@ class RedisStorage:
         self.release(wanted.origin, found.token)
         return Found(found.entry)
 
-    def settle(self, settled: Sequence[Settled]) -> None:
+    def store_and_release(self, results: Sequence[FetchResult]) -> None:
         """Store entries and end their leases, in one round trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
-            for origin, entry, token in settled:
+            for origin, entry, token in results:
                 pipe.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)

@@ -1,7 +1,7 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-Operations wanted: each method of a storage in one statement, and `find` and `settle` for many origins in one transaction. A
-process that only reads waits for no other. Of all processes, one gets the lease of an origin.
+Operations wanted: each method for one origin in one statement, and for many origins in one transaction. A process that only
+reads waits for no other. Of all processes, one gets the lease of an origin.
 
 Plan: the file has a write-ahead log, so readers go on while one process writes. `find` reads first, without a lock. In a
 crawl that was here before, most entries are good and nothing is left to do. For the others, one transaction reads again,
@@ -27,8 +27,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import sqlite_file
-from .base import KEEP_DAYS, MAX_BODY, StorageError
-from .batches import Found, Settled
+from .base import KEEP_DAYS, MAX_BODY, FetchResult, Found, Storage, StorageError
 from .codec import decode, encode, longest
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ..policy.outages import Entry
-    from .batches import Wanted
+    from .base import Wanted
 
 _T = TypeVar("_T")
 
@@ -70,7 +69,7 @@ class _Done(NamedTuple):
     changed: int
 
 
-class SqliteStorage:
+class SqliteStorage(Storage):
     """A `Storage` in one SQLite file.
 
     Args:
@@ -115,7 +114,7 @@ class SqliteStorage:
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry; now and then, delete some that are not used."""
-        self.settle([Settled(origin, entry, "")])
+        self.store_and_release([FetchResult(origin, entry, "")])
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases. All writing is one transaction."""
@@ -157,17 +156,17 @@ class SqliteStorage:
         taken = connection.execute(_LEASE, (wanted.origin, token, now, now + secs)).rowcount
         return Found(latest, token) if taken else Found(latest)
 
-    def settle(self, settled: Sequence[Settled]) -> None:
+    def store_and_release(self, results: Sequence[FetchResult]) -> None:
         """Store entries and end their leases, in one transaction."""
         today = self._today()
-        puts = [(each.origin, today, encode(each.entry)) for each in settled]
-        releases = [(each.origin, each.token) for each in settled if each.token]
+        puts = [(each.origin, today, encode(each.entry)) for each in results]
+        releases = [(each.origin, each.token) for each in results if each.token]
 
         def act(connection: sqlite3.Connection) -> None:
             with _transaction(connection):
                 connection.executemany(_PUT, puts)
                 connection.executemany(_RELEASE, releases)
-                self._kept(connection, [(each.origin, each.entry) for each in settled])
+                self._kept(connection, [(each.origin, each.entry) for each in results])
 
         self._run(act)
         self._sweep_now_and_then()

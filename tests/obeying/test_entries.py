@@ -26,7 +26,7 @@ from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import sqlite_file
-from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.base import StorageError, Wanted
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -75,7 +75,7 @@ def is_there(entry: Entry | None) -> bool:
 async def look(entries: Entries, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
     """What is found, and whether the lease came with it."""
     found = await entries.find(origin, is_good)
-    return found.entry, found.leased
+    return found.entry, found.lease_taken
 
 
 @as_scrapy_runs_it
@@ -86,7 +86,7 @@ async def test_lease_comes_with_no_good_entry_and_to_one_caller_at_a_time(
     async with opened(sqlite, caplog) as one, opened(sqlite, caplog) as other:
         assert await look(one, ORIGIN, is_there) == (None, True)
         assert await look(other, ORIGIN, is_there) == (None, False)
-        await one.settle(ORIGIN, Entry(RULES))
+        await one.store_and_release(ORIGIN, Entry(RULES))
         assert await look(other, ORIGIN, is_there) == (Entry(RULES), False)
         assert await look(other, ORIGIN, lambda _: False) == (Entry(RULES), True)
         await other.give_up(ORIGIN)
@@ -131,7 +131,7 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
     async with opened(MemoryStorage, caplog) as entries:
         with pytest.raises(StopIteration) as ended:
             entries.find(ORIGIN, is_there).send(None)  # a coroutine that has to wait does not end here
-        assert ended.value.value.leased
+        assert ended.value.value.lease_taken
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
 
@@ -349,3 +349,28 @@ def test_storage_that_is_no_class_is_refused_at_the_start() -> None:
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": "os.path"}))
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_STORAGE must name a class, got 'os.path', which is <module"):
         driver_for(settings)
+
+
+class Duck:
+    """A storage of a user's own, without our base."""
+
+    get = put = delete = origins = release = close = lambda *_: None
+
+    def lease(self, *_: object) -> str:
+        return "token"
+
+
+class Lame:
+    get = put = delete = origins = close = lambda *_: None
+
+
+def test_class_with_the_methods_of_a_storage_is_one() -> None:
+    storage = driver_for(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Duck"}))).opens()
+    assert storage.find([Wanted(ORIGIN, is_there)], 60) == [(None, "token")]
+
+
+def test_class_that_lacks_a_method_of_a_storage_is_refused_at_the_start() -> None:
+    with pytest.raises(
+        ValueError, match=r"^GBOT_ROBOTS_STORAGE must name .*, got '.*Lame', which lacks lease, release$"
+    ):
+        driver_for(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Lame"})))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage.base import Storage
-from scrapy_gbot_robots.storage.batches import Settled, Wanted, find, release_all, settle
+from scrapy_gbot_robots.storage.base import FetchResult, Storage, Wanted
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -220,13 +219,15 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
             assert other.lease(origin, 60)
         origins = ["known", "new", "leased", "down", "leased-and-down"]
         wanted = [Wanted(f"https://{name}.example", good) for name in origins]
-        found = find(storage, wanted, 60)
+        found = storage.find(wanted, 60)
         assert [each.entry for each in found] == [Entry(RULES), None, None, Entry(RULES, DOWN), Entry(RULES, DOWN)]
-        assert [each.leased for each in found] == [False, True, False, True, False]
+        assert [each.lease_taken for each in found] == [False, True, False, True, False]
         assert other.lease("https://new.example", 60) is None
         assert other.lease("https://known.example", 60)
-        news = [Settled(each.origin, Entry(MISSING), one.token or "") for each, one in zip(wanted, found, strict=True)]
-        settle(storage, news)
+        news = [
+            FetchResult(each.origin, Entry(MISSING), one.token or "") for each, one in zip(wanted, found, strict=True)
+        ]
+        storage.store_and_release(news)
         assert [other.get(each.origin) for each in wanted] == [Entry(MISSING)] * 5
         assert other.lease("https://new.example", 60)
         assert other.lease("https://leased.example", 60) is None
@@ -234,11 +235,11 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
 
 def test_leases_are_released_together(storage: Storage) -> None:
     leases = {origin: storage.lease(origin, 60) or "" for origin in ("a", "b", "c")} | {"c": "0123456789abcdef"}
-    release_all(storage, leases | {"b": "0123456789abcdef"})
+    storage.release_all(leases | {"b": "0123456789abcdef"})
     assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, False]
 
 
 def test_nothing_asked_is_nothing_found(storage: Storage) -> None:
-    assert find(storage, [], 60) == []
-    settle(storage, [])
-    release_all(storage, {})
+    assert storage.find([], 60) == []
+    storage.store_and_release([])
+    storage.release_all({})

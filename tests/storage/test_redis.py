@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage.base import KEEP_SECS, StorageError
-from scrapy_gbot_robots.storage.batches import Settled, Wanted
+from scrapy_gbot_robots.storage.base import KEEP_SECS, FetchResult, StorageError, Wanted
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
@@ -280,8 +279,8 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_ser
             found = storage.find(
                 [Wanted(origin, lambda entry: False) for origin in (ORIGIN, "https://new.example")], 60
             )
-            assert [each.leased for each in found] == [True, True]
-            storage.settle([Settled(ORIGIN, Entry(None, GONE), found[0].token or "")])
+            assert [each.lease_taken for each in found] == [True, True]
+            storage.store_and_release([FetchResult(ORIGIN, Entry(None, GONE), found[0].token or "")])
             storage.release_all({"https://new.example": found[1].token or ""})
             assert storage.lease(ORIGIN, 60)
             assert storage.delete(ORIGIN)
