@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from scrapy import Request, signals
@@ -20,7 +21,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
@@ -129,25 +130,6 @@ class Overhearing:
 
 def _is_stop(result: object) -> bool:
     return isinstance(result, Failure) and isinstance(result.value, StopDownload)
-
-
-def is_transferring(crawler: Crawler, request: Request) -> bool:
-    """Whether the download handler has `request` now, not the downloader's queue or a middleware."""
-    return any(request in slot.transferring for slot in download_slots(crawler).values())
-
-
-def is_forgotten(crawler: Crawler, request: Request) -> bool:
-    """Whether the downloader counts `request` as active, but has it neither in a queue nor in its download handler.
-
-    Every request is in that state for a moment. It stays so if the download handler has ended in an exception that is no
-    `Exception`, such as asyncio's CancelledError: Scrapy does not pass that on, and waits for the request without end.
-    """
-    return any(
-        request in slot.active
-        and request not in slot.transferring
-        and all(request is not queued for queued, _ in slot.queue)
-        for slot in download_slots(crawler).values()
-    )
 
 
 @contextmanager
@@ -308,19 +290,15 @@ def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
     return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
 
 
-def before_sending(crawler: Crawler, wait: Callable[[Request], Awaitable[None]]) -> None:
-    """Await `wait(request)` whenever the downloader is about to send a request, after all middlewares and queues."""
+def around_sending(
+    crawler: Crawler,
+    send_with: Callable[[Callable[[Request], Coroutine[Any, Any, Response]], Request], Coroutine[Any, Any, Response]],
+) -> None:
+    """Let the downloader call `send_with(send, request)` in place of `send(request)`, after all middlewares and queues."""
     handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
     send = getattr(handlers, "download_request_async", None)
-    if send is None:
-        return
-
-    async def send_in_turn(request: Request) -> Response:
-        await wait(request)
-        response: Response = await send(request)
-        return response
-
-    handlers.download_request_async = send_in_turn
+    if send is not None:
+        handlers.download_request_async = partial(send_with, send)
 
 
 def _engine_slot(crawler: Crawler) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest

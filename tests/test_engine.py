@@ -57,7 +57,6 @@ def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)
         assert engine.slot_key(crawler, Request("http://site.local/")) == ""
-        assert not engine.is_transferring(crawler, Request("http://site.local/"))
 
 
 class Lazy(Downloader):

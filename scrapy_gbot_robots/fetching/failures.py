@@ -50,7 +50,7 @@ _FAILURES = {
     "ProxyError": Failure.PROXY,  # httpx
     "DownloadCancelledError": Failure.CANCELLED,
     "CancelledError": Failure.CANCELLED,
-    "NotCachedError": Failure.NOT_CACHED,  # ours, see `http_cache`
+    "NotCachedError": Failure.NOT_CACHED,
     "NotSupported": Failure.NO_HANDLER,
     "UnsupportedURLSchemeError": Failure.NO_HANDLER,
 }
@@ -61,6 +61,10 @@ _SAYS_NO_MORE = re.compile(  # messages of Scrapy and Twisted that only repeat t
     r"(?:Getting \S+ took longer than [\d.]+ seconds|User timeout caused connection failure"
     r"|(?:TCP connection timed out|Connection was refused by other side)(?:: \d+: Connection (?:refused|timed out))?)\.?"
 )
+
+
+class NotCachedError(Exception):
+    """`HTTPCACHE_IGNORE_MISSING` is on, and Scrapy's HTTP cache does not have this robots.txt."""
 
 
 def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:

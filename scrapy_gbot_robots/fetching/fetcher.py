@@ -8,40 +8,46 @@ Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import CancelledError
+from twisted.python.failure import Failure as Failed
 
-from ..concurrency import Places, run_in_thread, within
+from ..concurrency import Places, Turnstile, run_in_thread, within
 from ..core.urls import shown
-from ..engine import LISTENER, Overhearing, uncounted
-from ..policy.decoding import ACCEPTED
+from ..engine import LISTENER, Overhearing, around_sending, uncounted
+from ..policy import headers
+from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
 from ..policy.outcome import (
     REDIRECTS,
     Failure,
+    Fetched,
     Outcome,
     Unavailable,
     Unreachable,
     failed,
     next_hop,
+    outcome_of,
     recalled,
     to_private_address,
 )
 from ..signals import robotstxt_served
-from .download import Download
-from .exchange import NEVER_SENT, Exchange
-from .failures import failure_of
+from .failures import NotCachedError, failure_of
 from .host_lookup import leads_inside
-from .proxies import carry_credentials
-from .reading import content_encoding, outcome_of_response
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+    from scrapy.http import Headers, Response
 
     from ..core.urls import Origin
     from ..settings import GbotSettings
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
 MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
+GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
 _BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 _STATUS_SECS = 2.0  # for a second request, for the status alone; plus the time that the first one's headers took
@@ -71,7 +78,141 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
+# Present and empty, so that no middleware fills them in: the request has no credentials and is not conditional.
+NEVER_SENT = (
+    "Authorization",
+    "Cookie",
+    "If-Match",
+    "If-Modified-Since",
+    "If-None-Match",
+    "If-Unmodified-Since",
+    "Range",
+    "Referer",
+)
+
+_PROXY_HEADER = "Proxy-Authorization"
+_AUTHORISED = "_auth_proxy"  # HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+_CARRIED = "_gbot_robots_proxy_credentials"  # request.meta key: the value of the header that was copied, and its proxy
+
 logger = logging.getLogger(__name__)
+
+
+class Exchange:
+    """One request for a robots.txt, and what came of it before any middleware changed that: an `engine.Listener`.
+
+    It stops a download that is long enough. If another middleware sends the request again, the exchange starts again.
+
+    Attributes:
+        own: the request as the fetcher made it.
+        left: for how many seconds a download handler may have it.
+        request: the request as it reached the downloader; None if a middleware did not let it pass.
+        headers_at: when the response's headers came, in seconds on the monotonic clock.
+        stopped: whether this exchange stopped the download: then a short body is not a lost one.
+        response: what the download handler returned. Its headers lack Content-Encoding, so that no middleware decodes the
+            body; `headers` has them all.
+        secs: how long the server took, in seconds, without the downloader's queue and other middlewares.
+        error: why there is no response.
+        recalled: whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered.
+    """
+
+    def __init__(self, own: Request, most_bytes: int, left: float = 0.0, *, status_only: bool = False) -> None:
+        self.own = own
+        self.left = left
+        self._most_bytes = most_bytes
+        self._status_only = status_only
+        self._received = 0
+        self.request: Request | None = None
+        self.headers_at: float | None = None
+        self.stopped = False
+        self.response: Response | None = None
+        self.headers: Headers | None = None
+        self.secs = 0.0
+        self.error: BaseException | None = None
+        self.recalled = False
+
+    def reached_downloader(self, request: Request) -> None:
+        """Start again, and take out empty headers: some download handlers would send them."""
+        self.request = request
+        self.headers_at, self.stopped, self.response, self._received = None, False, None, 0
+        for name in NEVER_SENT:
+            if not request.headers.getlist(name):
+                request.headers.pop(name, None)
+        leave_credentials(request)
+
+    def headers_received(self) -> bool:
+        """Go on, unless only the status is wanted."""
+        self.headers_at = time.monotonic()
+        self.stopped = self._status_only
+        return not self.stopped
+
+    def bytes_received(self, data: bytes) -> bool:
+        """Go on until more bytes are there than the parser reads."""
+        self._received += len(data)
+        self.stopped = self.stopped or self._received > self._most_bytes
+        return not self.stopped
+
+    def response_downloaded(self, response: Response) -> None:
+        """Keep the response."""
+        self.response, self.headers = response, response.headers.copy()
+        response.headers.pop("Content-Encoding", None)
+        latency = self.latency
+        if latency is not None and self.headers_at is not None:
+            self.secs = latency + time.monotonic() - self.headers_at
+
+    def recall(self, response: Response) -> None:
+        """Keep a response from Scrapy's HTTP cache, which does not say whether its download was stopped."""
+        self.response_downloaded(response)
+        self.recalled, self.stopped = True, len(response.body) > self._most_bytes
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
+        return self.response is not None or self.headers_at is not None or isinstance(self.error, IgnoreRequest)
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds from sending the request to the response's headers; None if no headers came, and over FTP."""
+        latency = None if self.request is None else self.request.meta.get("download_latency")
+        return None if latency is None else float(latency)
+
+    @property
+    def content_encoding(self) -> str:
+        """The response's Content-Encoding, even if it was taken out; empty if it has none."""
+        assert self.response is not None  # noqa: S101  for the type checker
+        return b",".join((self.headers or self.response.headers).getlist("Content-Encoding")).decode("latin-1")
+
+    def outcome(self, url: str, settings: GbotSettings) -> Outcome:
+        """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
+        response = self.response
+        assert response is not None  # noqa: S101  as above
+        stopped = "download_stopped" in response.flags
+        lost, broken, body, cut = None, "", b"", False
+        if "dataloss" in response.flags:
+            lost = Failure.TRUNCATED
+        elif stopped and not self.stopped:
+            lost = Failure.STOPPED
+        else:
+            try:
+                body, cut = decoded(
+                    as_served(response.body, response.flags),
+                    self.content_encoding,
+                    settings.max_bytes,
+                    whole=not (stopped or self.stopped),
+                    # A partial body may be empty because the connection ended.
+                    may_be_empty="partial" not in response.flags,
+                )
+            except DecodeError as error:
+                lost, broken = Failure.BAD_CONTENT, str(error)
+        outcome = outcome_of(
+            response.status,
+            url,
+            body,
+            soft_404=settings.soft_404,
+            cut=cut,
+            max_age=headers.max_age(response.headers.getlist("Cache-Control"), response.headers.get("Age")),
+            retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
+        )
+        return failed(lost, broken) if lost is not None and isinstance(outcome, Fetched) else outcome
 
 
 class Fetcher:
@@ -82,6 +223,7 @@ class Fetcher:
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
+        self._is_bounding = False
 
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`. `request` is the request that needs it, or None.
@@ -115,30 +257,33 @@ class Fetcher:
         outcome = await self._followed(origin, request, exchanges)
         if any(exchange.recalled for exchange in exchanges):
             return recalled(outcome)
-        cache = self._http_cache
-        if cache is not None and not isinstance(outcome, Unreachable):
+        if self._http_cache is not None and not isinstance(outcome, Unreachable):
             for exchange in exchanges:
-                cache.store(exchange)
+                if exchange.response is not None and exchange.headers is not None:
+                    self._http_cache.store(exchange.own, exchange.response, exchange.headers)
         return outcome
 
     def can_replay(self, origin: Origin, request: Request | None, status: int | None) -> bool:
         """Whether `fetch` has a response from Scrapy's HTTP cache to fall back on, after an outage with `status`."""
         cache = self._http_cache
-        return cache is not None and cache.decides(self.robots_request(origin.robots_url, request), status)
+        if cache is None:
+            return False
+        own = self.robots_request(origin.robots_url, request)
+        return (status is None or cache.replays(own)) and cache.stored(own) is not None
 
     async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:
         """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
         while True:
-            exchange = await self._ask_or_recall(asked[-1], request, left, exchanges)
+            exchange = await self._ask_or_recall(asked[-1], request, left)
             exchanges.append(exchange)
             answer = exchange.response
             if answer is None:
                 return self._failed(exchange, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
-                read = partial(outcome_of_response, answer, asked[-1], exchange, self._settings)
-                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and content_encoding(answer, exchange)
+                read = partial(exchange.outcome, asked[-1], self._settings)
+                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and exchange.content_encoding
                 outcome = await run_in_thread(read) if long else read()
                 if not exchange.recalled:
                     self._tell_served(outcome, answer, exchange)
@@ -168,24 +313,32 @@ class Fetcher:
             return failed(Failure.TIMEOUT, f"redirected to {hop}: its address was not found")
         if not inside:
             return hop
-        self._tell_refused(asked[0], hop)
+        self._crawler.stats.inc_value("gbot_robots/refused_private")
+        logger.warning(
+            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; it counts as a 404: %s",
+            asked[0],
+            shown(hop),
+        )
         return to_private_address(answer.status, asked[-1])
 
-    async def _ask_or_recall(
-        self, url: str, request: Request | None, left: float, exchanges: list[Exchange]
-    ) -> Exchange:
+    async def _ask_or_recall(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`, or recall its response from Scrapy's HTTP cache, if the settings say so or no server answers."""
         cache = self._http_cache
         if cache is None:
             return await self._ask(url, request, left)
-        own = self.robots_request(url, request)
-        found = cache.replayed(own)
-        if found is None and exchanges and exchanges[-1].recalled:  # the server before did not answer
-            found = cache.recalled(own)
-        if found is None:
+        exchange = Exchange(self.robots_request(url, request), self._settings.max_bytes)
+        if not cache.replays(exchange.own):
             asked = await self._ask(url, request, left)
-            found = cache.recalled_for(asked) or asked
-        return found
+            if asked.is_answered:
+                return asked
+            exchange.error = asked.error
+        stored = cache.stored(exchange.own)
+        if stored is not None:
+            self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
+            exchange.recall(stored)
+        elif exchange.error is None:
+            exchange.error = NotCachedError()
+        return exchange
 
     @cached_property
     def _http_cache(self) -> HttpCache | None:
@@ -194,7 +347,7 @@ class Fetcher:
             return None
         from .http_cache import HttpCache  # noqa: PLC0415  most crawls have none
 
-        return HttpCache.of(self._crawler)
+        return HttpCache(self._crawler)
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`. If the response breaks off after its headers, request it again for the status alone.
@@ -212,44 +365,34 @@ class Fetcher:
 
     async def _send(self, url: str, request: Request | None, left: float, *, status_only: bool = False) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return what came within `left` seconds."""
-        exchange = Exchange(self._settings.max_bytes, status_only=status_only)
-        own = self._own_request(url, request, exchange, left)
+        own = self.robots_request(url, request)
+        exchange = Exchange(own, self._settings.max_bytes, left, status_only=status_only)
+        own.meta.update(_OWN_META, download_timeout=left)
+        own.meta[LISTENER] = exchange
+        for name in NEVER_SENT:
+            own.headers.setlist(name, [])
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: there is one while there are requests
+        if not self._is_bounding:
+            self._is_bounding = True
+            around_sending(self._crawler, _send_within)
         async with self._places:
             with self._overhearing.listening(), uncounted(self._crawler, own):
                 try:
-                    result = await Download(self._crawler, engine.download_async(own), exchange, left).result()
+                    result = await _ended(engine.download_async(own))
                 finally:
                     own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
-                    own.headers.pop("Proxy-Authorization", None)  # otherwise an archive would contain it
+                    own.headers.pop(_PROXY_HEADER, None)  # otherwise an archive would contain it
         if isinstance(result, BaseException):
             exchange.error = result
         elif exchange.request is None:
             exchange.response = result  # from a middleware that answers by itself, such as a cache
         return exchange
 
-    def _own_request(self, url: str, request: Request | None, exchange: Exchange, left: float) -> Request:
-        own = self.robots_request(url, request)
-        own.meta.update(_OWN_META, download_timeout=left)
-        own.meta[LISTENER] = exchange
-        exchange.own = own
-        for name in NEVER_SENT:
-            own.headers.setlist(name, [])
-        return own
-
     def _tell_served(self, outcome: Outcome, response: Response, exchange: Exchange) -> None:
-        headers = exchange.headers or response.headers
+        served = exchange.headers or response.headers
         send = self._crawler.signals.send_catch_log
-        send(robotstxt_served, outcome=outcome, request=exchange.own, response=response, headers=headers)
-
-    def _tell_refused(self, robots_url: str, target: str) -> None:
-        self._crawler.stats.inc_value("gbot_robots/refused_private")
-        logger.warning(
-            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; it counts as a 404: %s",
-            robots_url,
-            shown(target),
-        )
+        send(robotstxt_served, outcome=outcome, request=exchange.own, response=response, headers=served)
 
     def _failed(self, exchange: Exchange, redirected_to: str) -> Outcome:
         error = exchange.error
@@ -259,6 +402,39 @@ class Fetcher:
         return failure_of(error, redirected_to)
 
 
+async def _ended(download: Coroutine[Any, Any, Response]) -> Response | BaseException:
+    """Wait for the end of a download. Its exception is returned, even its own cancellation; only ours is raised."""
+    over = Turnstile()
+    results: list[Any] = []
+
+    def end(result: Any) -> None:
+        results.append(result.value if isinstance(result, Failed) else result)
+        over.open()
+
+    under_way = deferred_from_coro(download).addBoth(end)
+    try:
+        await over.wait()
+    finally:
+        under_way.cancel()  # unless it has ended
+    result: Response | BaseException = results[0]
+    return result
+
+
+async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
+    """Let a download handler have a request for a robots.txt for no longer than its time, and end it in an exception.
+
+    Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end for ever: asyncio's
+    CancelledError is no `Exception`, Twisted's is. The time that a request spends in the downloader's queue does not count.
+    """
+    exchange = request.meta.get(LISTENER)
+    if not isinstance(exchange, Exchange):
+        return await send(request)
+    try:
+        return await within(exchange.left + GRACE_SECS, send(request))
+    except asyncio.CancelledError as error:
+        raise CancelledError("the download handler was cancelled") from error
+
+
 def _is_url_for_scrapy(url: str) -> bool:
     """Whether Scrapy makes a request for `url`; it refuses some URLs that this plugin accepts."""
     try:
@@ -266,3 +442,27 @@ def _is_url_for_scrapy(url: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def carry_credentials(own: Request, request: Request) -> None:
+    """Copy the proxy credentials of `request` to `own`, if both go through the same proxy.
+
+    Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. After a redirect
+    or a retry, a request has been through that middleware: its `proxy` meta key alone is not enough for the proxy any more.
+    """
+    proxy = own.meta.get("proxy")
+    header = request.headers.get(_PROXY_HEADER)
+    if not proxy or header is None or proxy != request.meta.get("proxy"):
+        return
+    if request.meta.get(_AUTHORISED, proxy) == proxy:
+        own.headers[_PROXY_HEADER] = header
+        own.meta[_AUTHORISED] = proxy
+        own.meta[_CARRIED] = (header, proxy)
+
+
+def leave_credentials(own: Request) -> None:
+    """Remove proxy credentials from a request in the downloader, unless it goes through the proxy that they are for."""
+    proxy = own.meta.get("proxy")
+    header, carried_for = own.meta.get(_CARRIED, (None, None))
+    if not proxy or (own.headers.get(_PROXY_HEADER) == header and proxy != carried_for):
+        own.headers.pop(_PROXY_HEADER, None)

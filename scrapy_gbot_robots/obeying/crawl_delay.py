@@ -16,13 +16,17 @@ from weakref import WeakKeyDictionary
 from scrapy import signals
 
 from ..core.verdict import Verdict
-from ..engine import before_sending, download_slots
+from ..engine import around_sending, download_slots
 from .shared_pace import SharedPace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
     from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
@@ -97,7 +101,7 @@ class CrawlDelays:
             crawler.signals.connect(self._shared.close, signals.spider_closed)
 
     def _spider_opened(self) -> None:
-        before_sending(self._crawler, self._wait_for_turn)
+        around_sending(self._crawler, self._send_in_turn)
 
     def attend(self, request: Request, agent: RobotsAgent, answer: Answer) -> Verdict | None:
         """Apply the crawl-delay of `answer` to `request`, which is on its way to the downloader.
@@ -123,11 +127,14 @@ class CrawlDelays:
                 meta[_SLOT] = origin.host.strip("[]")
         return None
 
-    async def _wait_for_turn(self, request: Request) -> None:
+    async def _send_in_turn(
+        self, send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
+    ) -> Response:
         """Let a request that is about to be sent wait for its turn among all processes."""
         pace = self._paces.get(request.meta.get(_SLOT, ""))
         if self._shared is not None and pace is not None and pace.secs:
             await self._shared.turn(request.meta[_SLOT], pace.secs)
+        return await send(request)
 
     def _reached_downloader(self, request: Request) -> None:
         """Set the delay of the slot that `request` has reached, before Scrapy looks at the slot's queue."""

@@ -23,7 +23,7 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.fetching import download, fetcher, reading
+from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 
@@ -358,8 +358,7 @@ class Slow:
 
 @in_reactor
 async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "GRACE_SECS", 0.0)
-    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
+    monkeypatch.setattr(fetcher, "GRACE_SECS", 0.0)
     settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Slow: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
     got, _, _ = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
@@ -367,22 +366,9 @@ async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: 
 
 @in_reactor
 async def test_download_handler_has_its_whole_time_and_some_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "GRACE_SECS", 4.5)
-    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
+    monkeypatch.setattr(fetcher, "GRACE_SECS", 4.5)
     got, _, _ = await run(Scenario("", OBEY, Reply(200, RULES, after_secs=1.0)), GBOT_ROBOTS_TIMEOUT_SECS=5)
     assert got == OBEY
-
-
-@pytest.mark.parametrize(("looks", "expected"), [([True, False, True, False], OBEY), ([True, True], DISALLOW)])
-@in_reactor
-async def test_download_is_given_up_as_forgotten_only_if_it_stays_so(
-    looks: list[bool], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(download, "LOOK_SECS", 0.1)
-    monkeypatch.setattr(download, "is_forgotten", lambda _crawler, _request: bool(looks) and looks.pop(0))
-    got, _, _ = await run(Scenario("", expected, Reply(200, RULES, after_secs=0.8)))
-    assert got == expected
-    assert not looks
 
 
 class ReasonsError(Exception):
@@ -465,7 +451,7 @@ class LateTheSecondTime:
 @in_reactor
 async def test_second_request_for_the_status_has_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:  # S2.11
     monkeypatch.setattr(fetcher, "_STATUS_SECS", 20.0)
-    monkeypatch.setattr(download, "GRACE_SECS", 0.0)
+    monkeypatch.setattr(fetcher, "GRACE_SECS", 0.0)
     got, _, _ = await run(Scenario("", ALLOW, LateTheSecondTime()), GBOT_ROBOTS_TIMEOUT_SECS=1.5)
     assert got == ALLOW
 
@@ -479,7 +465,7 @@ async def test_long_body_is_decoded_off_the_reactor(size: int, off: bool, monkey
         seen.append(threading.current_thread())
         return decoded(*arguments, **more)
 
-    monkeypatch.setattr(reading, "decoded", noted)
+    monkeypatch.setattr(fetcher, "decoded", noted)
     packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
     got, _, _ = await run(Scenario("", OBEY, coded("gzip", packed)))
     assert got == OBEY

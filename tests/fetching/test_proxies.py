@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 
-from scrapy_gbot_robots.fetching.proxies import carry_credentials, leave_credentials
+from scrapy_gbot_robots.fetching.fetcher import carry_credentials, leave_credentials
 from scrapy_gbot_robots.signals import robotstxt_served
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats

@@ -11,8 +11,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.fetching.exchange import Exchange
-from scrapy_gbot_robots.fetching.reading import outcome_of_response
+from scrapy_gbot_robots.fetching.fetcher import Exchange
 from scrapy_gbot_robots.policy.decoding import DecodeError, decoded
 from scrapy_gbot_robots.policy.headers import max_age, retry_after
 from scrapy_gbot_robots.policy.not_found import says_not_found
@@ -118,7 +117,9 @@ def outcome(answer: HttpAnswer) -> Outcome:
         b"Content-Encoding": answer.content_encoding,
     }
     headers = {name: value for name, value in named.items() if value is not None}
-    return outcome_of_response(Response(URL, answer.status, headers, answer.body), URL, Exchange(MAX_BYTES), SETTINGS)
+    exchange = Exchange(Request(URL), MAX_BYTES)
+    exchange.response_downloaded(Response(URL, answer.status, headers, answer.body))
+    return exchange.outcome(URL, SETTINGS)
 
 
 @given(HTTP_ANSWERS)
