@@ -7,8 +7,6 @@ port http is tried first, because a server that speaks only http may never answe
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_left
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,83 +42,64 @@ class Host(NamedTuple):
         return cls(https, http) if str(https.port).endswith("443") else cls(http, https)
 
 
-class HostScope:
-    """The hosts of a crawl, with and without "www.", and their subdomains. A host takes eight bytes: its hash.
+def scope_of(origins: Iterable[Origin]) -> frozenset[int]:
+    """The scope of a crawl: the hosts of `origins`, with and without "www.", and their subdomains.
 
-    The same name on another port than the scheme's default is another host.
+    The same name on another port than the scheme's default is another host. A host takes some 24 bytes: its hash.
     """
+    return frozenset(hash(_key(origin.host.removeprefix("www."), origin)) for origin in origins)
 
-    def __init__(self, origins: Iterable[Origin]) -> None:
-        hashes = array("q", (hash(_key(origin.host.removeprefix("www."), origin)) for origin in origins))
-        self._hashes = array("q", sorted(hashes))
 
-    def covers(self, origin: Origin) -> bool:
-        """Whether `origin` is one of the hosts, or a subdomain of one."""
-        name = origin.host
-        while name:
-            wanted = hash(_key(name, origin))
-            at = bisect_left(self._hashes, wanted)
-            if at < len(self._hashes) and self._hashes[at] == wanted:
-                return True
-            name = name.partition(".")[2]
-        return False
+def covers(scope: frozenset[int], origin: Origin) -> bool:
+    """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
+    name = origin.host
+    while name:
+        if hash(_key(name, origin)) in scope:
+            return True
+        name = name.partition(".")[2]
+    return False
 
 
 def _key(name: str, origin: Origin) -> str:
     return name if origin.port == DEFAULT_PORTS[origin.scheme] else f"{name}:{origin.port}"
 
 
-class HostList:
-    """All hosts of a crawl. Iterate over it for the hosts as the user wrote them; a file is read line by line."""
+def survey(hosts: Iterable[str], others: Iterable[str]) -> tuple[int, frozenset[int]]:
+    """Read a whole list of hosts: return how many there are, and the scope.
 
-    def __init__(self, listed: Iterable[str], path: str | Path | None) -> None:
-        self._listed = tuple(listed)
-        self._path = path
+    Args:
+        hosts: as the user wrote them. What is no host counts, too.
+        others: URLs of more hosts that belong to the scope.
+    """
+    count = 0
 
-    def __iter__(self) -> Iterator[str]:
-        yield from self._listed
-        if self._path:
-            yield from given_in_file(self._path)
+    def origins() -> Iterator[Origin]:
+        nonlocal count
+        for text in hosts:
+            count += 1
+            with suppress(ValueError):
+                yield Host.of(text).origin
+        for url in others:
+            with suppress(ValueError):
+                yield Origin.of(url)
 
-    def survey(self, others: Iterable[str]) -> tuple[int, HostScope]:
-        """Read the whole list once.
-
-        Args:
-            others: URLs of more hosts that belong to the scope.
-
-        Returns:
-            How many hosts the list has, and the scope.
-        """
-        count = 0
-
-        def origins() -> Iterator[Origin]:
-            nonlocal count
-            for text in self:
-                count += 1
-                with suppress(ValueError):
-                    yield Host.of(text).origin
-            for url in others:
-                with suppress(ValueError):
-                    yield Origin.of(url)
-
-        scope = HostScope(origins())
-        return count, scope
+    scope = scope_of(origins())
+    return count, scope
 
 
-def given_in(hosts: str | Iterable[str]) -> list[str]:
-    """The hosts of a list, or of a text in which commas or white space separate them."""
-    names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
-    return [name.strip() for name in names if name.strip()]
+def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
+    """Yield the hosts of a list, or of a text in which commas or white space separate them, then those of a file.
 
-
-def given_in_file(path: str | Path) -> Iterator[str]:
-    """Yield the hosts of a UTF-8 file, one a line. A "#" begins a comment.
+    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a comment.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
-        for line in lines:
-            name = line.partition("#")[0].strip()
-            if name:
-                yield name
+    names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
+    yield from (name.strip() for name in names if name.strip())
+    if path:
+        with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
+            for line in lines:
+                name = line.partition("#")[0].strip()
+                if name:
+                    yield name

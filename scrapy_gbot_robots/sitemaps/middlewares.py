@@ -24,8 +24,8 @@ from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .feed import (
     SitemapDiscovery,
-    SitemapStats,
     allowed_domains_of,
+    count,
     fed_spider,
     feeds_itself,
     may_read_sitemaps,
@@ -63,7 +63,6 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             or feeds_itself(crawler.spider or crawler.spidercls)
         ):
             raise NotConfigured
-        self._stats = SitemapStats(crawler)
         self._check = UrlCheck.of(self._settings, crawler.settings)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -108,7 +107,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if self._is_fed_already(response):
             return ()
         if SITEMAP in response.meta and response.status in _OK:
-            self._stats.count("failed")
+            count(self.crawler, "failed")
         return None
 
     @cached_property
@@ -131,7 +130,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         try:
             self._check_listed(given, response)
         except Refused as refusal:
-            self._stats.refused(refusal.reason)
+            count(self.crawler, f"refused/{refusal.reason}")
             logger.info("%s: %s", response.url, refusal)
             return False
         return True
@@ -161,10 +160,10 @@ class SitemapDownloaderMiddleware:
     It stands before every middleware that retries or redirects.
     """
 
-    def __init__(self, stats: SitemapStats, check: UrlCheck, timeout_secs: float) -> None:
-        self._stats = stats
-        self._check = check
-        self._timeout_secs = timeout_secs
+    def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
+        self.crawler = crawler
+        self._check = UrlCheck.of(settings, crawler.settings)
+        self._timeout_secs = settings.timeout_secs
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -176,7 +175,7 @@ class SitemapDownloaderMiddleware:
         settings = GbotSettings.of(crawler.settings)
         if settings.sitemaps == "off" or not may_read_sitemaps(crawler):
             raise NotConfigured
-        return cls(SitemapStats(crawler), UrlCheck.of(settings, crawler.settings), settings.timeout_secs)
+        return cls(crawler, settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Check the place of a sitemap that a robots.txt or a sitemap index lists, also after a redirect.
@@ -190,11 +189,11 @@ class SitemapDownloaderMiddleware:
             return
         try:
             if source.get("robotstxt"):
-                self._check.check_host(request.url, Origin.of(source["robotstxt"]))
+                self._check.check_host(request.url, Origin.of(request.url), Origin.of(source["robotstxt"]))
             if self._check.refuses_private and await self._leads_inside(request.url, found_at):
                 raise to_private_address(request.url)
         except Refused as refusal:
-            self._stats.refused(refusal.reason)
+            count(self.crawler, f"refused/{refusal.reason}")
             logger.info("%s: %s", found_at, refusal)
             raise _RefusedSitemapError(str(refusal)) from None
 
@@ -208,13 +207,13 @@ class SitemapDownloaderMiddleware:
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Count a listed sitemap that its server does not send."""
         if _is_listed(request) and response.status not in _OK:
-            self._stats.count("failed")
+            count(self.crawler, "failed")
         return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_listed(request) and not isinstance(exception, _RefusedSitemapError):
-            self._stats.count("disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
+            count(self.crawler, "disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
 
 
 def _is_listed(request: Request) -> bool:

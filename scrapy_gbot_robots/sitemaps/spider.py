@@ -12,14 +12,13 @@ import math
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.spiders import SitemapSpider
-from scrapy.spiders.sitemap import iterloc
 from scrapy.utils.asyncio import create_looping_call
 from w3lib.encoding import http_content_type_encoding
 
@@ -33,8 +32,8 @@ from ..policy.outages import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .feed import Listings, SitemapDiscovery, SitemapFeed, SitemapStats
-from .hosts import Host, HostList, given_in
+from .feed import SitemapDiscovery, SitemapFeed, count
+from .hosts import Host, covers, given_in, survey
 from .lastmod import latest, since
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
 from .urls import Refused, UrlCheck
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
     from typing_extensions import Self
 
-    from .hosts import HostScope
     from .xml import SitemapEntry
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
@@ -104,7 +102,16 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: no hosts are given, or an argument has a wrong value.
         """
         super().__init__(*args, **kwargs)
-        self._arguments = Arguments.of(self)
+        if not (self.hosts or self.hosts_file or self.sitemap_urls):
+            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
+        if self.hosts_file and not Path(self.hosts_file).is_file():
+            raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
+        if self.scope not in _SCOPES:
+            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
+        self._guesses = str(self.guess).lower() in _YES
+        self._since = since(self.since) if self.since else None
+        self._most_asked = _number("most_asked", self.most_asked, least=1)
+        self._progress_secs = _number("progress_secs", self.progress_secs, least=0)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -126,10 +133,9 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
-        self._feed = SitemapFeed(self.crawler)
-        self._listings = Listings(self.crawler, gbot)
-        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._arguments.since)
-        self._progress = Progress(self.crawler, self._intake, self._arguments.progress_secs)
+        self._feed = SitemapFeed(self.crawler, gbot)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since)
+        self._progress = Progress(self.crawler, self._intake, self._progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
@@ -137,9 +143,14 @@ class RobotsSitemapSpider(SitemapSpider):
         """Read the list of hosts once, before the first request: for their number and for the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is not None:
-            self._listings = discovery.listings
-        self._progress.hosts, scope = await run_in_thread(self._arguments.hosts.survey, self.sitemap_urls)
+            self._feed = discovery.feed
+        self._progress.hosts, scope = await run_in_thread(survey, self._given(), self.sitemap_urls)
         self._intake.scope = scope if self.scope == "hosts" else None
+
+    def _given(self) -> Iterator[str]:
+        """Yield the hosts as the user wrote them: robots.txt files among `sitemap_urls`, `hosts`, and `hosts_file`."""
+        yield from (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
+        yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
         """Request each host's robots.txt. The list of hosts is read no faster than the hosts answer."""
@@ -147,8 +158,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
         progress = self._progress
-        for text in self._arguments.hosts:
-            while progress.asked - progress.done >= self._arguments.most_asked and not is_idle(self.crawler):
+        for text in self._given():
+            while progress.asked - progress.done >= self._most_asked and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             progress.asked += 1
             try:
@@ -188,7 +199,7 @@ class RobotsSitemapSpider(SitemapSpider):
             return
         if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
-            choice, new = await self._listings.read(Origin.of(origin), robotstxt)
+            choice, new = await self._feed.read(Origin.of(origin), robotstxt)
             await self._feed.feed(new, self._intake.request_meta)
             if choice.sitemaps:
                 self._report("listed", host)
@@ -196,7 +207,7 @@ class RobotsSitemapSpider(SitemapSpider):
             why = "its robots.txt lists none" + (
                 f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
             )
-        if self._arguments.guess:
+        if self._guesses:
             self._report("guessed", host)
             url = f"{origin}{_GUESS}"
             source = {"robotstxt": response.url, "line": 0, "guessed": True}
@@ -274,14 +285,13 @@ class SitemapIntake:
         self._spider = spider
         self._check = check
         self._since = since
-        self._stats = SitemapStats(spider.crawler)
         largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
         self.request_meta = {
             "allow_offsite": True,  # for the file; allowed_domains hold for the pages that it lists
             "download_maxsize": min(largest or ROOM, ROOM),
             "download_warnsize": 0,
         }
-        self.scope: HostScope | None = None
+        self.scope: frozenset[int] | None = None
         self.files = 0
         self.pages = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
@@ -295,18 +305,49 @@ class SitemapIntake:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
         content_type = response.headers.get("Content-Type") or b""
         reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
-        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        entries: Iterable[SitemapEntry | None] = reader
+        if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
+            entries = self._spider.sitemap_filter(entry for entry in reader if entry is not None)
         left_out: Counter[str] = Counter()
         turn, made = time.monotonic(), 0
-        for entry in self._filtered(reader):
-            if entry is not None:
-                for request in self._requests_of(entry, response.url, source, left_out, is_index=reader.is_index):
-                    made += 1
-                    yield request
+        for entry in entries:
+            for request in (
+                () if entry is None else self._requests_of(entry, response, left_out, is_index=reader.is_index)
+            ):
+                made += 1
+                yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
                 turn, made = time.monotonic(), 0
-        self._finished(reader, response.url, source, left_out)
+        self._finished(reader, response, left_out)
+
+    def _requests_of(
+        self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_index: bool
+    ) -> Iterator[Request]:
+        lastmod = entry.get("lastmod", "")
+        changed = None if self._since is None else latest(lastmod)
+        if changed is not None and self._since is not None and changed < self._since:
+            left_out["old"] += 1
+            return
+        alternates = entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()
+        for loc in (entry["loc"], *alternates):
+            try:
+                url, origin = self._check.listed(loc, response.url)
+                if is_index:
+                    source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
+            except Refused as refusal:
+                left_out[refusal.reason] += 1
+                logger.debug("%s: %s", response.url, refusal)
+                continue
+            if is_index:
+                if follows_sitemap(self._spider, loc):
+                    yield self.request(url, source)
+            elif self.scope is not None and not covers(self.scope, origin):
+                left_out["host"] += 1
+                logger.debug("%s: scope is 'hosts' and this page is on another host: %s", response.url, shown(url))
+            elif (callback := page_callback(self._spider, loc)) is not None:
+                self.pages += 1
+                yield Request(url, callback, meta={LISTED: {"sitemap": response.url, "lastmod": lastmod}})
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
@@ -314,53 +355,14 @@ class SitemapIntake:
         if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]
 
-    def _filtered(self, reader: SitemapReader) -> Iterable[SitemapEntry | None]:
-        if type(self._spider).sitemap_filter is SitemapSpider.sitemap_filter:
-            return reader
-        return self._spider.sitemap_filter(entry for entry in reader if entry is not None)
-
-    def _is_old(self, entry: SitemapEntry) -> bool:
-        changed = latest(entry.get("lastmod", "")) if self._since is not None else None
-        return changed is not None and self._since is not None and changed < self._since
-
-    def _requests_of(
-        self, entry: SitemapEntry, file_url: str, source: Mapping[str, Any], left_out: Counter[str], *, is_index: bool
-    ) -> Iterator[Request]:
-        if self._is_old(entry):
-            left_out["old"] += 1
-            return
-        for loc in iterloc([entry], self._spider.sitemap_alternate_links):
-            try:
-                url = self._check.listed(loc, file_url)
-                request = self._sitemap_below(url, loc, file_url, source) if is_index else self._page(url, loc)
-            except Refused as refusal:
-                left_out[refusal.reason] += 1
-                logger.debug("%s: %s", file_url, refusal)
-                continue
-            if request is None:
-                continue
-            if not is_index:
-                self.pages += 1
-                request.meta[LISTED] = {"sitemap": file_url, "lastmod": entry.get("lastmod", "")}
-            yield request
-
-    def _sitemap_below(self, url: str, loc: str, index_url: str, source: Mapping[str, Any]) -> Request | None:
-        below = self._check.below(url, index_url, source)
-        return self.request(url, below) if follows_sitemap(self._spider, loc) else None
-
-    def _page(self, url: str, loc: str) -> Request | None:
-        if self.scope is not None and not self.scope.covers(Origin.of(url)):
-            raise Refused("host", f"scope is 'hosts' and this page is on another host: {shown(url)}")
-        callback = page_callback(self._spider, loc)
-        return None if callback is None else Request(url, callback=callback)
-
-    def _finished(self, reader: SitemapReader, url: str, source: Mapping[str, Any], left_out: Counter[str]) -> None:
+    def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
+        url = response.url
+        has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get("guessed")
         self.files += 1
-        self._stats.count("read")
-        self._stats.count("entries", reader.entries)
-        left_out["broken"] = reader.broken
-        for reason, count in left_out.items():
-            self._stats.count(f"entries/{reason}", count)
+        counts = {"read": 1, "entries": reader.entries, "over_limit": reader.over_limit, "failed": has_failed}
+        counts |= {"entries/broken": reader.broken, **{f"entries/{why}": number for why, number in left_out.items()}}
+        for name, number in counts.items():
+            count(self._spider.crawler, name, number)
         if left_out["host"]:
             logger.info(
                 "%s lists %d page%s on other hosts than the given ones. scope = 'any' crawls such pages, too",
@@ -369,30 +371,24 @@ class SitemapIntake:
                 "" if left_out["host"] == 1 else "s",
             )
         if reader.over_limit:
-            self._stats.count("over_limit")
             logger.warning(
                 "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read",
                 url,
                 MAX_ENTRIES,
                 MAX_BYTES,
             )
-        if reader.trouble and not source.get("guessed"):
-            self._stats.count("failed")
+        if has_failed:
             found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
             logger.warning("%s %s: %s", url, found, shown(reader.trouble))
 
 
 class Progress:
-    """The counts of one crawl.
+    """The counts of one crawl, and a log line of them every few seconds and at the end.
 
     Attributes:
         hosts: how many hosts the crawl has; None while the list has not been read.
         asked: how many hosts have been asked for their robots.txt.
         done: how many of the asked hosts have answered or failed.
-        without: how many of the done hosts have no sitemap.
-        unreachable: how many of the done hosts have an unreachable robots.txt.
-        crawled: how many listed pages were crawled.
-        blocked: how many listed pages robots.txt forbids.
     """
 
     def __init__(self, crawler: Crawler, intake: SitemapIntake, every_secs: float) -> None:
@@ -401,31 +397,28 @@ class Progress:
         self._every_secs = every_secs
         self._said = ""
         self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
+        self._outcomes: Counter[str] = Counter()  # of hosts
+        self._crawled = self._blocked = 0  # listed pages
         self.hosts: int | None = None
-        self.asked = self.done = self.without = self.unreachable = 0
-        self.crawled = self.blocked = 0
+        self.asked = self.done = 0
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         crawler.signals.connect(self._response_received, signals.response_received)
         crawler.signals.connect(self._request_forbidden, request_forbidden)
 
-    def __str__(self) -> str:
-        hosts = "?" if self.hosts is None else f"{self.hosts:,}"
-        return (
-            f"hosts {self.done:,}/{hosts} ({self.without:,} without a sitemap, {self.unreachable:,} unreachable), "
-            f"sitemaps {self._intake.files:,}, "
-            f"URLs {self._intake.pages:,} found, {self.crawled:,} crawled, {self.blocked:,} blocked"
-        )
-
     def count_host(self, outcome: str) -> None:
         """Count a host in the stat `gbot_robots/hosts/OUTCOME`."""
-        self.without += outcome == "without"
-        self.unreachable += outcome == "unreachable"
+        self._outcomes[outcome] += 1
         self._crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
 
     def _say(self, *, is_last: bool = False) -> None:
         """Log the progress if there was any: a crawl may wait a minute for an unreachable robots.txt."""
-        line = str(self)
+        without, unreachable = self._outcomes["without"], self._outcomes["unreachable"]
+        line = (
+            f"hosts {self.done:,}/{'?' if self.hosts is None else f'{self.hosts:,}'} "
+            f"({without:,} without a sitemap, {unreachable:,} unreachable), sitemaps {self._intake.files:,}, "
+            f"URLs {self._intake.pages:,} found, {self._crawled:,} crawled, {self._blocked:,} blocked"
+        )
         if line != self._said or is_last:
             logger.info("%s", line, extra={"spider": self._crawler.spider})
         self._said = line
@@ -441,42 +434,10 @@ class Progress:
         self._say(is_last=True)
 
     def _response_received(self, request: Request) -> None:
-        self.crawled += LISTED in request.meta
+        self._crawled += LISTED in request.meta
 
     def _request_forbidden(self, request: Request, **_: Any) -> None:
-        self.blocked += LISTED in request.meta
-
-
-class Arguments(NamedTuple):
-    """The spider's attributes of the same names, checked, each with one type."""
-
-    hosts: HostList  # `hosts`, `hosts_file`, and the robots.txt files among `sitemap_urls`
-    guess: bool
-    since: datetime | None
-    most_asked: float
-    progress_secs: float
-
-    @classmethod
-    def of(cls, spider: RobotsSitemapSpider) -> Arguments:
-        """Check the attributes of a spider.
-
-        Raises:
-            ValueError: no hosts are given, or an attribute has a wrong value.
-        """
-        if not (spider.hosts or spider.hosts_file or spider.sitemap_urls):
-            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
-        if spider.hosts_file and not Path(spider.hosts_file).is_file():
-            raise ValueError(f"hosts_file must be a file, got {str(spider.hosts_file)!r}")
-        if spider.scope not in _SCOPES:
-            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {spider.scope!r}")
-        robots_txts = (url for url in spider.sitemap_urls if Origin.of_robots_txt(url) is not None)
-        return cls(
-            hosts=HostList([*robots_txts, *given_in(spider.hosts)], spider.hosts_file),
-            guess=str(spider.guess).lower() in _YES,
-            since=since(spider.since) if spider.since else None,
-            most_asked=_number("most_asked", spider.most_asked, least=1),
-            progress_secs=_number("progress_secs", spider.progress_secs, least=0),
-        )
+        self._blocked += LISTED in request.meta
 
 
 def _number(name: str, given: object, *, least: float) -> float:

@@ -96,12 +96,12 @@ class UrlCheck(NamedTuple):
         robots_url = origin.robots_url
         for line in lines:
             try:
-                url = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
+                url, place = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
                 if url in seen:
                     duplicate += 1
                     continue
                 seen.add(url)
-                self.check_host(url, origin)
+                self.check_host(url, place, origin)
             except Refused as refusal:
                 refused[refusal.reason] += 1
                 if len(why) < _MOST_EXPLAINED:
@@ -112,16 +112,16 @@ class UrlCheck(NamedTuple):
         capped = len(seen) - refused["host"] - len(chosen)
         return SitemapChoice(tuple(chosen.values()), len(seen), duplicate, capped, refused, tuple(why))
 
-    def listed(self, text: str, file_url: str) -> str:
-        """Return the URL that the sitemap file at `file_url` lists as `text`, in the form in which it is requested.
+    def listed(self, text: str, file_url: str) -> tuple[str, Origin]:
+        """Return the URL that the sitemap file at `file_url` lists as `text`, as `usable_url` does.
 
         Raises:
             Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
-        url = usable_url(text, self.schemes)
-        if self.refuses_private and is_private(Origin.of(url).host) and not is_private(Origin.of(file_url).host):
+        url, origin = usable_url(text, self.schemes)
+        if self.refuses_private and is_private(origin.host) and not is_private(Origin.of(file_url).host):
             raise to_private_address(url)
-        return url
+        return url, origin
 
     def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
         """Return the `meta.SITEMAP` of a sitemap that a sitemap index lists.
@@ -135,22 +135,21 @@ class UrlCheck(NamedTuple):
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on without end.
         """
         if source.get("robotstxt"):
-            self.check_host(url, Origin.of(source["robotstxt"]))
+            self.check_host(url, Origin.of(url), Origin.of(source["robotstxt"]))
         level = source.get("level", 0) + 1
         if level > MOST_LEVELS:
             raise Refused("depth", f"more than {MOST_LEVELS} sitemap indexes lie above what it lists")
         return {**source, "index": index_url, "level": level}
 
-    def check_host(self, url: str, robots_txt: Origin) -> None:
-        """Check that the sitemap `url` is on a host that GBOT_ROBOTS_SITEMAPS_HOSTS allows for `robots_txt`.
+    def check_host(self, url: str, origin: Origin, robots_txt: Origin) -> None:
+        """Check that the sitemap `url` at `origin` is on a host that GBOT_ROBOTS_SITEMAPS_HOSTS allows for `robots_txt`.
 
         Raises:
             Refused: it is not ("host").
         """
-        if self.hosts == "any":
+        if self.hosts == "any" or origin.host == robots_txt.host:
             return
-        host = Origin.of(url).host
-        if not (_site(host) == _site(robots_txt.host) if self.hosts == "same-site" else host == robots_txt.host):
+        if self.hosts == "same-host" or _site(origin.host) != _site(robots_txt.host):
             raise Refused(
                 "host",
                 f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host: {shown(url)}",
@@ -162,8 +161,8 @@ def to_private_address(url: str) -> Refused:
     return Refused("private", f"GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses: {shown(url)}")
 
 
-def usable_url(text: str, schemes: frozenset[str]) -> str:
-    """Return the URL in the form in which it is requested: percent-encoded, host in punycode, without user-info.
+def usable_url(text: str, schemes: frozenset[str]) -> tuple[str, Origin]:
+    """Return a URL in the form in which it is requested (percent-encoded, host in punycode, no user-info), and its origin.
 
     Args:
         text: the URL as a robots.txt or a sitemap has it.
@@ -181,7 +180,7 @@ def usable_url(text: str, schemes: frozenset[str]) -> str:
     try:
         origin = Origin.of(text)
         rest = _AFTER_AUTHORITY.match(text)
-        return safe_url_string(f"{origin}{rest[1] if rest else ''}")
+        return safe_url_string(f"{origin}{rest[1] if rest else ''}"), origin
     except ValueError as error:
         raise Refused("malformed", str(error)) from None
 

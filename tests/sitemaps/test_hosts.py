@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.sitemaps.hosts import Host, HostScope, given_in, given_in_file
+from scrapy_gbot_robots.sitemaps.hosts import Host, covers, given_in, scope_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,20 +45,20 @@ def test_what_is_no_host_is_an_error(text: str) -> None:
     "given", ["a.com,b.com", " a.com , b.com,", "a.com b.com", ["a.com", " b.com "], ("a.com", "", "b.com")]
 )
 def test_list_of_hosts_is_read(given: str | list[str]) -> None:
-    assert given_in(given) == ["a.com", "b.com"]
+    assert list(given_in(given)) == ["a.com", "b.com"]
 
 
 def test_file_of_hosts_is_read_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "hosts.txt"
     path.write_bytes("\ufeff# mine\na.com  # comment\r\n\n  https://b.com/x\nü.com\n\xff".encode())
-    assert list(given_in_file(path)) == ["a.com", "https://b.com/x", "ü.com", "ÿ"]
+    assert list(given_in((), path)) == ["a.com", "https://b.com/x", "ü.com", "ÿ"]
 
 
 def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "hosts.txt"
     path.write_text("".join(f"host-{number}.example.org\n" for number in range(100_000)))
     tracemalloc.start()
-    names = given_in_file(path)
+    names = given_in((), path)
     assert next(names) == "host-0.example.org"
     assert sum(1 for _ in names) == 99_999
     peak = tracemalloc.get_traced_memory()[1]
@@ -86,5 +86,5 @@ def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
 )
 def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(url: str, *, covered: bool) -> None:
     hosts = ["example.org", "https://www.net.example", "127.0.0.1:8000"]
-    scope = HostScope(Host.of(text).origin for text in hosts)
-    assert scope.covers(Origin.of(url)) is covered
+    scope = scope_of(Host.of(text).origin for text in hosts)
+    assert covers(scope, Origin.of(url)) is covered

@@ -10,7 +10,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.sitemaps import feed as module
-from scrapy_gbot_robots.sitemaps.feed import Listings
+from scrapy_gbot_robots.sitemaps.feed import SitemapFeed
 
 from ..support.crawls import as_scrapy_runs_it, stats
 from ..support.sitemap_web import Sitemaps
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ORIGIN = Origin.of("https://e")
 
 
-def listings_of(crawler: Crawler) -> Listings:
-    return Listings(crawler, GbotSettings.of(crawler.settings))
+def feed_of(crawler: Crawler) -> SitemapFeed:
+    return SitemapFeed(crawler, GbotSettings.of(crawler.settings))
 
 
 def lists(*numbers: int) -> RobotsTxt:
@@ -39,7 +39,7 @@ def crawler_with(**settings: Any) -> Crawler:
 
 
 def test_robots_txt_without_a_sitemap_line_is_read_without_waiting_for_a_thread(crawler: Crawler) -> None:
-    reading = listings_of(crawler).read(ORIGIN, RobotsTxt.parse(b"User-agent: *\nDisallow: /no\n"))
+    reading = feed_of(crawler).read(ORIGIN, RobotsTxt.parse(b"User-agent: *\nDisallow: /no\n"))
     with pytest.raises(StopIteration) as ended:
         reading.send(None)
     choice, new = ended.value.value
@@ -48,22 +48,22 @@ def test_robots_txt_without_a_sitemap_line_is_read_without_waiting_for_a_thread(
 
 @as_scrapy_runs_it
 async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> None:
-    listings = listings_of(crawler_with())
-    news = [(await listings.read(ORIGIN, lists(*numbers)))[1] for numbers in ((1, 2), (1, 2), (2, 3), ())]
+    feed = feed_of(crawler_with())
+    news = [(await feed.read(ORIGIN, lists(*numbers)))[1] for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[sitemap.url for sitemap in new] for new in news] == [
         ["https://e/1", "https://e/2"],
         [],
         ["https://e/3"],
         [],
     ]
-    assert listings.found() == {}
+    assert feed.found() == {}
 
 
 @as_scrapy_runs_it
 async def test_no_more_are_new_than_the_setting_says_however_often_a_robots_txt_changes() -> None:
     crawler = crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2)
-    listings = listings_of(crawler)
-    news = [(await listings.read(ORIGIN, lists(number)))[1] for number in range(4)]
+    feed = feed_of(crawler)
+    news = [(await feed.read(ORIGIN, lists(number)))[1] for number in range(4)]
     assert [len(new) for new in news] == [1, 1, 0, 0]
     assert stats(crawler, "gbot_robots/sitemaps/") == {
         "gbot_robots/sitemaps/found": 4,
@@ -73,10 +73,10 @@ async def test_no_more_are_new_than_the_setting_says_however_often_a_robots_txt_
 
 @as_scrapy_runs_it
 async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
-    listings = listings_of(crawler_with(GBOT_ROBOTS_CACHE_SIZE=2))
+    feed = feed_of(crawler_with(GBOT_ROBOTS_CACHE_SIZE=2))
     for host in ("a", "b", "a", "c"):
-        await listings.read(Origin.of(f"https://{host}"), lists(1))
-    assert list(listings.found()) == ["https://a/robots.txt", "https://c/robots.txt"]
+        await feed.read(Origin.of(f"https://{host}"), lists(1))
+    assert list(feed.found()) == ["https://a/robots.txt", "https://c/robots.txt"]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ async def test_lines_that_are_not_used_are_said_once(
     lines: str, said: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    listings = listings_of(crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2))
+    feed = feed_of(crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2))
     for _ in range(2):
         robotstxt = RobotsTxt.parse("".join(f"Sitemap: {url}\n" for url in lines.split()).encode())
-        await listings.read(ORIGIN, robotstxt)
+        await feed.read(ORIGIN, robotstxt)
     messages = [record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()]
     assert len(messages) == (said is not None)
     assert all(message.startswith(said or "") for message in messages)
@@ -112,11 +112,11 @@ async def test_lines_that_are_not_used_are_said_once(
 @as_scrapy_runs_it
 async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/1"))
-    listings = listings_of(crawler_with())
+    feed = feed_of(crawler_with())
     for host in "abc":
-        await listings.read(Origin.of(f"https://{host}"), lists(1))
-    assert len(listings.found()) == 3
-    await listings.read(Origin.of("https://a"), lists(2))  # in place of another
-    assert len(listings.found()) == 3
-    await listings.read(Origin.of("https://d"), lists(1, 2))
-    assert list(listings.found()) == ["https://a/robots.txt", "https://d/robots.txt"]
+        await feed.read(Origin.of(f"https://{host}"), lists(1))
+    assert len(feed.found()) == 3
+    await feed.read(Origin.of("https://a"), lists(2))  # in place of another
+    assert len(feed.found()) == 3
+    await feed.read(Origin.of("https://d"), lists(1, 2))
+    assert list(feed.found()) == ["https://a/robots.txt", "https://d/robots.txt"]

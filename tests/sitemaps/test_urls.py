@@ -47,8 +47,9 @@ def urls(choice: SitemapChoice) -> list[str]:
     ],
 )
 def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
-    assert usable_url(text, WEB) == asked_for
-    assert usable_url(asked_for, WEB) == asked_for
+    url, origin = usable_url(text, WEB)
+    assert (url, origin) == (asked_for, Origin.of(asked_for))
+    assert usable_url(asked_for, WEB) == (url, origin)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
 
 
 def test_ftp_is_followed_where_it_is_enabled() -> None:
-    assert usable_url("ftp://e/s", WEB | {"ftp"}) == "ftp://e/s"
+    assert usable_url("ftp://e/s", WEB | {"ftp"})[0] == "ftp://e/s"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so(
 ) -> None:
     check = UrlCheck(WEB, "any", 50, refuses_private=refuses)
     if allowed:
-        assert check.listed(url, file_url) == url
+        assert check.listed(url, file_url)[0] == url
     else:
         with pytest.raises(Refused, match="GBOT_ROBOTS_REFUSE_PRIVATE") as refusal:
             check.listed(url, file_url)
@@ -221,7 +222,7 @@ def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so(
 
 
 def test_private_addresses_are_allowed_by_default() -> None:
-    assert UrlCheck(WEB, "any", 50).listed(PRIVATE, PUBLIC) == PRIVATE
+    assert UrlCheck(WEB, "any", 50).listed(PRIVATE, PUBLIC)[0] == PRIVATE
 
 
 def test_suffix_list_is_not_downloaded() -> None:
@@ -231,7 +232,8 @@ def test_suffix_list_is_not_downloaded() -> None:
         "socket.socket.connect = no; socket.getaddrinfo = no\n"
         "from scrapy_gbot_robots import Origin\n"
         "from scrapy_gbot_robots.sitemaps.urls import UrlCheck\n"
-        "UrlCheck(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', Origin.of('https://b.co.uk'))\n"
+        "here, there = Origin.of('https://a.b.co.uk'), Origin.of('https://b.co.uk')\n"
+        "UrlCheck(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', here, there)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
