@@ -6,7 +6,6 @@ section to docs/settings.md, which a test compares with the table. No other modu
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from scrapy.utils.project import data_path, inside_project
 from .core.crawlers import AllOf, Crawler
 from .engine import is_for_one_page
 from .policy.outages import LADDERS, Policy
+from .policy.overrides import json_of
 from .policy.purposes import PURPOSES
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _flag(value: object) -> bool:
 def _words(value: object) -> tuple[str, ...]:
     """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
     if isinstance(value, str):
-        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+        value = json_of(value) if value.lstrip().startswith("[") else value.split(",")
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
         raise TypeError
     return tuple(word.strip() for word in value if word.strip())
@@ -132,7 +132,7 @@ def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
     if isinstance(value, Mapping):
         return value
     if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
-        found = json.loads(value)
+        found = json_of(value)
         return found if isinstance(found, dict) else _refuse()
     path = path_of(value)
     return path if path.suffix.lower() in {".toml", ".json"} else _refuse()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.robots import RobotsTxt
-from ..policy.override_reader import read_overrides
-from ..policy.overrides import SETTING, Overrides
+from ..policy.overrides import SETTING, Overrides, json_of, read_overrides
 from ..settings import path_of
 
 if TYPE_CHECKING:
@@ -30,10 +28,9 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
 def _content(path: Path) -> Any:
     """Return the content of a .toml or .json file."""
     try:
-        if path.suffix.lower() == ".json":
-            return json.loads(path.read_text(encoding="utf-8"))
-        return _toml().loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
+        text = path.read_text(encoding="utf-8-sig")
+        return json_of(text) if path.suffix.lower() == ".json" else _toml().loads(text)
+    except (OSError, ValueError, RecursionError) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
         raise ValueError(f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}") from error
 
 

@@ -65,7 +65,7 @@ class OverridingLookup:
         self._overrides = overrides
         self._crawler = crawler
         self._waited_since: OrderedDict[Origin, float] = OrderedDict()  # on the monotonic clock
-        self.sets_delays = overrides.set_delays
+        self.sets_delays = overrides.have_delays
         self.copy = lookup.copy
         self.site_answered = lookup.site_answered
         self.abandon = lookup.abandon

@@ -1,32 +1,38 @@
 """What a user has agreed with sites apart from their robots.txt: which override counts for an origin, and what it does.
 
-Pure: the time is passed in. Finding the override of an origin takes three look-ups, and one more for each label of a host
-below a `*.domain`, however many overrides there are. `override_reader` reads them from the setting.
+Pure: the caller passes in the time, and a function that reads files. Finding the override of an origin takes three look-ups,
+and one more for each label of a host below a `*.domain`, however many overrides there are. A wrong value is a ValueError.
 Source: our own; no standard has agreed exceptions.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta, timezone
+from difflib import get_close_matches
 from enum import Enum
+from socket import inet_aton, inet_ntoa
 from typing import TYPE_CHECKING, Any
 
+from ..core.crawlers import Crawler
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..core.crawlers import Crawler
-    from ..core.robots import RobotsTxt
+    from collections.abc import Callable, Iterator, Mapping
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 SOON_DAYS = 7
 
 _KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
+_FILE = "file:"
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class Action(Enum):
@@ -59,7 +65,6 @@ class Override:
         crawler: the crawler whose rules are obeyed; None: the crawl's own.
         crawl_delay: seconds between requests; None: as the robots.txt and the settings say.
         until: the last day of the override, in UTC; None: it has no end.
-        ends_at: when the override ends, in seconds since the epoch.
     """
 
     key: str
@@ -70,7 +75,13 @@ class Override:
     crawler: Crawler | None = None
     crawl_delay: float | None = None
     until: date | None = None
-    ends_at: float = math.inf
+
+    @property
+    def ends_at(self) -> float:
+        """When the override ends, in seconds since the epoch: when its last day is over."""
+        if self.until is None:
+            return math.inf
+        return datetime.combine(self.until, time(), timezone.utc).timestamp() + timedelta(days=1).total_seconds()
 
     @property
     def what(self) -> str:
@@ -101,7 +112,10 @@ class Override:
 
 
 class Overrides:
-    """The overrides of a crawl. The most specific one counts: the origin's, then the host's, then the nearest domain's."""
+    """The overrides of a crawl. The most specific one counts: the origin's, then the host's, then the nearest domain's.
+
+    Hosts are compared in one spelling: without a final dot, and an IPv4 address as four numbers.
+    """
 
     def __init__(self) -> None:
         self._of_origin: dict[Origin, Override] = {}
@@ -118,7 +132,7 @@ class Overrides:
         yield from self._of_domain.values()
 
     @property
-    def set_delays(self) -> bool:
+    def have_delays(self) -> bool:
         """Whether any override has a crawl-delay."""
         return any(override.crawl_delay is not None for override in self)
 
@@ -128,12 +142,15 @@ class Overrides:
 
     def _found(self, origin: Origin) -> Iterator[Override]:
         """Yield the overrides that match `origin`, the most specific first."""
-        if origin in self._of_origin:
-            yield self._of_origin[origin]
-        if origin.host in self._of_host:
-            yield self._of_host[origin.host]
+        host = _in_one_spelling(origin.host)
+        if self._of_origin:
+            of_origin = self._of_origin.get(origin._replace(host=host))
+            if of_origin is not None:
+                yield of_origin
+        if host in self._of_host:
+            yield self._of_host[host]
         if self._of_domain:
-            labels = origin.host.split(".")
+            labels = host.split(".")
             for start in range(max(1, len(labels) - self._most_labels), len(labels)):
                 domain = ".".join(labels[start:])
                 if domain in self._of_domain:
@@ -149,12 +166,13 @@ class Overrides:
         kept: dict[Any, Override]
         key = override.key
         if "://" in key:
-            kept, place = self._of_origin, _origin(key, key)
+            origin = _origin(key, key)
+            kept, place = self._of_origin, origin._replace(host=_in_one_spelling(origin.host))
         elif key.startswith("*."):
-            kept, place = self._of_domain, _origin(f"http://{key[2:]}", key).host
+            kept, place = self._of_domain, _origin(f"http://{key[2:]}", key).host.rstrip(".")
             self._most_labels = max(self._most_labels, place.count(".") + 1)
         else:
-            kept, place = self._of_host, _origin(f"http://{key}", key).host
+            kept, place = self._of_host, _in_one_spelling(_origin(f"http://{key}", key).host)
         if place in kept:
             raise ValueError(f"a key of {SETTING} must be there once, got {kept[place].key!r} and {key!r}")
         kept[place] = override
@@ -169,3 +187,133 @@ def _origin(url: str, key: str) -> Origin:
         with suppress(ValueError):
             return Origin.of(f"{scheme}://{authority}/")
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
+
+
+def _in_one_spelling(host: str) -> str:
+    """Return one spelling of `host` for all that lead to the same machine: "127.1" is "127.0.0.1" for a resolver."""
+    host = host.rstrip(".") or host
+    if host.rpartition(".")[2][:1].isdecimal():
+        with suppress(OSError):
+            return inet_ntoa(inet_aton(host))
+    return host
+
+
+# Reading the setting.
+
+
+def json_of(text: str) -> Any:
+    """Return what a JSON text says.
+
+    Raises:
+        ValueError: it is no JSON, an object has one key twice, or it is nested too deeply.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once_each)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {shown(repr(key))} is there twice")
+        found[key] = value
+    return found
+
+
+def read_overrides(
+    value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
+) -> Overrides:
+    """Read the value of the setting.
+
+    Args:
+        value: a mapping from keys to mappings.
+        file: returns the content of the file of a `file:PATH`, or raises OSError or ValueError.
+        parse: reads a robots.txt.
+
+    Raises:
+        ValueError: a key or a value is wrong; the message names the key, the value and the rule.
+    """
+    overrides = Overrides()
+    for key, fields in _mapping(SETTING, value).items():
+        overrides.add(_override(key, fields, file, parse))
+    return overrides
+
+
+def _mapping(name: str, value: object) -> Mapping[str, Any]:
+    if not hasattr(value, "items") or not all(isinstance(key, str) for key, _ in value.items()):
+        raise ValueError(f"{name} must be a dict, or a .toml or .json file of one, got {shown(repr(value))}")
+    return value  # type: ignore[return-value]
+
+
+def _override(key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]) -> Override:
+    name = f"{SETTING}[{key!r}]"
+    fields = _mapping(name, value)
+    for field in fields:
+        if field not in _FIELDS:
+            near = get_close_matches(field, _FIELDS, n=1)
+            rule = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}{rule}")
+    if not fields.keys() & {"rules", "as", "crawl_delay"}:
+        raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(dict(fields)))}")
+    read: dict[str, Any] = {}
+    for field, (reader, rule) in _FIELDS.items():
+        given = fields.get(field)
+        try:
+            read[field] = reader(given) if given is not None or field == "reason" else None
+        except ValueError:
+            raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}") from None
+    rules = read["rules"]
+    action, robotstxt, rules_from = Action.KEEP, None, ""
+    if rules in {Action.IGNORE.value, Action.DISALLOW.value}:
+        action = Action(rules)
+    elif rules is not None:
+        action, rules_from = Action.REPLACE, rules if rules.startswith(_FILE) else ""
+        try:
+            body = file(rules.removeprefix(_FILE)) if rules_from else rules.encode("utf-8", "surrogateescape")
+        except (OSError, ValueError) as error:
+            said = f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}"
+            raise ValueError(said) from error
+        robotstxt = parse(body)
+        if not robotstxt.groups:
+            raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
+    return Override(
+        key, action, read["reason"].strip(), robotstxt, rules_from, read["as"], read["crawl_delay"], read["until"]
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value
+
+
+def _crawler(value: object) -> Crawler:
+    crawler = Crawler.of(_text(value))
+    if not crawler.name:
+        raise ValueError
+    return crawler
+
+
+def _secs(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:
+        raise ValueError
+    return float(value)
+
+
+def _day(value: object) -> date:
+    if type(value) is date:  # TOML gives a date; a datetime is a subclass of date, but is not wanted
+        return value
+    if not _DAY.fullmatch(_text(value)):
+        raise ValueError
+    return date.fromisoformat(_text(value))
+
+
+_FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "rules": (_text, '"ignore", "disallow", "file:PATH" or the text of a robots.txt with a User-agent line'),
+    "as": (_crawler, 'the product token of a crawler: letters, "-" and "_"'),
+    "crawl_delay": (_secs, "a number of seconds >= 0"),
+    "reason": (_text, "a text that says why"),
+    "until": (_day, 'a date such as "2027-03-31"'),
+}

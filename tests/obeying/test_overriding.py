@@ -253,6 +253,9 @@ def settings_of(**settings: Any) -> GbotSettings:
     [
         pytest.param("o.json", '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}', id="json"),
         pytest.param(
+            "o.json", '\ufeff{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}', id="bom"
+        ),
+        pytest.param(
             "o.toml",
             '["a.example"]\nrules = "ignore"\nreason = "x"\nuntil = 2999-01-01\n',
             id="toml",
@@ -261,7 +264,7 @@ def settings_of(**settings: Any) -> GbotSettings:
     ],
 )
 def test_overrides_may_stand_in_a_file(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name)))
     assert (override.key, override.what, str(override.until)) == ("a.example", "ignore", "2999-01-01")
 
@@ -278,7 +281,12 @@ def test_overrides_may_be_json_on_the_command_line() -> None:
         pytest.param("dir.json", "dir", "Is a directory", id="directory"),
         pytest.param("o.json", b"{", "Expecting property name", id="no-json"),
         pytest.param("o.json", b"\xff", "can't decode byte", id="no-utf-8"),
+        pytest.param(
+            "o.json", b'{"a.example": 1, "a.example": 2}', "the key 'a.example' is there twice", id="key-twice"
+        ),
+        pytest.param("o.json", b"[" * 100_000, "nested too deeply", id="json-too-deep"),
         pytest.param("o.toml", b"a = = b", "", id="no-toml"),
+        pytest.param("o.toml", b"a = " + b"[" * 100_000, "", id="toml-too-deep"),
     ],
 )
 def test_file_that_cannot_be_read_stops_the_crawl(name: str, content: Any, said: str, tmp_path: Path) -> None:
@@ -305,6 +313,12 @@ def test_toml_without_a_reader_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 def test_value_that_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, or the path of a .toml or .json file"):
         settings_of(OVERRIDES=value)
+
+
+def test_file_with_an_impossible_name_is_named_with_its_setting() -> None:
+    fields = {"rules": "file:\0", "reason": "x"}
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['rules'\] must name a file"):
+        overrides_of(settings_of(OVERRIDES={"a.example": fields}))
 
 
 @in_reactor

@@ -14,7 +14,7 @@ from scrapy_gbot_robots import Origin, RobotsTxt, Rule, Verdict
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.outages import Decision, State
-from scrapy_gbot_robots.policy.override_reader import read_overrides
+from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.over_time import MOST_SPANS
 from scrapy_gbot_robots.report.page import page
