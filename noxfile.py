@@ -2,7 +2,8 @@
 
 Each session has its own virtual environment. `suite` runs every test, on each Python, with the oldest and the newest Scrapy.
 `crawls` runs the tests that run a Scrapy engine (`pytest -m crawl`), in each way in which Scrapy can run, and with each
-Scrapy in between. nox skips a Python that is not installed, and says so.
+Scrapy in between; `crawls(main)`, which runs on demand only, with the Scrapy that comes. nox skips a Python that is not
+installed, and says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import nox
 
 HOME = Path(__file__).parent
-PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 SIDE_BY_SIDE = ["-n", "4", "--dist", "worksteal"]  # crawls mostly wait
 
 _config = ConfigParser()
@@ -35,11 +36,12 @@ CRAWLS = [
     nox.param([NEWEST], ["--reactor=default"], id="newest, another reactor"),
     nox.param([NEWEST], ["--download-handler=aiohttp"], id="newest, aiohttp"),
     nox.param([NEWEST, *HTTPX], ["--download-handler=httpx"], id="newest, httpx"),
+    nox.param(["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"),  # tells what will come; it may fail
 ]
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["suite", "crawls", "release"]  # the others run on demand; mutants take hours
+nox.options.sessions = ["suite", *(f"crawls({way.id})" for way in CRAWLS if way.id != "main"), "release"]
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
