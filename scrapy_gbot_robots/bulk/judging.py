@@ -176,7 +176,9 @@ class Bench:
         if robots.status is None:
             outcome = Unreachable(robots.why)
         else:
-            outcome = outcome_of(robots.status, "", robots.body, cut=robots.cut, soft_404=self._policy.soft_404)
+            outcome = outcome_of(
+                robots.status, "", robots.body, cut=robots.cut, soft_404=self._policy.soft_404, proxied=False
+            )
             if isinstance(outcome, Fetched):
                 self._have_rules.add(robots.status)
                 return None

@@ -208,6 +208,7 @@ class Exchange:
             url,
             body,
             soft_404=settings.soft_404,
+            proxied=bool((self.request or self.own).meta.get("proxy")),
             cut=cut,
             max_age=headers.max_age(response.headers.getlist("Cache-Control"), response.headers.get("Age")),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),

@@ -168,7 +168,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
         """
-        if not _is_own_trouble(response):
+        if not _is_own_trouble(request, response):
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
         refusal = None if self._preferences is None else self._preferences.after(request, response)
@@ -290,10 +290,11 @@ def _is_judged(request: Request) -> bool:
     return request.method == "GET" or Origin.of_robots_txt(request.url) is None
 
 
-def _is_own_trouble(response: Response) -> bool:
+def _is_own_trouble(request: Request, response: Response) -> bool:
     """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
-    is_error = isinstance(outcome_of(response.status, response.url, b"", soft_404=False), Unreachable)
-    return is_error or Origin.of_robots_txt(response.url) is not None
+    proxied = bool(request.meta.get("proxy"))
+    outcome = outcome_of(response.status, response.url, b"", soft_404=False, proxied=proxied)
+    return isinstance(outcome, Unreachable) or Origin.of_robots_txt(response.url) is not None
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

@@ -102,7 +102,6 @@ _STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     (range(304, 305), Unreachable),
     (range(300, 400), Unavailable),  # a redirect that was not followed ends as a 404
-    (range(407, 408), Unreachable),  # only a proxy says this: it is not the site's answer (RFC 9110 15.5.8)
     (range(429, 430), Unreachable),
     (range(400, 500), Unavailable),
 )
@@ -117,6 +116,7 @@ def outcome_of(
     body: bytes,
     *,
     soft_404: bool,
+    proxied: bool,
     cut: bool = False,
     max_age: float | None = None,
     retry_after: float | None = None,
@@ -124,10 +124,13 @@ def outcome_of(
     """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
 
     `body` is content-decoded; `cut` says that it was cut at a size limit. `max_age` and `retry_after` are seconds, as
-    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404.
+    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404. A 407 of a request that was
+    `proxied` is the proxy's word, not the site's (RFC 9110 15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
+    if proxied and status == _PROXY_AUTHENTICATION_REQUIRED:
+        return failed(Failure.PROXY, f"HTTP {status}")
     meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
     if meaning is Fetched:
         return Fetched(status, url, body, cut, max_age)
@@ -135,8 +138,6 @@ def outcome_of(
         return Unavailable(status, url, f"HTTP {status}", max_age)
     if soft_404 and status in _SERVER_ERRORS and says_not_found(body):
         return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
-    if status == _PROXY_AUTHENTICATION_REQUIRED:
-        return failed(Failure.PROXY, f"HTTP {status}")
     return Unreachable(f"HTTP {status}", status, retry_after)
 
 

@@ -219,7 +219,13 @@ class RobotsSitemapSpider(SitemapSpider):
         """Whether the robots.txt is unreachable: by the plugin's answer, or by the response if the plugin is off."""
         if ANSWERED in response.flags:
             return State.FULL_DISALLOW.value in response.flags
-        outcome = outcome_of(response.status, response.url, response.body, soft_404=self._gbot.soft_404)
+        outcome = outcome_of(
+            response.status,
+            response.url,
+            response.body,
+            soft_404=self._gbot.soft_404,
+            proxied=bool(response.meta.get("proxy")),
+        )
         return isinstance(outcome, Unreachable)
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:

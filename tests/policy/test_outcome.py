@@ -21,7 +21,7 @@ from scrapy_gbot_robots.policy.outcome import (
 
 URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"
-meant = partial(outcome_of, soft_404=True)
+meant = partial(outcome_of, soft_404=True, proxied=False)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ meant = partial(outcome_of, soft_404=True)
         pytest.param(401, Unavailable, id="S2.11-401"),
         pytest.param(403, Unavailable, id="S2.11-403"),
         pytest.param(404, Unavailable, id="S2.11-404"),
+        pytest.param(407, Unavailable, id="S2.11-407-without-a-proxy"),
         pytest.param(410, Unavailable, id="S2.11-410"),
         pytest.param(428, Unavailable, id="S2.11-428"),
         pytest.param(429, Unreachable, id="S2.12-429"),
@@ -104,11 +105,11 @@ def test_a_5xx_that_says_not_found_tells_why() -> None:
 
 
 def test_soft_404_can_be_turned_off() -> None:
-    assert outcome_of(500, URL, NOT_FOUND_PAGE, soft_404=False) == Unreachable("HTTP 500", 500)
+    assert outcome_of(500, URL, NOT_FOUND_PAGE, soft_404=False, proxied=False) == Unreachable("HTTP 500", 500)
 
 
 def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.11, S2.20
-    outcome = meant(407, URL, b"")
+    outcome = meant(407, URL, b"", proxied=True)
     assert isinstance(outcome, Unreachable)
     assert Failure.PROXY.value in outcome.why
 
