@@ -181,6 +181,13 @@ class Exchange:
         assert self.response is not None  # noqa: S101  for the type checker
         return b",".join((self.headers or self.response.headers).getlist("Content-Encoding")).decode("latin-1")
 
+    @property
+    def _transfer_coding(self) -> str:
+        """A transfer coding that the download handler has left in the body, as Scrapy's for aiohttp does; "" if none."""
+        assert self.response is not None  # noqa: S101  as above
+        codings = b",".join(self.response.headers.getlist("Transfer-Encoding")).decode("latin-1").lower()
+        return codings if {name.strip() for name in codings.split(",")} - {"", "chunked", "identity"} else ""
+
     def outcome(self, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
         response = self.response
@@ -191,6 +198,8 @@ class Exchange:
             lost = Failure.TRUNCATED
         elif stopped and not self.stopped:
             lost = Failure.STOPPED
+        elif coding := self._transfer_coding:
+            lost, broken = Failure.BAD_CONTENT, f"Transfer-Encoding {coding[:80]!r} was not undone"
         else:
             try:
                 body, cut = decoded(

@@ -124,8 +124,8 @@ def outcome_of(
     """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
 
     `body` is content-decoded; `cut` says that it was cut at a size limit. `max_age` and `retry_after` are seconds, as
-    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404. A 407 of a request that was
-    `proxied` is the proxy's word, not the site's (RFC 9110 15.5.8).
+    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404. The 407
+    for a request that was `proxied` is the proxy's word, not the site's (RFC 9110 15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")

@@ -207,6 +207,11 @@ SCENARIOS = [
     Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),
     Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),
     # what browsers and curl read and Scrapy's default handler does not; a handler that reads it finds rules
+    Scenario(
+        "S2.21-transfer-coding-gzip",
+        DISALLOW,
+        raw(head("Transfer-Encoding: gzip, chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
+    ),
     Scenario("odd-transfer-encoding-identity", DISALLOW, raw(head("Transfer-Encoding: identity", LENGTH), RULES)),
     Scenario(
         "odd-space-before-a-colon", DISALLOW, raw(head(LENGTH.replace(":", " :")), RULES), elsewhere={"aiohttp": OBEY}

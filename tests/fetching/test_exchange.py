@@ -74,6 +74,16 @@ def test_body_is_decoded_and_a_broken_one_is_no_robots_txt() -> None:
         assert found.why.startswith(f"{Failure.BAD_CONTENT.value} (the gzip body ")
 
 
+@pytest.mark.parametrize("coding", ["gzip, chunked", "chunked, gzip", "GZIP", "deflate", "x"])
+def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(coding: str) -> None:  # RFC 9112 6.1
+    headers = {"Transfer-Encoding": coding}
+    found = outcome(headers=headers)
+    assert isinstance(found, Unreachable)
+    assert found.why == f"{Failure.BAD_CONTENT.value} (Transfer-Encoding {coding.lower()!r} was not undone)"
+    assert outcome(RULES, 404, headers=headers) == Unavailable(404, URL, "HTTP 404")
+    assert outcome(headers={"Transfer-Encoding": "Chunked"}) == Fetched(200, URL, RULES, False, None)
+
+
 def test_body_of_no_bytes_is_an_empty_file_unless_the_connection_ended() -> None:
     headers = {"Content-Encoding": "gzip"}
     assert outcome(b"", headers=headers) == Fetched(200, URL, b"", False, None)
