@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from inspect import isclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from .obeying.middleware import GbotRobotsTxtMiddleware
@@ -51,10 +52,16 @@ class Addon:
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         for name, component, position in COMPONENTS:
-            settings.setdefault_in_component_priority_dict(name, component, position)
+            configured = settings.getdict(name)
+            if component not in map(_loaded, configured):
+                settings.set(name, {**configured, component: position}, settings.getpriority(name) or 0)
         if not settings.getbool("ROBOTSTXT_OBEY"):
-            logger.warning(
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on"
+            of_spider = (
+                settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
+            )  # which decides for itself
+            logger.log(
+                logging.INFO if of_spider else logging.WARNING,
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on",
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
@@ -62,18 +69,43 @@ class Addon:
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
         configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
-        positions = {load_object(name): at for name, at in configured.items()}
-        ours = {cls: at for cls, at in positions.items() if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware)}
+        positions = {_loaded(name): at for name, at in configured.items()}
+        ours = {cls: at for cls, at in positions.items() if _is_for_robots_txt(cls, GbotRobotsTxtMiddleware)}
         if ours and all(at is None for at in ours.values()):
             return  # the user has disabled it, and keeps Scrapy's
         position = positions.get(RobotsTxtMiddleware, POSITION)
         if position is None and not ours:
-            logger.warning(
-                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "
-                "either: this crawl does not obey robots.txt"
-            )
+            _warn_of_others([cls for cls, at in positions.items() if at is not None and _is_for_robots_txt(cls)])
             return
-        others = {name: at for name, at in configured.items() if load_object(name) is not RobotsTxtMiddleware}
+        others = {name: at for name, at in configured.items() if _loaded(name) is not RobotsTxtMiddleware}
         added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
         replaced = {**others, STOCK: None, **added}
         settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
+
+
+def _loaded(name: Any) -> Any:
+    """The component that `name` names; `name` itself if there is none: of one that is off, Scrapy needs no more."""
+    try:
+        return load_object(name)
+    except Exception:  # of the module, too; if the component is on, Scrapy raises it
+        return name
+
+
+def _is_for_robots_txt(component: object, base: type = RobotsTxtMiddleware) -> bool:
+    return isclass(component) and issubclass(component, base)
+
+
+def _warn_of_others(classes: list[type]) -> None:
+    """Warn that no middleware of ours is in the place of Scrapy's, but one of the user's, or none."""
+    if not classes:
+        logger.warning(
+            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "
+            "either: this crawl does not obey robots.txt"
+        )
+        return
+    logger.warning(
+        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds "
+        "none: this crawl obeys robots.txt as that class does, not as Googlebot does when a robots.txt is redirected, or is "
+        "answered by an error or not at all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
+        ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in classes),
+    )

@@ -76,6 +76,35 @@ def test_disabled_middleware_is_said(caplog: pytest.LogCaptureFixture) -> None:
     assert "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text
 
 
+class OfAProject(RobotsTxtMiddleware):
+    """A middleware that a project has derived from Scrapy's."""
+
+
+def test_middleware_of_a_project_is_left_in_its_place_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    crawler = switched_on(DOWNLOADER_MIDDLEWARES={STOCK: None, OfAProject: 100})
+    assert middlewares(crawler) == [OfAProject]
+    (warning,) = own_warnings(caplog)
+    assert f"DOWNLOADER_MIDDLEWARES has {__name__}.OfAProject in the place of" in warning
+    assert "does not obey robots.txt" not in warning
+
+
+@pytest.mark.parametrize("name", ["scrapy.downloadermiddlewares.robotstxt.Gone", "NoDot"])
+@pytest.mark.parametrize("setting", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS"])
+def test_component_that_is_off_need_not_exist(setting: str, name: str) -> None:
+    assert middlewares(switched_on(**{setting: {name: None}})) == [GbotRobotsTxtMiddleware]
+
+
+def test_spider_that_does_not_obey_has_decided_so_itself(caplog: pytest.LogCaptureFixture) -> None:
+    class Free(Pages):
+        custom_settings = {"ROBOTSTXT_OBEY": False}  # noqa: RUF012
+
+    with caplog.at_level("INFO"):
+        crawler = get_crawler(Free, {"ADDONS": {"scrapy_gbot_robots.Addon": 500}})
+    assert middlewares(crawler) == []
+    assert "ROBOTSTXT_OBEY is False" in caplog.text
+    assert own_warnings(caplog) == []
+
+
 def test_obey_false_is_respected_and_said(caplog: pytest.LogCaptureFixture) -> None:
     crawler = switched_on(ROBOTSTXT_OBEY=False)
     assert not crawler.settings.getbool("ROBOTSTXT_OBEY")
