@@ -9,6 +9,7 @@ of them contradict each other, the more restrictive one counts.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -93,7 +94,7 @@ def in_meta_tags(tags: Iterable[tuple[str, str]], names: Collection[str]) -> Dir
     return found
 
 
-def together(*all_found: Directives) -> Directives:
+def combined(*all_found: Directives) -> Directives:
     """All directives of `all_found`. Of different values for one directive, the more restrictive."""
     result: Directives = {}
     for found in all_found:
@@ -102,7 +103,7 @@ def together(*all_found: Directives) -> Directives:
     return result
 
 
-def at(now: float, found: Directives) -> Directives:
+def at_time(now: float, found: Directives) -> Directives:
     """The directives at `now` (seconds since the epoch): "noindex" is added once "unavailable_after" has passed."""
     until = found.get("unavailable_after")
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
@@ -130,23 +131,17 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
 
 def _add(found: Directives, name: str, text: str) -> None:
+    """Keep a directive; of two values the smaller. One that cannot be read has no effect, as Google's page says of dates."""
     if name in _STAND_FOR:
-        for each in _STAND_FOR[name]:
-            found[each] = True
+        found.update(dict.fromkeys(_STAND_FOR[name], True))
     elif name in _VALUED:
-        _add_valued(found, name, text)
+        rank = _VALUED[name]
+        new, old = rank(text), found.get(name)
+        if new is not None and (not isinstance(old, str) or new < (rank(old) or 0)):
+            when = _date(text) if name == "unavailable_after" else None
+            found[name] = text.lower() if when is None else when.isoformat()
     elif name not in _SAY_NOTHING and _WORD.match(name) and (name in _WORDS or len(found) < MOST_NAMES):
         found[name] = True
-
-
-def _add_valued(found: Directives, name: str, text: str) -> None:
-    """Keep the smaller value. A value that cannot be read has no effect, as Google's page says of dates."""
-    rank = _VALUED[name]
-    new, old = rank(text), found.get(name)
-    if new is None or (isinstance(old, str) and (rank(old) or 0) <= new):
-        return
-    when = _date(text) if name == "unavailable_after" else None
-    found[name] = text.lower() if when is None else when.isoformat()
 
 
 def _date(text: str) -> datetime | None:
@@ -154,16 +149,8 @@ def _date(text: str) -> datetime | None:
     text = text.strip()
     if not text or len(text) > _LONGEST_DATE or _YEAR_OF_OLD.search(text):
         return None
-    when = _by(datetime.fromisoformat, re.sub(r"[zZ]\Z", "+00:00", text)) or _by(parsedate_to_datetime, text)
-    if when is None:
-        return None
-    return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
-
-
-def _by(read: Callable[[str], datetime], text: str) -> datetime | None:
-    try:
-        when = read(text)
-        when.astimezone(timezone.utc)  # a date at the end of time raises here
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return when
+    for read, form in ((datetime.fromisoformat, re.sub(r"[zZ]\Z", "+00:00", text)), (parsedate_to_datetime, text)):
+        with suppress(ValueError, TypeError, IndexError, OverflowError):  # a date at the end of time overflows
+            when = read(form)
+            return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+    return None

@@ -19,11 +19,11 @@ from scrapy.http import HtmlResponse
 from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
-from .directives import KNOWN, at
+from .directives import KNOWN, at_time
 from .page import NOFOLLOW, QUALIFIED, PageLinks, directives_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -63,7 +63,7 @@ class RobotsTagsMiddleware:
         request = response.request
         if request is None:
             return
-        request.meta[TAGS] = found = at(time.time(), directives_of(response, self._identity.tokens(request)))
+        request.meta[TAGS] = found = at_time(time.time(), directives_of(response, self._identity.tokens(request)))
         for name in KNOWN & found.keys():  # other names could be any number of stats
             self._crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 
@@ -71,30 +71,40 @@ class RobotsTagsMiddleware:
         self, response: Response, result: Iterable[Any], spider: Spider | None = None
     ) -> Iterator[Any]:
         """Drop requests that the page asks not to follow, and items that its directives drop."""
-        page = _Page(self, response)
-        return (given for given in result if page.lets_pass(given))
+        return filter(self._filter(response), result)
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
     ) -> AsyncIterator[Any]:
         """Do what `process_spider_output` does, for asynchronous callbacks."""
-        page = _Page(self, response)
+        goes_on = self._filter(response)
         async for given in result:
-            if page.lets_pass(given):
+            if goes_on(given):
                 yield given
 
-    def links_of(self, response: Response, found: Directives) -> PageLinks | None:
-        """The links of `response`; None if it is no HTML page."""
-        if not isinstance(response, HtmlResponse):
-            return None
-        return PageLinks(response, self._rels, whole_page="nofollow" in found)
+    def _filter(self, response: Response) -> Callable[[Any], bool]:
+        """Return the function that says which requests and items go on, of those that the page's callback yields."""
+        found: Directives = {} if response.request is None else response.request.meta.get(TAGS, {})
+        reasons = sorted(self._drop & found.keys())
+        links = None
+        if isinstance(response, HtmlResponse):
+            links = PageLinks(response, self._rels, whole_page="nofollow" in found)
 
-    def reasons_to_drop(self, found: Directives) -> list[str]:
-        """The directives among `found` for which `GBOT_ROBOTS_TAGS_DROP` drops items."""
-        return sorted(self._drop & found.keys())
+        def goes_on(given: Any) -> bool:
+            if isinstance(given, Request):
+                is_link = links is not None and given.method in _LINK_METHODS and not given.meta.get(FOLLOW)
+                if not is_link or links is None or not links.leaves(given.url):
+                    return True
+                self._tell_left(given, response)
+                return False
+            if given is None or not reasons:
+                return True
+            self._tell_dropped(given, response, reasons)
+            return False
 
-    def tell_left(self, request: Request, response: Response) -> None:
-        """Log and count a link that is not followed."""
+        return goes_on
+
+    def _tell_left(self, request: Request, response: Response) -> None:
         self._crawler.stats.inc_value("gbot_robots/tags/links_left")
         logger.debug(
             "Not followed, as %(page)s asks: %(request)s",
@@ -102,7 +112,7 @@ class RobotsTagsMiddleware:
             extra={"spider": self._crawler.spider},
         )
 
-    def tell_dropped(self, item: Any, response: Response, reasons: list[str]) -> None:
+    def _tell_dropped(self, item: Any, response: Response, reasons: list[str]) -> None:
         """Log and count an item that is dropped, and send Scrapy's signal for it."""
         crawler = self._crawler
         assert crawler.spider is not None  # noqa: S101  for the type checker
@@ -113,27 +123,3 @@ class RobotsTagsMiddleware:
         crawler.signals.send_catch_log(
             signals.item_dropped, item=item, response=response, exception=error, spider=crawler.spider
         )
-
-
-class _Page:
-    """Decides which requests and items that a page's callback yields are dropped."""
-
-    def __init__(self, middleware: RobotsTagsMiddleware, response: Response) -> None:
-        self._middleware = middleware
-        self._response = response
-        self._found: Directives = {} if response.request is None else response.request.meta.get(TAGS, {})
-        self._reasons = middleware.reasons_to_drop(self._found)
-        self._links = middleware.links_of(response, self._found)
-
-    def lets_pass(self, given: Any) -> bool:
-        if isinstance(given, Request):
-            if self._links is None or given.meta.get(FOLLOW) or given.method not in _LINK_METHODS:
-                return True
-            if not self._links.leaves(given.url):
-                return True
-            self._middleware.tell_left(given, self._response)
-            return False
-        if given is None or not self._reasons:
-            return True
-        self._middleware.tell_dropped(given, self._response, self._reasons)
-        return False

@@ -10,6 +10,7 @@ head ends, as libxml2 has them.
 from __future__ import annotations
 
 import codecs
+import re
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -24,10 +25,10 @@ from w3lib.html import strip_html5_whitespace
 from w3lib.url import safe_url_string
 
 from ..meta import TAGS
-from .directives import EVERYONE, in_headers, in_meta_tags, together
+from .directives import EVERYONE, combined, in_headers, in_meta_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Set
+    from collections.abc import Collection, Iterable, Iterator, Set
 
     from scrapy.http import Response, TextResponse
     from scrapy.link import Link
@@ -39,6 +40,10 @@ QUALIFIED: Final = frozenset({"nofollow", "ugc", "sponsored"})
 MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
 MOST_TAGS: Final = 100
 _STEP: Final = 8 * 1024
+_HOLD_TAGS: Final = frozenset(
+    {"html", "head", "noscript"}
+)  # a tag in another element, such as a template, is of no page
+_ESCAPED_NAME: Final = re.compile(rb"""<meta[^>]{0,200}?\bname\s{0,9}=\s{0,9}["']?[^"'>\s]{0,60}&""")
 _WIDE: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -56,7 +61,7 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     content_type = response.headers.get("Content-Type") or b""
     charset = http_content_type_encoding(content_type.decode("latin-1")) or ""
     tags = meta_tags(response.body, {EVERYONE, *tokens}, charset=charset)
-    return together(said, in_meta_tags(tags, tokens)) if tags else said
+    return combined(said, in_meta_tags(tags, tokens)) if tags else said
 
 
 def meta_tags(body: bytes, names: Collection[str], *, charset: str = "") -> list[tuple[str, str]]:
@@ -69,9 +74,8 @@ def meta_tags(body: bytes, names: Collection[str], *, charset: str = "") -> list
     """
     start = _as_ascii(body[:MOST_BYTES], charset)
     lower = start.lower()
-    if b"<meta" not in lower or not any(name.encode("ascii", "replace") in lower for name in names):
-        return []
-    return list(_named(start, names))
+    is_named = any(name.encode("ascii", "replace") in lower for name in names) or _ESCAPED_NAME.search(lower)
+    return list(_named(start, names)) if b"<meta" in lower and is_named else []
 
 
 def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -83,7 +87,7 @@ def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
             if element.tag == "body" or found >= MOST_TAGS:
                 return
             name = (element.get("name") or "").strip().lower()
-            if name in names:
+            if name in names and _HOLD_TAGS.issuperset(parent.tag for parent in element.iterancestors()):
                 found += 1
                 yield name, element.get("content") or ""
 
@@ -115,46 +119,31 @@ class PageLinks:
 
         False if one of several links to `url` may be followed.
         """
-        key = _key_of(url)
-        return key in self._asked and key not in self._free
+        return urldefrag(url).url in self._left
 
     @cached_property
-    def _asked(self) -> set[str]:
-        if self._whole_page:
-            return self._keys(lambda _: True)
-        if not _names_one_of(self._rels, self._response.body):
+    def _left(self) -> set[str]:
+        """The URLs of these links. Scrapy keeps the parsed page for the callback."""
+        lower = self._response.body.lower()
+        if not self._whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in self._rels)):
             return set()
-        return self._keys(self._is_asked)
-
-    @cached_property
-    def _free(self) -> set[str]:
-        return set() if self._whole_page else self._keys(lambda element: not self._is_asked(element))
-
-    def _is_asked(self, element: Any) -> bool:
-        return not self._rels.isdisjoint((element.get("rel") or "").lower().split())
-
-    def _keys(self, wanted: Callable[[Any], bool]) -> set[str]:
-        """The keys of the links that are `wanted`. Scrapy keeps the parsed page for the callback."""
-        base, encoding = get_base_url(self._response), self._response.encoding
-        keys = set()
+        asked: list[str | None] = []
+        free: list[str | None] = []
         for element in self._response.selector.root.iter("a", "area"):
-            href = element.get("href")
-            if href is not None and wanted(element):
+            is_asked = self._whole_page or not self._rels.isdisjoint((element.get("rel") or "").lower().split())
+            (asked if is_asked else free).append(element.get("href"))
+        left = self._resolved(asked)
+        return left - self._resolved(free) if left else left
+
+    def _resolved(self, hrefs: Iterable[str | None]) -> set[str]:
+        base, encoding = get_base_url(self._response), self._response.encoding
+        urls = set()
+        for href in hrefs:
+            if href is not None:
                 with suppress(ValueError):  # no request can be made of it
-                    url = urljoin(base, strip_html5_whitespace(href))
-                    keys.add(_key_of(safe_url_string(url, encoding=encoding)))
-        return keys
-
-
-def _key_of(url: str) -> str:
-    """The form in which requests and links are compared."""
-    return urldefrag(url).url
-
-
-def _names_one_of(rels: Set[str], body: bytes) -> bool:
-    """Whether the page may have such a link. False saves parsing it."""
-    lower = body.lower()
-    return b"rel" in lower and any(rel.encode() in lower for rel in rels)
+                    url = safe_url_string(urljoin(base, strip_html5_whitespace(href)), encoding=encoding)
+                    urls.add(urldefrag(url).url)
+        return urls
 
 
 class RobotsLinkExtractor(LinkExtractor):

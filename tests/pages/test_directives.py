@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.pages.directives import MOST_NAMES, Directives, at, in_headers, in_meta_tags, together
+from scrapy_gbot_robots.pages.directives import MOST_NAMES, Directives, at_time, combined, in_headers, in_meta_tags
 
 HEADERS: list[tuple[str, list[str], Directives]] = [
     ("one", ["noindex"], {"noindex": True}),
@@ -69,14 +69,14 @@ def test_directives_for_all_tokens_of_a_crawler_add_up() -> None:
 
 
 def test_more_restrictive_of_header_and_tag_counts() -> None:
-    assert together({"max-snippet": "50", "noai": True}, {"max-snippet": "7"}) == {"max-snippet": "7", "noai": True}
+    assert combined({"max-snippet": "50", "noai": True}, {"max-snippet": "7"}) == {"max-snippet": "7", "noai": True}
 
 
 def test_page_is_noindex_after_its_unavailable_after() -> None:
     said = in_headers(["unavailable_after: 2031-06-25T15:00:00Z"], ())
     then = 1940166000.0
-    assert "noindex" not in at(then - 1, said)
-    assert at(then, said)["noindex"] is True
+    assert "noindex" not in at_time(then - 1, said)
+    assert at_time(then, said)["noindex"] is True
 
 
 def test_hostile_headers_cost_little() -> None:

@@ -23,6 +23,12 @@ PAGES: list[tuple[str, str, list[tuple[str, str]]]] = [
     ("after-text", f"<p>x</p>{TAG}", []),
     ("noscript", f"<head><noscript>{TAG}</noscript></head>", [("robots", "noindex")]),
     ("entity", "<meta name=robots content='no&#105;ndex'>", [("robots", "noindex")]),
+    ("entity-in-the-name", "<META content=noindex NAME='ro&#98;ots'>", [("robots", "noindex")]),
+    (
+        "template",
+        f"<head><template><div>{TAG}</div></template><object>{TAG}</object><meta name=mybot>",
+        [("mybot", "")],
+    ),
     ("no-content", "<meta name=robots>", [("robots", "")]),
     ("late-in-a-long-head", f"<style>{'x' * 60_000}</style>{TAG}", [("robots", "noindex")]),
     ("after-the-limit", f"<style>{'x' * 70_000}</style>{TAG}", []),
@@ -47,9 +53,17 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
         b"<meta name=robots content=" + b"x" * 5_000_000,
         b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>",
         b"<!-- <meta robots" * 500_000,
+        b"<meta name=" * 500_000,
         bytes(range(256)) * 10_000 + b"<meta name=robots>",
     ],
-    ids=["tags-without-end", "value-without-end", "elements-without-end", "comments-without-end", "noise"],
+    ids=[
+        "tags-without-end",
+        "value-without-end",
+        "elements-without-end",
+        "comments-without-end",
+        "names-without-end",
+        "noise",
+    ],
 )
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()
