@@ -98,7 +98,12 @@ def precedence_of(length: int, allow: bool, line: int) -> int:
 
     Source: Google's page, "Order of precedence for rules", and for the line Google's parser.
     """
-    return (2 * length + allow << KIND_BITS) + (LAST_LINE - line << 1) + allow
+    return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
+
+
+def line_of(precedence: int) -> int:
+    """Return the line of the rule that has `precedence`."""
+    return LAST_LINE - ((precedence >> 1) & LAST_LINE)
 
 
 class Patterns(NamedTuple):

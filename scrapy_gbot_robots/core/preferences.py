@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .patterns import LAST_LINE, NO_RULE
+from .patterns import NO_RULE, line_of
 from .rule_index import Index
 from .structured import read_dictionary
 from .urls import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 # Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
 LABELS: Final = (
@@ -136,14 +136,15 @@ class Statements:
             weight += _BYTES_OF_INDEX + _BYTES_PER_PATH * len(self.paths) + _BYTES_PER_CHAR * chars
         return weight
 
-    def takes_long(self, chars: int, path: Callable[[], str], long_ns: float) -> bool:
-        """Return whether `of` may take more than `long_ns` nanoseconds, as `Index.takes_long` does."""
-        return self._index is not None and self._index.takes_long(chars, path, long_ns)
+    @property
+    def wildcard_chars(self) -> int:
+        """The number of characters in the paths that may have to be tried."""
+        return 0 if self._index is None else self._index.wildcard_chars
 
     def of(self, path: str) -> Preferences:
         """Return what is said about `path`, as `path_of` gives it."""
         decider = NO_RULE if self._index is None else self._index.decider(path)
-        usage = self._everywhere if decider == NO_RULE else self._by_line[LAST_LINE - (decider >> 1 & LAST_LINE)]
+        usage = self._everywhere if decider == NO_RULE else self._by_line[line_of(decider)]
         return combined([usage, self._signals])
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, matches, precedence_of
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, line_of, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -30,9 +30,10 @@ _FEW_QUESTIONS: Final = 4  # are answered by trying each rule; the next one buil
 _MANY_RULES: Final = 1_500  # to try so many, or to index them, takes milliseconds
 _LONG_PATH: Final = 1_000  # characters; to try many rules with it takes as long as to index them
 
-# A question that may take longer than this counts as long. The other two are for the estimate; see rule_index.py.
+# A question that may take longer than this counts as long. The others are for the estimate, and measured.
 _LONG_NS: Final = 5_000_000
-_NS_OF_CHAR: Final = 50  # for each character of a pattern
+_NS_OF_CHAR: Final = 50  # for each character of a pattern: a segment may be a single one
+_NS_OF_COMPARISON: Final = 0.25  # of a character of a pattern with one of the path
 _BYTES_ESCAPED: Final = 12  # a character of a URL past ASCII becomes at most so many of a path
 
 _NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with an empty tuple of texts
@@ -59,6 +60,7 @@ class Rules:
         "_questions",
         "_strict",
         "_texts",
+        "_undecided",
         "_unmatched",
         "crawl_delay",
         "group",
@@ -85,6 +87,7 @@ class Rules:
         self._texts: tuple[list[str], list[str]] | None = (
             None  # the disallow and allow patterns, once there is an index
         )
+        self._undecided: Verdict | None = None  # the verdict if no rule decides, once it was asked for
         self._questions = 0
         self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
         self.group = group
@@ -130,10 +133,14 @@ class Rules:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
         index = self._index
-        if index is None and self._is_due(path):
+        if index is None and self._count_question(path):
             index = self._indexed()
         precedence = self._decider_by_trying(path) if index is None else index.decider(path)
-        return self._undecided() if precedence == NO_RULE else self._said(precedence)
+        if precedence != NO_RULE:
+            return self._said(precedence)
+        if self._undecided is None:
+            self._undecided = self._without_decider()
+        return self._undecided
 
     def preferences(self, url: str | bytes) -> Preferences:
         """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed.
@@ -149,29 +156,30 @@ class Rules:
     def takes_long(self, url: str | bytes) -> bool:
         """Return whether `allowed`, `verdict` or `preferences` may take more than some five milliseconds for `url`.
 
-        Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern that
-        may be tried counts as the most hostile one.
+        Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
+        wildcard counts as the most hostile one, and as one that is tried.
         """
-        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
-        if self._preferences is not None and self._preferences.takes_long(chars, lambda: self._path(url), _LONG_NS):
-            return True
+        wildcard_chars = 0 if self._preferences is None else self._preferences.wildcard_chars
         if self._index is not None:
-            return self._index.takes_long(chars, lambda: self._path(url), _LONG_NS)
-        if len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
+            wildcard_chars += self._index.wildcard_chars
+        elif len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
             return True
-        texts = self._disallows.text, self._allows.text
-        return sum(map(len, texts)) * (_NS_OF_CHAR + chars / 4) > _LONG_NS and any("*" in text for text in texts)
+        else:
+            wildcard_chars += sum(len(text) for text in (self._disallows.text, self._allows.text) if "*" in text)
+        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+        return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
 
     def _said(self, precedence: int) -> Verdict:
         """Return the verdict by the rule that has this precedence."""
         allow = precedence & 1 > 0
-        line = LAST_LINE - (precedence >> 1 & LAST_LINE)
+        line = line_of(precedence)
         patterns = self._allows if allow else self._disallows
         text = (patterns.texts() if self._texts is None else self._texts[allow])[patterns.place_of(line)]
         reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
         return Verdict(allow, Rule(allow, text, line), reason, self.group)
 
-    def _undecided(self) -> Verdict:
+    def _without_decider(self) -> Verdict:
+        """Return the verdict on each URL about which no rule decides."""
         line = self._allows.empty_line()
         allow = line > 0
         line = line or self._disallows.empty_line()
@@ -183,7 +191,7 @@ class Rules:
         """Return the patterns of the directories whose index page an allow rule names, with its line."""
         return [] if self._strict else self._allows.directories()
 
-    def _is_due(self, path: str) -> bool:
+    def _count_question(self, path: str) -> bool:
         """Count a question. Return whether to build the index: enough questions were asked, or this one is hard."""
         self._questions += 1
         return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
@@ -201,7 +209,7 @@ class Rules:
 
     def _allowed_by_trying(self, url: str | bytes) -> bool:
         path = self._path(url)
-        if self._is_due(path):
+        if self._count_question(path):
             return self._indexed().allows(path)
         length = self._disallows.longest(path)
         return not length or self._longest_allow(path, length) >= length

@@ -35,10 +35,6 @@ _SMALL: Final = (
     (lines, "MAX_LINE_BYTES", 60),
     (rule_index, "_FEW_STEMS", 2),
     (rule_index, "_FEW_NEEDLES", 1),
-    (rule_index, "_CROWDED_STEM", 1),
-    (rule_index, "_FEW_SHORT_NEEDLES", 1),
-    (rule_index, "_MANY_NEEDLES", 6),
-    (rule_index, "_CROWD", 1),
 )
 
 
