@@ -44,15 +44,7 @@ REPORTS = (".html", ".htm")
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 _REDIS_OPTIONS = ("ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile")
-_REDIS_SCHEMES = (
-    "redis://",
-    "rediss://",
-    "unix://",
-    "redis+sentinel://",
-    "rediss+sentinel://",
-    "redis+cluster://",
-    "rediss+cluster://",
-)
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 logger = logging.getLogger(__name__)
 
@@ -188,6 +180,11 @@ def one_of(*names: str) -> ValueType[str]:
     return ValueType("one of " + ", ".join(repr(name) for name in names), read)
 
 
+def _dotted_path(value: object) -> str:
+    path = _text(value)
+    return path if "." in path else _refuse()
+
+
 def _redis_url(value: object) -> str:
     url = _text(value)
     return url if url.startswith(_REDIS_SCHEMES) else _refuse()
@@ -205,6 +202,8 @@ def redis_of_scrapy_redis(settings: BaseSettings) -> str:
         return settings.get(setting) or params.get(param)
 
     url = str(named("REDIS_URL", "url") or "")
+    if url and not url.startswith(_REDIS_SCHEMES):
+        raise ValueError(f"REDIS_URL must be {REDIS_URL.rule}, got {url!r}")
     if url and not params:
         return url
     options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
@@ -240,6 +239,7 @@ FLAG = ValueType("True or False", _flag)
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
 REDIS_URL = ValueType(f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}", _redis_url)
+CALLABLE = ValueType("the dotted path of a callable that returns a redis-py client", _dotted_path)
 FILE = ValueType("the path of a file", path_of)
 REPORT = ValueType(f"the path of a {' or '.join(REPORTS)} file", _report)
 ARCHIVE = ValueType(
@@ -265,6 +265,7 @@ class GbotSettings:
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, FILE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_of_scrapy_redis, REDIS_URL)
+    redis_client: str | None = _row(None, CALLABLE)
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -366,7 +367,7 @@ _NEEDS: tuple[tuple[tuple[str, ...], str, Callable[[GbotSettings], object]], ...
     (("sitemaps_hosts", "sitemaps_max"), 'GBOT_ROBOTS_SITEMAPS other than "off"', lambda own: own.sitemaps != "off"),
     (("sqlite_path",), 'GBOT_ROBOTS_STORAGE = "sqlite"', lambda own: own.storage == "sqlite"),
     (
-        ("redis_url",),
+        ("redis_url", "redis_client"),
         'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True',
         lambda own: own.storage == "redis" or own.crawl_delay_shared,
     ),

@@ -61,16 +61,9 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("META_KEYS", "[1]", "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
-        (
-            "REDIS_URL",
-            "",
-            "a URL that begins with redis:// or rediss:// or unix:// or redis+sentinel:// or rediss+sentinel:// or redis+cluster:// or rediss+cluster://",
-        ),
-        (
-            "REDIS_URL",
-            "localhost:6379",
-            "a URL that begins with redis:// or rediss:// or unix:// or redis+sentinel:// or rediss+sentinel:// or redis+cluster:// or rediss+cluster://",
-        ),
+        ("REDIS_URL", "", "a URL that begins with redis:// or rediss:// or unix://"),
+        ("REDIS_URL", "redis+cluster://a", "a URL that begins with redis:// or rediss:// or unix://"),
+        ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
     ],
 )
 def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:
@@ -79,8 +72,9 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
     assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
-def test_redis_url_of_scrapy_redis_is_reused() -> None:
-    assert GbotSettings.of(Settings({"REDIS_URL": "redis://fleet:1/2"})).redis_url == "redis://fleet:1/2"
+def test_wrong_url_of_scrapy_redis_is_named_as_the_user_set_it() -> None:
+    with pytest.raises(ValueError, match="^REDIS_URL must be a URL that begins with .*, got 'localhost:6379'"):
+        GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
 
 
 @pytest.fixture

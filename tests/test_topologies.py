@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .support.fleet import Worker
+    from .support.redis_topologies import Cluster, Sentinels
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +38,12 @@ def sites() -> Iterator[list[Site]]:
         yield [stack.enter_context(Site(pages)) for _ in range(SITES)]
 
 
-def crawl_of(all_sites: list[Site], start: Callable[..., Worker], url: str, processes: int) -> list[Worker]:
+def crawl_of(
+    all_sites: list[Site], start: Callable[..., Worker], servers: Cluster | Sentinels, processes: int
+) -> list[Worker]:
     """Processes that go through the sites, one page after another, so that there is time for something to happen."""
     urls = [site.url(path) for site in all_sites for path in ("/yes", "/no")]
-    settings: dict[str, Any] = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": url, "CONCURRENT_REQUESTS": 1}
+    settings = {**servers.settings, "CONCURRENT_REQUESTS": 1}
     return [start(urls, settings) for _ in range(processes)]
 
 
@@ -56,7 +59,7 @@ def assert_nothing_is_lost_or_wrongly_crawled(all_sites: list[Site], crew: list[
 
 def test_fleet_on_a_cluster_fetches_each_robots_txt_once(start: Callable[..., Worker]) -> None:
     with cluster() as servers, sites() as all_sites:
-        crew = crawl_of(all_sites, start, servers.url, 2)
+        crew = crawl_of(all_sites, start, servers, 2)
         assert_nothing_is_lost_or_wrongly_crawled(all_sites, crew)
         assert [*map(fetches, all_sites)] == [1] * SITES
         assert [worker.warnings() for worker in crew] == [[], []]
@@ -64,19 +67,19 @@ def test_fleet_on_a_cluster_fetches_each_robots_txt_once(start: Callable[..., Wo
 
 def test_fail_over_of_a_master_in_mid_crawl_loses_nothing(start: Callable[..., Worker]) -> None:
     with sentinels() as servers, sites() as all_sites:
-        crew = crawl_of(all_sites, start, servers.url, 2)
+        crew = crawl_of(all_sites, start, servers, 2)
         until_some_are_crawled(all_sites, 5)
         servers.master.kill()
         assert_nothing_is_lost_or_wrongly_crawled(all_sites, crew)
         servers.until_replica_is_master()
-        (worker,) = crawl_of(all_sites, start, servers.url, 1)  # what was known before is known to the new master
+        (worker,) = crawl_of(all_sites, start, servers, 1)  # what was known before is known to the new master
         assert_nothing_is_lost_or_wrongly_crawled(all_sites, [worker])
         assert worker.warnings() == []
 
 
 def test_node_of_a_cluster_that_dies_in_mid_crawl_loses_nothing(start: Callable[..., Worker]) -> None:
     with cluster() as servers, sites() as all_sites:
-        crew = crawl_of(all_sites, start, servers.url, 2)
+        crew = crawl_of(all_sites, start, servers, 2)
         until_some_are_crawled(all_sites, 5)
         servers.masters[1].kill()
         assert_nothing_is_lost_or_wrongly_crawled(all_sites, crew)

@@ -108,6 +108,8 @@ def _where(gbot: GbotSettings) -> str:
     if gbot.storage == "sqlite":
         return f"sqlite, {gbot.sqlite_path}"
     if gbot.storage == "redis":
+        if gbot.redis_client is not None:
+            return f"redis, {gbot.redis_client}"
         parts = urlsplit(gbot.redis_url)
         return f"redis, {parts._replace(netloc=parts.netloc.rpartition('@')[2]).geturl()}"
     return gbot.storage

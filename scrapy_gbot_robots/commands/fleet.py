@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..obeying.drivers import redis_of
 from ..report.words import count, span
 from ..storage.base import StorageError
 from .command import FINE, FOUND, CommandError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..storage.redis_fleet import Origins, RedisFleet
+    from ..storage.redis import RedisStorage
     from .output import Terminal
 
 HELP = "Show the processes that share a Redis, with their fetches, leases and waiting requests"
@@ -37,37 +38,35 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return the exit status: FOUND if no process runs."""
-    url = options.redis or checked(settings).redis_url
+    gbot = checked(settings)
+    if options.redis:
+        gbot = replace(gbot, redis_url=options.redis, redis_client=None)
     try:
-        from ..storage.redis_fleet import RedisFleet  # noqa: PLC0415  redis-py is an extra
-
-        with closing(RedisFleet(url)) as fleet:
+        with closing(redis_of(gbot, settings)()) as storage:
             while True:
-                lives = _show(fleet, out, as_json=options.json)
+                lives = _show(storage, out, as_json=options.json)
                 if not options.watch:
                     return FINE if lives else FOUND
                 out.flush()
                 time.sleep(_EVERY_SECS)
-    except ImportError:
-        raise CommandError("fleet needs redis-py: pip install 'scrapy-gbot-robots[redis]'") from None
-    except StorageError as error:
+    except (ImportError, ValueError, StorageError) as error:
         raise CommandError(str(error)) from None
 
 
-def _show(fleet: RedisFleet, out: Terminal, *, as_json: bool) -> bool:
-    processes, leases, origins = fleet.processes(), fleet.leases(), fleet.origins(_MOST_ORIGINS)
-    held = Counter(leases.values())
+def _show(storage: RedisStorage, out: Terminal, *, as_json: bool) -> bool:
+    fleet = storage.fleet(_MOST_ORIGINS)
+    processes, held = sorted(fleet.processes.items()), fleet.leases.total()
     if as_json:
-        rows = [{"id": key, **facts, "leases": held[key]} for key, facts in sorted(processes.items())]
-        known = {**origins._asdict(), "leased": len(leases)}
-        out.write(json.dumps({"redis": fleet.place, "origins": known, "processes": rows}) + "\n")
+        rows = [{"id": key, **facts, "leases": fleet.leases[key]} for key, facts in processes]
+        origins = {"known": fleet.known, "unreachable": fleet.unreachable, "more": fleet.more, "leased": held}
+        out.write(json.dumps({"redis": storage.server, "origins": origins, "processes": rows}) + "\n")
         return bool(processes)
     if processes:
-        out.table(_TITLES, [_row(facts, held[key]) for key, facts in sorted(processes.items())])
+        out.table(_TITLES, [_row(facts, fleet.leases[key]) for key, facts in processes])
+    known = f"{count(fleet.known, 'origin', exact=not fleet.more)} known, {fleet.unreachable:,} unreachable"
     out.say(
-        (fleet.place, "strong"),
-        f": {count(len(processes), 'process', 'processes')}; {_in_words(origins)}; ",
-        count(len(leases), "lease"),
+        (storage.server, "strong"),
+        f": {count(len(processes), 'process', 'processes')}; {known}; {count(held, 'lease')}",
     )
     return bool(processes)
 
@@ -89,7 +88,3 @@ def _number(facts: dict[str, Any], name: str) -> float:
     """A figure that a process has written; 0 if it is no number, since other programs may write to the Redis."""
     value = facts.get(name)
     return float(value) if isinstance(value, (int, float)) else 0.0
-
-
-def _in_words(origins: Origins) -> str:
-    return f"{count(origins.known, 'origin', exact=not origins.more)} known, {origins.unreachable:,} unreachable"

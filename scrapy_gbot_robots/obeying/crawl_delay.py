@@ -9,7 +9,6 @@ delays counts. A slot waits from the start of one request to the start of the ne
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ from scrapy import signals
 
 from ..core.verdict import Verdict
 from ..engine import around_sending, download_slots
+from .drivers import redis_of
 from .shared_pace import SharedPace
 
 if TYPE_CHECKING:
@@ -188,6 +188,4 @@ def _shared_pace(settings: GbotSettings, crawler: Crawler) -> SharedPace | None:
     """The pace that processes share; None if the settings do not ask for it."""
     if not settings.crawl_delay_shared:
         return None
-    from ..storage.redis_turns import RedisTurns  # noqa: PLC0415  redis-py is an extra
-
-    return SharedPace(partial(RedisTurns, settings.redis_url), crawler.stats)
+    return SharedPace(redis_of(settings, crawler.settings), crawler.stats)

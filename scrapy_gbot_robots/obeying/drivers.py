@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from ..settings import GbotSettings
+    from ..storage.redis import RedisStorage
 
 logger = logging.getLogger(__name__)
 
@@ -100,15 +102,38 @@ def _check_history(settings: GbotSettings) -> None:
 
 def _redis(settings: GbotSettings, crawler: Crawler | None) -> Driver:
     """Return the Redis of the settings. If scrapy-redis keeps its queue in another one, the note says so."""
-    from ..storage.redis import RedisStorage, place_of  # noqa: PLC0415  redis-py is an extra
+    from ..storage.redis import place_of  # noqa: PLC0415  redis-py is an extra
 
-    opens = partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
+    opens = redis_of(settings, crawler.settings if crawler is not None else None)
+    if settings.redis_client is not None:
+        return Driver("redis", opens, where=settings.redis_client, remedy="GBOT_ROBOTS_REDIS_CLIENT makes its client")
     where = place_of(settings.redis_url)
     queue = _queue_of(crawler)
     is_elsewhere = bool(queue) and place_of(queue) != where
     why = f"scrapy-redis keeps its queue in another one, {place_of(queue)}" if is_elsewhere else ""
     remedy = "Check that this Redis runs, or set GBOT_ROBOTS_REDIS_URL to another one"
     return Driver("redis", opens, where=where, why=why, remedy=remedy)
+
+
+def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Callable[[], RedisStorage]:
+    """Return what opens the Redis of the settings, by its URL or by the user's client.
+
+    Raises:
+        ImportError: redis-py, or what makes the client, is not installed.
+        ValueError: what makes the client cannot be called.
+    """
+    from ..storage.redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
+
+    path = settings.redis_client
+    if path is None:
+        return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
+    try:
+        makes = load_object(path)
+    except (ImportError, NameError) as error:
+        raise ImportError(f"GBOT_ROBOTS_REDIS_CLIENT must name what can be imported, got {path!r}: {error}") from error
+    if not callable(makes):
+        raise ValueError(f"GBOT_ROBOTS_REDIS_CLIENT must name a callable, got {path!r}, which is {makes!r}")  # noqa: TRY004
+    return lambda: RedisStorage(path, client=makes(scrapy_settings), max_body=settings.max_bytes)
 
 
 def _of_user(name: str, crawler: Crawler | None) -> Driver:

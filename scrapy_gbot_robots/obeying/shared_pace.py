@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from ..storage.redis_turns import RedisTurns
+    from ..storage.redis import RedisStorage
 
 TRY_AGAIN_SECS = 30.0
 
@@ -38,10 +38,10 @@ class SharedPace:
         stats: the stats that count the requests that waited.
     """
 
-    def __init__(self, opens: Callable[[], RedisTurns], stats: StatsCollector) -> None:
+    def __init__(self, opens: Callable[[], RedisStorage], stats: StatsCollector) -> None:
         self._opens = opens
         self._stats = stats
-        self._turns: RedisTurns | None = None
+        self._turns: RedisStorage | None = None
         self._thread = OneThread()
         self._asking: WeakValueDictionary[str, Places] = WeakValueDictionary()  # by slot
         self._lost = False
@@ -53,7 +53,7 @@ class SharedPace:
             return
         async with self._asking.setdefault(slot, Places(1)):  # one of this process asks at a time
             try:
-                while wait := await self._thread.run(lambda: self._opened().take(slot, secs)):
+                while wait := await self._thread.run(lambda: self._opened().take_turn(slot, secs)):
                     await pause(wait)
             except StorageError as error:
                 self._fall_back(error)
@@ -69,7 +69,7 @@ class SharedPace:
             await self._thread.run(self._turns.close)
         self._thread.end()
 
-    def _opened(self) -> RedisTurns:
+    def _opened(self) -> RedisStorage:
         if self._turns is None:
             self._turns = self._opens()
         return self._turns
@@ -81,6 +81,6 @@ class SharedPace:
             self._lost = True
             logger.warning(
                 "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries again "
-                "later. GBOT_ROBOTS_REDIS_URL names the Redis: %s",
+                "later. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis: %s",
                 shown(str(error), limit=500),
             )

@@ -12,8 +12,12 @@ Example: `find` for a, which is stored and good, b, which is stored and too old,
     find a, find b, find c    ->  entry of a, entry of b, lease of c
     lease b                   ->  entry of b, lease of b
 
-The Redis may be one server, a master that sentinels know, or a cluster. The braces in a key say by which part a cluster
-places it. So all keys of an origin are on one node, where one script can reach them.
+The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys of an origin are on one
+node, where one script can reach them.
+
+Besides, the processes of a fleet report here that they are alive, and take turns. Redis keeps the time from which each
+download slot is free, by its own clock, so the clocks of the processes do not matter. One step checks that the slot is free
+and takes it. No turn is given ahead of time: a busy process would use it late, close to the turn of the next one.
 
 Warning: a command may have been carried out though its reply was lost. A lease that is lost in this way ends by itself.
 """
@@ -21,15 +25,21 @@ Warning: a command may have been carried out though its reply was lost. A lease 
 from __future__ import annotations
 
 import json
+import secrets
+from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from inspect import signature
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base import KEEP_SECS, MAX_BODY, Found, Storage, StorageError
 from .codec import decode, encode, longest
-from .redis_keys import PREFIX, new_id, new_token
 
 try:
-    from .redis_clients import client_for
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.cluster import RedisCluster
+    from redis.retry import Retry
 except ImportError as error:
     raise ImportError(
         "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
@@ -41,10 +51,25 @@ if TYPE_CHECKING:
     from ..policy.outages import Entry
     from .base import FetchResult, Wanted
 
-_TIMEOUT_SECS = 2.0  # for a connection, and for each answer
+PREFIX = "gbot_robots:"  # of all keys
 BEAT_LASTS_SECS = 30
+_TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _SCAN_KEYS = 1000  # looked at in one step
+_TOGETHER = 500  # values asked for in one round trip
+_MOST_FACTS_BYTES = 4096  # of a process
+_ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
+
+# By default redis-py agrees on a protocol and introduces itself before the first command: up to four round trips, which is
+# much for a Redis that is far away. The options in a URL count for more.
+_SHORT_HANDSHAKE: dict[str, Any] = {
+    "protocol": 2,
+    **(
+        {"driver_info": None}
+        if "driver_info" in signature(redis.Redis).parameters
+        else {"lib_name": None, "lib_version": None}  # before redis-py 7.2
+    ),
+}
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
@@ -69,39 +94,84 @@ _FIND = """
     if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
     return {value, 0}
 """
+# ARGV[1]: milliseconds between two turns. A key that says more than a day ahead was not written here.
+_TURN = """
+    local time = redis.call("TIME")
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local free = tonumber(redis.call("GET", KEYS[1])) or 0
+    if free > now and free <= now + 86400000 then return string.format("%.0f", free - now) end
+    local gap = tonumber(ARGV[1])
+    redis.call("SET", KEYS[1], string.format("%.0f", now + gap), "PX", string.format("%.0f", gap + 1000))
+    return "0"
+"""
+
+
+class Fleet(NamedTuple):
+    """What a Redis knows about the processes that share it.
+
+    Attributes:
+        processes: the last report of each living process, by its id.
+        leases: how many leases a process has, by its id.
+        known: how many origins are stored; counted up to a bound.
+        unreachable: how many of these are unreachable.
+        more: whether there are more origins than were counted.
+    """
+
+    processes: dict[str, dict[str, Any]]
+    leases: Counter[str]
+    known: int
+    unreachable: int
+    more: bool
 
 
 def place_of(url: str) -> str:
     """Return the server and database that a Redis URL names, without its password; "?" if it cannot be read."""
     try:
-        return client_for(url, timeout=_TIMEOUT_SECS).server
+        return _place(_pool_of(url, _TIMEOUT_SECS))
     except StorageError:
         return "?"
 
 
 class RedisStorage(Storage):
-    """A `Storage` in the Redis at `url` (schemes: `redis_clients.SCHEMES`), under keys that start with `prefix`.
+    """A `Storage` in a Redis, under keys that start with `prefix`.
 
-    `timeout` bounds each wait for the server, in seconds. `max_body` bounds the bodies that are returned, in bytes. Raises
-    StorageError if `url` is no Redis URL.
+    Args:
+        server: the URL of the Redis (redis://, rediss:// or unix://); with a `client`, what to call it in the log.
+        client: a redis-py client to use in place of the URL, for sentinels or a cluster.
+        prefix: how all keys begin.
+        timeout: bounds each wait for the server of the URL, in seconds. A client brings its own.
+        max_body: bounds the bodies that are returned, in bytes.
+
+    Raises:
+        StorageError: `server` is no Redis URL, or `client` decodes responses.
     """
 
     def __init__(
-        self, url: str, *, prefix: str = PREFIX, timeout: float = _TIMEOUT_SECS, max_body: int = MAX_BODY
+        self,
+        server: str,
+        *,
+        client: Any = None,
+        prefix: str = PREFIX,
+        timeout: float = _TIMEOUT_SECS,
+        max_body: int = MAX_BODY,
     ) -> None:
-        self._entries = f"{prefix}entry:"
-        self._leases = f"{prefix}lease:"
-        self._id = new_id()
-        self._process = f"{prefix}process:{self._id}"
+        self._prefix = prefix
+        self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body
-        self._client = client_for(url, timeout=timeout)
-        self._redis = self._client.redis
-        self._before, self._after = ("{", "}") if self._client.is_cluster else ("", "")
+        self.server = server
+        self._redis = client
+        if client is None:
+            pool = _pool_of(server, timeout)
+            self.server = _place(pool)
+            self._redis = redis.Redis(connection_pool=pool)
+        elif client.get_encoder().decode_responses:
+            raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
+        self._is_cluster = isinstance(client, RedisCluster)
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, and let the server keep it for the full time again."""
-        key = self._entry_key(origin)
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+        key = self._key("entry", origin)
+        with self._pipeline() as pipe:
             pipe.getrange(key, 0, longest(self._max_body))
             pipe.expire(key, KEEP_SECS)
             data, _ = pipe.execute(raise_on_error=False)  # a replica cannot expire, yet it can be read
@@ -125,16 +195,16 @@ class RedisStorage(Storage):
         return found
 
     def _find(self, wanted: Sequence[Wanted], secs: float, *, entry_will_do: bool) -> list[Found]:
-        tokens = [new_token(self._id) for _ in wanted]
+        tokens = [self._new_token() for _ in wanted]
         will_do, most = int(entry_will_do), longest(self._max_body)
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+        with self._pipeline() as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
-                keys = self._entry_key(origin), self._lease_key(origin)
+                keys = self._key("entry", origin), self._key("lease", origin)
                 pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, _millisecs(secs), will_do, most, KEEP_SECS)
-            answers = [(value, leased) for value, leased in pipe.execute()]
+            answers = [(value, taken) for value, taken in pipe.execute()]
         return [
-            Found(decode(value, self._max_body), token if leased else None)
-            for (value, leased), token in zip(answers, tokens, strict=True)
+            Found(decode(value, self._max_body), token if taken else None)
+            for (value, taken), token in zip(answers, tokens, strict=True)
         ]
 
     def _unless_good(self, wanted: Wanted, found: Found) -> Found:
@@ -146,40 +216,37 @@ class RedisStorage(Storage):
 
     def store_and_release(self, results: Sequence[FetchResult]) -> None:
         """Store entries and end their leases, in one round trip."""
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+        with self._pipeline() as pipe:
             for origin, entry, token in results:
-                pipe.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
+                pipe.set(self._key("entry", origin), encode(entry), ex=KEEP_SECS)
                 if token:
-                    pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)
+                    pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
 
     def release_all(self, leases: Mapping[str, str]) -> None:
         """End leases, in one round trip."""
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+        with self._pipeline() as pipe:
             for origin, token in leases.items():
-                pipe.execute_command("EVAL", _RELEASE, 1, self._lease_key(origin), token)
+                pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry. The server deletes it if it is not used for `KEEP_SECS`."""
         with self._asked():
-            self._redis.set(self._entry_key(origin), encode(entry), ex=KEEP_SECS)
+            self._redis.set(self._key("entry", origin), encode(entry), ex=KEEP_SECS)
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
         with self._asked():
-            return bool(self._redis.delete(self._entry_key(origin)))
+            return bool(self._redis.delete(self._key("entry", origin)))
 
     def origins(self, prefix: str = "") -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
-        before = f"{self._entries}{self._before}"
-        pattern = f"{before}{prefix}".translate(_GLOB) + "*"
-        seen: set[bytes] = set()  # a scan may meet a key twice
-        with self._asked():
-            for key in self._redis.scan_iter(match=pattern, count=_SCAN_KEYS):
-                if key not in seen:
-                    seen.add(key)
-                    yield key.decode(errors="replace").removeprefix(before).removesuffix(self._after)
+        seen: set[str] = set()  # a scan may meet a key twice
+        for origin, _ in self._keys("entry", prefix):
+            if origin not in seen:
+                seen.add(origin)
+                yield origin
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if there is none; the server ends it in time.
@@ -187,38 +254,97 @@ class RedisStorage(Storage):
         A lease without an end, or with a later end than a new one would have, was not written by this plugin. It gets an
         end, so that it cannot block its origin for ever.
         """
-        token = new_token(self._id)
+        token = self._new_token()
         with self._asked():
-            taken = self._redis.eval(_TAKE, 1, self._lease_key(origin), token, _millisecs(secs))
+            taken = self._redis.eval(_TAKE, 1, self._key("lease", origin), token, _millisecs(secs))
         return token if taken else None
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
         with self._asked():
-            self._redis.eval(_RELEASE, 1, self._lease_key(origin), token)
+            self._redis.eval(_RELEASE, 1, self._key("lease", origin), token)
 
     def beat(self, facts: Mapping[str, object]) -> None:
         """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
         with self._asked():
-            self._redis.set(self._process, json.dumps(facts), ex=BEAT_LASTS_SECS)
+            self._redis.set(f"{self._prefix}process:{self._id}", json.dumps(facts), ex=BEAT_LASTS_SECS)
+
+    def take_turn(self, slot: str, secs: float) -> float:
+        """Take the turn of `slot` if it is free, and let the next one be free `secs` seconds later.
+
+        Returns 0 if the turn was taken; else for how many seconds it is not free yet.
+        """
+        with self._asked():
+            answer = self._redis.eval(_TURN, 1, f"{self._prefix}turn:{slot}", _millisecs(secs))
+            return max(0.0, int(answer) / 1000)
+
+    def fleet(self, most_origins: int) -> Fleet:
+        """Return what is known about the processes, and count origins up to a bound. No entry is kept for longer by this."""
+        processes = {}
+        for process, value in self._values("process", _MOST_FACTS_BYTES):
+            try:
+                facts = json.loads(value)
+            except (ValueError, RecursionError):  # another program wrote it
+                continue
+            if isinstance(facts, dict):
+                processes[process] = facts
+        leases = Counter(token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64))
+        read = (decode(value, self._max_body) for _, value in self._values("entry", longest(self._max_body)))
+        entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
+        known = entries[:most_origins]
+        unreachable = sum(entry.outage is not None for entry in known)
+        return Fleet(processes, leases, len(known), unreachable, more=len(entries) > len(known))
 
     def close(self) -> None:
         """Close the connections."""
         with self._asked():
-            for pool in self._client.pools():
+            for pool in self._pools():
                 pool.disconnect()
 
     def interrupt(self) -> None:
         """End the waits of other threads with a StorageError: a server that sends byte by byte never times out."""
         with self._asked():
-            for pool in self._client.pools():
+            for pool in self._pools():
                 pool.disconnect(inuse_connections=True)
 
-    def _entry_key(self, origin: str) -> str:
-        return f"{self._entries}{self._before}{origin}{self._after}"
+    def _pools(self) -> list[Any]:
+        if not self._is_cluster:
+            return [self._redis.connection_pool]
+        nodes = [node.redis_connection for node in self._redis.get_nodes()]
+        return [node.connection_pool for node in nodes if node is not None]
 
-    def _lease_key(self, origin: str) -> str:
-        return f"{self._leases}{self._before}{origin}{self._after}"
+    def _key(self, kind: str, origin: str) -> str:
+        return f"{self._prefix}{kind}:{{{origin}}}" if self._is_cluster else f"{self._prefix}{kind}:{origin}"
+
+    def _new_token(self) -> str:
+        return self._id + secrets.token_hex(6)
+
+    def _keys(self, kind: str, start: str = "") -> Iterator[tuple[str, bytes]]:
+        """Yield what each key of a kind is for, if that begins with `start`, and the key."""
+        before = f"{self._prefix}{kind}:"
+        first = "{" if self._is_cluster and kind != "process" else ""
+        pattern = f"{before}{first}{start}".translate(_GLOB) + "*"
+        with self._asked():
+            for key in self._redis.scan_iter(match=pattern, count=_SCAN_KEYS):
+                name = key.decode(errors="replace").removeprefix(before)
+                yield (name[1:-1] if first else name), key
+
+    def _values(self, kind: str, most_bytes: int) -> Iterator[tuple[str, bytes]]:
+        """Yield what each key of a kind is for, and its value. Values that are no strings are left out."""
+        keys = self._keys(kind)
+        while some := list(islice(keys, _TOGETHER)):
+            with self._pipeline() as pipe:
+                for _, key in some:
+                    pipe.getrange(key, 0, most_bytes - 1)
+                values = pipe.execute(raise_on_error=False)
+            for (name, _), value in zip(some, values, strict=True):
+                if isinstance(value, bytes) and value:
+                    yield name, value
+
+    @contextmanager
+    def _pipeline(self) -> Iterator[Any]:
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            yield pipe
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -226,7 +352,28 @@ class RedisStorage(Storage):
         try:
             yield
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
-            raise StorageError(f"cannot use Redis at {self._client.server}: {error}") from error
+            raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
+
+
+def _pool_of(url: str, timeout: float) -> Any:
+    """The connections to the Redis that `url` names. None is made yet. Raises StorageError if it is no Redis URL."""
+    limits: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "retry": Retry(NoBackoff(), 0),  # a connection that the server has dropped is noticed before it is used
+    }
+    try:
+        pool = redis.ConnectionPool.from_url(url, **_SHORT_HANDSHAKE, **limits)
+    except ValueError as error:
+        raise StorageError(f"not a Redis URL: {error}") from error
+    pool.connection_kwargs["decode_responses"] = False  # whatever the URL says: entries are bytes
+    return pool
+
+
+def _place(pool: Any) -> str:
+    where = pool.connection_kwargs
+    server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+    return f"{server}, database {where.get('db', 0)}"
 
 
 def _millisecs(secs: float) -> int:

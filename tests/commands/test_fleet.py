@@ -8,16 +8,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.redis import RedisStorage
-from scrapy_gbot_robots.storage.redis_fleet import RedisFleet
 
 from ..support.command import run, run_here
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.entries import DOWN, RULES
 from ..support.redis_server import redis_server
-from ..support.redis_topologies import cluster
+from ..support.redis_topologies import cluster, of_cluster  # type: ignore[attr-defined]
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -41,7 +41,10 @@ def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
     script = "import sys; sys.modules['redis'] = None; from scrapy_gbot_robots.__main__ import console; console()"
     ended = run("fleet", cwd=tmp_path, command=[sys.executable, "-c", script])
     assert ended.status == 2
-    assert ended.err == "gbot-robots fleet: error: fleet needs redis-py: pip install 'scrapy-gbot-robots[redis]'\n"
+    assert (
+        ended.err
+        == "gbot-robots fleet: error: GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'\n"
+    )
 
 
 def test_redis_without_a_fleet_is_status_1(url: str, tmp_path: Path) -> None:
@@ -72,19 +75,19 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
 def test_looking_at_an_entry_does_not_keep_it_for_longer(url: str) -> None:
     import redis
 
-    with closing(RedisStorage(url)) as storage, closing(RedisFleet(url)) as fleet, redis.Redis.from_url(url) as client:
+    with closing(RedisStorage(url)) as storage, redis.Redis.from_url(url) as client:
         storage.put("https://a.example", Entry(RULES))
         client.expire("gbot_robots:entry:https://a.example", 100)
-        assert fleet.origins(10).known == 1
+        assert storage.fleet(10).known == 1
         assert client.ttl("gbot_robots:entry:https://a.example") <= 100
 
 
 def test_of_many_origins_the_first_are_counted(url: str) -> None:
-    with closing(RedisStorage(url)) as storage, closing(RedisFleet(url)) as fleet:
+    with closing(RedisStorage(url)) as storage:
         for number in range(7):
             storage.put(f"https://{number}.example", Entry(RULES))
-        assert fleet.origins(7) == (7, 0, False)
-        assert fleet.origins(6) == (6, 0, True)
+        assert storage.fleet(7)[2:] == (7, 0, False)
+        assert storage.fleet(6)[2:] == (6, 0, True)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +104,18 @@ def test_what_strangers_wrote_does_no_harm(forged: bytes, url: str, tmp_path: Pa
 
 
 def test_fleet_on_a_cluster_is_told(tmp_path: Path) -> None:
-    with cluster() as servers, closing(RedisStorage(servers.url)) as storage:
-        storage.beat({"host": "a", "pid": 1})
-        for number in range(9):
-            storage.put(f"https://{number}.example", Entry(RULES))
-        storage.lease("https://c.example", 60)
-        status, facts = told(servers.url, tmp_path)
-    assert status == 0
+    with cluster() as servers:
+        with closing(RedisStorage("cluster", client=of_cluster(Settings(servers.settings)))) as storage:
+            storage.beat({"host": "a", "pid": 1})
+            for number in range(9):
+                storage.put(f"https://{number}.example", Entry(RULES))
+            storage.lease("https://c.example", 60)
+        client, nodes = servers.settings["GBOT_ROBOTS_REDIS_CLIENT"], ",".join(servers.settings["REDIS_CLUSTER"])
+        ended = run_here(
+            "fleet", "--json", "-s", f"GBOT_ROBOTS_REDIS_CLIENT={client}", "-s", f"REDIS_CLUSTER={nodes}", cwd=tmp_path
+        )
+    facts = json.loads(ended.out)
+    assert ended.status == 0
     assert facts["origins"] == {"known": 9, "unreachable": 0, "more": False, "leased": 1}
     assert [row["leases"] for row in facts["processes"]] == [1]
 
@@ -125,8 +133,8 @@ async def test_crawl_says_that_it_lives(url: str) -> None:
     class Looks(Pages):
         def parse(self, response: Any, **kwargs: Any) -> None:
             super().parse(response)
-            with closing(RedisFleet(url)) as fleet:
-                seen.extend(fleet.processes().values())
+            with closing(RedisStorage(url)) as storage:
+                seen.extend(storage.fleet(1).processes.values())
 
     settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": url}
     with Site({"/robots.txt": b"", "*": Reply(200, b"ok", after_secs=0.3)}) as site:

@@ -16,31 +16,32 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tests.support.redis_server import RedisServer
+    from tests.support.redis_topologies import Cluster, Sentinels
 
 
 class Servers:
-    """Starts servers when a test first needs them; `stack` ends them. Each method returns the URL of an empty server."""
+    """Starts servers when a test first needs them; `stack` ends them. Each method returns the settings of an empty one."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._one: Callable[[str], Any] = cache(lambda kind: stack.enter_context(redis_server(kind=kind)))
         self._sentinels: Callable[[str], Any] = cache(lambda kind: stack.enter_context(sentinels(kind)))
         self._cluster: Callable[[str], Any] = cache(lambda kind: stack.enter_context(cluster(kind)))
 
-    def one(self, kind: str) -> str:
-        server = self._one(kind)
+    def one(self, kind: str) -> dict[str, object]:
+        server: RedisServer = self._one(kind)
         server.flush()
-        return str(server.url)
+        return {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": server.url}
 
-    def sentinels(self, kind: str) -> str:
-        servers = self._sentinels(kind)
+    def sentinels(self, kind: str) -> dict[str, object]:
+        servers: Sentinels = self._sentinels(kind)
         servers.master.flush()
-        return str(servers.url)
+        return servers.settings
 
-    def cluster(self, kind: str) -> str:
-        servers = self._cluster(kind)
+    def cluster(self, kind: str) -> dict[str, object]:
+        servers: Cluster = self._cluster(kind)
         for master in servers.masters:
             master.flush()
-        return str(servers.url)
+        return servers.settings
 
 
 @pytest.fixture(scope="session")
@@ -64,4 +65,4 @@ def new_server(kind: str) -> Callable[..., AbstractContextManager[RedisServer]]:
 @pytest.fixture
 def redis_url(servers: Servers, kind: str) -> str:
     """URL of an empty server."""
-    return servers.one(kind)
+    return str(servers.one(kind)["GBOT_ROBOTS_REDIS_URL"])

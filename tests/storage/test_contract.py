@@ -9,8 +9,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.settings import Settings
 
+from scrapy_gbot_robots.obeying.drivers import redis_of
 from scrapy_gbot_robots.policy.outages import Entry
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import FetchResult, Storage, Wanted
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -43,11 +46,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> 
         return lambda: memory
     if request.param == "sqlite":
         return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
     topology, kind = request.param.split("-")
-    url = getattr(servers, topology)(kind)
-    return lambda: RedisStorage(url)
+    settings = Settings(getattr(servers, topology)(kind))
+    return redis_of(GbotSettings.of(settings), settings)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
 def where(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> str:
     if request.param == "sqlite":
         return f"sqlite:{tmp_path / 'robots.sqlite'}"
-    return f"redis:{servers.one(request.param)}"
+    return f"redis:{servers.one(request.param)['GBOT_ROBOTS_REDIS_URL']}"
 
 
 def shared(where: str, processes: int, origins: int) -> list[str]:

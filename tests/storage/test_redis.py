@@ -8,6 +8,7 @@ import socketserver
 import sys
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from ..support.web import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
-from scrapy_gbot_robots.storage.redis import RedisStorage  # noqa: E402 - it needs the extra
+from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E402 - it needs the extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,10 +129,30 @@ def test_options_in_the_url_do_no_harm(redis_url: str, option: str) -> None:
         assert list(storage.origins()) == [ORIGIN]
 
 
-@pytest.mark.parametrize("url", ["", "localhost:6379", "http://localhost", "redis://localhost:port"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:6379", "http://localhost", "redis://localhost:port", "redis+cluster://a"]
+)
 def test_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(StorageError, match="not a Redis URL: "):
         RedisStorage(url)
+    assert place_of(url) == "?"
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("redis://a.example:6380/3", "a.example:6380, database 3"),
+        ("redis://user:secret@a.example", "a.example:6379, database 0"),
+        ("unix:///run/redis.sock?db=2", "/run/redis.sock, database 2"),
+    ],
+)
+def test_place_is_named_without_the_password(url: str, place: str) -> None:
+    assert place_of(url) == RedisStorage(url).server == place
+
+
+def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
+    with pytest.raises(StorageError, match="the client of mine must return bytes"):
+        RedisStorage("mine", client=redis.Redis.from_url(redis_url, decode_responses=True))
 
 
 def every_verb(storage: RedisStorage) -> list[str]:
@@ -143,6 +164,8 @@ def every_verb(storage: RedisStorage) -> list[str]:
         "origins": lambda: list(storage.origins()),
         "lease": lambda: storage.lease(ORIGIN, 1),
         "release": lambda: storage.release(ORIGIN, "token"),
+        "take_turn": lambda: storage.take_turn("a.example", 1),
+        "fleet": lambda: storage.fleet(1),
     }
     return [name for name, verb in verbs.items() if fails(verb)]
 
@@ -161,7 +184,7 @@ def fill(storage: RedisStorage) -> None:
         storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
 
 
-ALL = ["get", "put", "delete", "origins", "lease", "release"]
+ALL = ["get", "put", "delete", "origins", "lease", "release", "take_turn", "fleet"]
 
 
 def test_server_that_is_away_is_a_storage_error_and_may_come_later(new_server: NewServer) -> None:
@@ -283,13 +306,15 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_ser
             storage.store_and_release([FetchResult(ORIGIN, Entry(None, GONE), found[0].token or "")])
             storage.release_all({"https://new.example": found[1].token or ""})
             assert storage.lease(ORIGIN, 60)
+            storage.beat({})
+            assert storage.take_turn("a.example", 1) == 0
+            assert storage.fleet(10).leases.total() == 1
             assert storage.delete(ORIGIN)
 
 
 def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
-    for module in ("redis", "redis_clients"):
-        monkeypatch.delitem(sys.modules, f"scrapy_gbot_robots.storage.{module}")
+    monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
     with pytest.raises(
         ImportError, match=r"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"
     ):
@@ -318,3 +343,39 @@ def test_server_that_is_no_redis_is_a_storage_error(answer: bytes) -> None:
         with closing(RedisStorage(f"redis://127.0.0.1:{server.server_address[1]}/0", timeout=0.1)) as storage:
             assert every_verb(storage) == ALL
         server.shutdown()
+
+
+# Turns: requests of many processes, one after the other
+
+
+def test_one_of_many_takes_a_turn_and_the_others_are_told_how_long_to_wait(redis_url: str) -> None:
+    def take(_: int) -> list[float]:
+        with closing(RedisStorage(redis_url)) as turns:
+            return [turns.take_turn("a.example", 100) for _ in range(10)]
+
+    with ThreadPoolExecutor(4) as pool:
+        waits = sorted(wait for taken in pool.map(take, range(4)) for wait in taken)
+    assert waits.count(0) == 1
+    assert all(60 < wait <= 100 for wait in waits[1:])
+
+
+def test_slots_do_not_wait_for_one_another(redis_url: str) -> None:
+    with closing(RedisStorage(redis_url)) as turns:
+        assert turns.take_turn("a.example", 100) == turns.take_turn("b.example", 100) == 0
+
+
+def test_turn_is_free_again_when_its_time_has_come(redis_url: str) -> None:
+    with closing(RedisStorage(redis_url)) as turns:
+        assert turns.take_turn("a.example", 0.01) == 0
+        time.sleep(0.05)
+        assert turns.take_turn("a.example", 100) == 0
+        assert turns.take_turn("a.example", 1) > 60
+
+
+@pytest.mark.parametrize("forged", ["-1e300", "9e99", "text", "", "1e14"])
+def test_forged_turn_holds_nobody_up(forged: str, redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url) as client, closing(RedisStorage(redis_url)) as turns:
+        client.set("gbot_robots:turn:a.example", forged)
+        assert turns.take_turn("a.example", 5) == 0
+        assert 0 < turns.take_turn("a.example", 5) <= 5
+        assert 0 < client.pttl("gbot_robots:turn:a.example") < 20_000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .redis_server import RedisServer, executable
 from .until import block_until
@@ -14,8 +15,16 @@ from .until import block_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MASTER = "robots"
+MASTER = "mymaster"  # as the documentation calls it
 _SLOTS = 16384
+
+# The callables of the documentation, as a user would copy them: `of_sentinels` and `of_cluster`.
+(_clients,) = re.findall(
+    r"```python\n(# myproject/robots_redis\.py\n.*?)```",
+    (Path(__file__).parents[2] / "docs/fleets.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
+exec(_clients)  # noqa: S102
 
 
 def free_ports(number: int) -> list[int]:
@@ -62,11 +71,11 @@ class Sentinels:
         self._clients = clients
 
     @property
-    def url(self) -> str:
-        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{MASTER}/0"
+    def settings(self) -> dict[str, Any]:
+        return _settings("sentinels", self.ports)
 
     @staticmethod
-    def _is_ready(known: dict[str, object]) -> bool:
+    def _is_ready(known: dict[str, Any]) -> bool:
         return (known["num-slaves"], known["num-other-sentinels"]) == (1, 2)
 
     def until_replica_is_master(self) -> None:
@@ -99,8 +108,17 @@ class Cluster:
         _agree(lambda: all(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for client in clients))
 
     @property
-    def url(self) -> str:
-        return f"redis+cluster://{','.join(f'127.0.0.1:{master.port}' for master in self.masters)}"
+    def settings(self) -> dict[str, Any]:
+        return _settings("cluster", [master.port for master in self.masters])
+
+
+def _settings(kind: str, ports: list[int]) -> dict[str, Any]:
+    """The settings of a crawl that uses these servers."""
+    return {
+        "GBOT_ROBOTS_STORAGE": "redis",
+        "GBOT_ROBOTS_REDIS_CLIENT": f"{__name__}.of_{kind}",
+        f"REDIS_{kind.upper()}": [f"127.0.0.1:{port}" for port in ports],
+    }
 
 
 def _started(stack: ExitStack, server: RedisServer) -> RedisServer:
