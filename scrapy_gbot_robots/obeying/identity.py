@@ -1,19 +1,27 @@
 """Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
 
-It also warns at start-up about a User-Agent by which no robots.txt can name the crawl (RFC 9309 2.2.1: a product token).
+It warns at start-up about a User-Agent by which no robots.txt can name the crawl (RFC 9309 2.2.1: a product token), or by
+which no site can reach its owner.
+
+Warning: a request is judged before the downloader middlewares behind ours see it. If one of them sets another User-Agent,
+the rules that were read are not those of the crawler that is sent. We cannot know its choice ahead of time, so we say it.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakSet
 
+from scrapy import signals
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import AllOf, is_browser_like, product_token
 from ..core.crawlers import Crawler as RobotsCrawler
+from ..core.urls import shown
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -23,6 +31,9 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
 
 _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
+_CONTACT = re.compile(r"https?://|\S@\S")
+
+logger = logging.getLogger(__name__)
 
 
 class UserAgent(NamedTuple):
@@ -55,9 +66,13 @@ class UserAgent(NamedTuple):
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
     """Return the default user agent: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
+    name = settings["ROBOTSTXT_USER_AGENT"]
+    return UserAgent(str(name), "ROBOTSTXT_USER_AGENT") if name else _sent_by_scrapy(settings, spider)
+
+
+def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
     by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
     candidates = (
-        (settings["ROBOTSTXT_USER_AGENT"], "ROBOTSTXT_USER_AGENT"),
         (by_default_headers and by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS"),
         (getattr(spider, "user_agent", None), "the spider's user_agent"),
         (settings["USER_AGENT"], "USER_AGENT"),
@@ -84,6 +99,47 @@ class CrawlerIdentity:
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
         self._default: str | None = None  # known once there is a spider
+        self._judged_by_default: WeakSet[Request] | None = None  # if anybody watches
+
+    def watch(self) -> None:
+        """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
+        self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        if self._asked_as is None and not self._name:
+            self._judged_by_default = WeakSet()
+            self._crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
+
+    def _spider_opened(self, spider: Spider) -> None:
+        settings = self._crawler.settings
+        hint = of_project(settings, spider).hint
+        sent = _sent_by_scrapy(settings, spider)
+        if hint is not None and self._asked_as is None:
+            logger.warning("%s", hint, extra={"spider": spider})
+        elif sent.text and not _CONTACT.search(sent.text):
+            logger.info(
+                "%s, %r, does not say how a site can reach you. Add a URL or an address, such as "
+                "'mybot/1.0 (+https://example.com/bot)'",
+                sent.source,
+                sent.text,
+                extra={"spider": spider},
+            )
+
+    def _reached_downloader(self, request: Request) -> None:
+        sent = request.headers.get("User-Agent")
+        if not sent or not self._judged_by_default or request not in self._judged_by_default:
+            return
+        judged, header = _agent_named(self._default or ""), sent.decode("latin-1")
+        if _agent_named(header) != judged:
+            self._judged_by_default = None
+            self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
+            logger.warning(
+                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
+                "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware a "
+                "lower number",
+                self._default,
+                shown(str(request)),
+                header,
+                extra={"spider": self._crawler.spider},
+            )
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler, or crawlers, whose rules count for `request`."""
@@ -94,6 +150,8 @@ class CrawlerIdentity:
         if self._name:
             return self._name
         sent = request.headers.get("User-Agent")
+        if self._judged_by_default is not None:
+            (self._judged_by_default.discard if sent else self._judged_by_default.add)(request)
         if sent:
             return sent.decode("latin-1")
         if self._default is None:

@@ -34,7 +34,7 @@ from .crawl_delay import CrawlDelays
 from .drivers import driver_for
 from .entries import LEASE_TIMEOUTS, Entries
 from .heartbeat import Heartbeat
-from .identity import CrawlerIdentity, of_project
+from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overriding import overridden
 from .preferences import for_purposes
@@ -82,6 +82,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
+        self._identity.watch()
         self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
         self._preferences = for_purposes(self._settings, crawler)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
@@ -266,9 +267,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def _spider_opened(self, spider: Spider) -> None:
         self._driver.count(self.crawler.stats)
-        hint = of_project(self.crawler.settings, spider).hint
-        if hint is not None and self._settings.asked_as is None:
-            logger.warning("%s", hint, extra={"spider": spider})
 
     async def _spider_closed(self) -> None:
         self._hard_questions.end()

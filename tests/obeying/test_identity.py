@@ -78,6 +78,29 @@ def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: st
         assert hint.startswith("ROBOTSTXT_USER_AGENT")
 
 
+@pytest.mark.parametrize(
+    ("settings", "source"),
+    [
+        pytest.param({}, None, id="scrapy-s-own-has-one"),
+        pytest.param({"USER_AGENT": "mybot/1.0 (+https://example.com/bot)"}, None, id="url"),
+        pytest.param({"USER_AGENT": "mybot/1.0 (bot@example.com)"}, None, id="address"),
+        pytest.param({"ROBOTSTXT_USER_AGENT": "mybot"}, None, id="only-the-name-for-robots.txt"),
+        pytest.param({"USER_AGENT": "mybot/1.0"}, "USER_AGENT", id="none"),
+        pytest.param({"USER_AGENT": CHROME, "ROBOTSTXT_USER_AGENT": "mybot"}, "USER_AGENT", id="browser"),
+        pytest.param({"USER_AGENT": CHROME}, None, id="browser-which-a-warning-names-already"),
+    ],
+)
+@in_reactor
+async def test_user_agent_without_contact_is_a_hint_at_the_start(
+    settings: dict[str, Any], source: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"*": b"ok"}) as site, caplog.at_level(logging.INFO):
+        await crawl(Pages, settings, urls=[site.url("/a"), site.url("/b")])
+    said = [r.getMessage() for r in caplog.records if "does not say how a site can reach you" in r.getMessage()]
+    assert [line.partition(",")[0] for line in said] == ([source] if source else [])
+
+
+@pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
 @in_reactor
 async def test_warning_about_the_user_agent_comes_once_in_a_crawl(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):

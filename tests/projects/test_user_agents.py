@@ -1,0 +1,127 @@
+"""Projects that rotate their User-Agent: the items are those of Scrapy alone, and the log says whose rules were read."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
+STOCK = "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware"
+PATHS = ("/a", "/b", "/browsers", "/testbot")
+ROBOTS = "user-agent: mozilla\ndisallow: /browsers\n\nuser-agent: testbot\ndisallow: /testbot"
+
+
+class Rotating:
+    """Gives each request another User-Agent, whatever it had."""
+
+    def __init__(self) -> None:
+        self._names = cycle([CHROME, FIREFOX])
+
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        request.headers["User-Agent"] = next(self._names)
+
+
+class Choosing(UserAgentMiddleware):
+    """A subclass of Scrapy's middleware that gives a User-Agent to requests without one."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls("")
+
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        request.headers.setdefault("User-Agent", CHROME)
+
+
+class Naming(Pages):
+    """Names the User-Agent of each request itself."""
+
+    name = "naming"
+
+    async def start(self) -> AsyncIterator[Request]:
+        async for request in super().start():
+            request.headers["User-Agent"] = FIREFOX
+            yield request
+
+
+@pytest.mark.parametrize(
+    ("settings", "spider", "refused", "warned"),
+    [
+        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}}, Pages, "/testbot", True, id="behind"),
+        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Choosing: 500}}, Pages, "/testbot", True, id="subclass"),
+        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}}, Pages, "/browsers", False, id="before"),
+        pytest.param({}, Naming, "/browsers", False, id="by-the-spider"),
+        pytest.param(
+            {"ROBOTSTXT_USER_AGENT": "testbot", "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}},
+            Pages,
+            "/testbot",
+            False,
+            id="named",
+        ),
+    ],
+)
+@in_reactor
+async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone(
+    settings: dict[str, Any], spider: type[Pages], refused: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        urls = [site.url(path) for path in PATHS]
+        alone = await crawl(spider, {"ROBOTSTXT_OBEY": False, **settings}, addon=False, urls=urls)
+        caplog.clear()
+        crawler = await crawl(spider, settings, urls=urls)
+        assert set(pages(alone).crawled) - set(pages(crawler).crawled) == {site.url(refused)}
+        said = [line for line in own_warnings(caplog) if line.startswith("robots.txt was read for 'testbot")]
+        assert len(said) == warned
+        assert all("Set ROBOTSTXT_USER_AGENT to the name whose rules count" in line for line in said)
+
+
+@in_reactor
+async def test_retry_of_a_rotated_request_is_judged_by_the_name_that_the_user_set() -> None:
+    answers = iter([Reply(503), Reply(200, b"ok")])
+
+    def once_busy(connection: Any) -> None:
+        next(answers)(connection)
+
+    settings = {
+        "ROBOTSTXT_USER_AGENT": "testbot",
+        "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400},
+        "RETRY_ENABLED": True,
+    }
+    with Site({"/robots.txt": ROBOTS, "/browsers": once_busy}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
+        assert set(pages(crawler).crawled) == {site.url("/browsers")}
+        assert stats(crawler)["retry/count"] == 1
+
+
+class Follows(Pages):
+    """Follows a link of its first page, as most spiders do."""
+
+    name = "follows"
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        super().parse(response)
+        if response.url.endswith("/a"):
+            yield response.follow("/b", self.parse, errback=self.failed)
+
+
+@in_reactor
+async def test_link_is_judged_as_the_page_was(caplog: pytest.LogCaptureFixture) -> None:
+    settings = {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}}
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        crawler = await crawl(Follows, settings, urls=[site.url("/a")])
+        assert set(pages(crawler).crawled) == {site.url("/a"), site.url("/b")}
+        assert stats(crawler)["gbot_robots/lookup/fetched"] == 1
