@@ -35,7 +35,7 @@ WORDS = [
 PEAK = "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')), file=sys.stderr)"
 OURS = f"""
 import sys
-from scrapy_gbot_robots.commands import main
+from scrapy_gbot_robots.commands.command import main
 status = main(["audit", "--urls", "urls.txt", "--robots", "robots.txt", "--as", "examplebot", "--format", "csv"])
 {PEAK}
 """

@@ -82,22 +82,19 @@ def make_urls(path: Path, bodies: Sequence[bytes], origins: int, count: int) -> 
 # Code that runs in the measured process
 
 
-class Stopwatch:
-    """Counts the seconds that judging takes. The rest of the run is reading, joining and writing."""
+def timed(answers: Callable[..., Any], secs: list[float]) -> Callable[..., Any]:
+    """Note the seconds that judging takes. The rest of the run is reading, joining and writing."""
 
-    secs = 0.0
-
-    def __init__(self, judge: Callable[..., Any]) -> None:
-        self._judge = judge
-
-    def __call__(self, urls: list[str], sites: list[Any]) -> Any:
+    def measured(*arguments: Any) -> Any:
         began = time.thread_time()
-        found = self._judge(urls, sites)
-        Stopwatch.secs += time.thread_time() - began
+        found = answers(*arguments)
+        secs.append(time.thread_time() - began)
         return found
 
+    return measured
 
-def ask_protego(urls: list[str], sites: list[Any]) -> Any:
+
+def ask_protego(_judge: Any, urls: list[str], sites: list[Any]) -> Any:
     """The usual loop: a parser for each site, a question for each URL."""
     from protego import Protego
 
@@ -105,23 +102,20 @@ def ask_protego(urls: list[str], sites: list[Any]) -> Any:
     for (first, end, _, _), robots in sites:
         parsed = Protego.parse(robots.body.decode("utf-8", "ignore"))
         column += bytes(parsed.can_fetch(url, AGENT) for url in urls[first:end])
-    return [column], None
+    return [column]
 
 
 def run_audit(name: str, workers: int) -> None:
     """Run the command in this process, with its judge replaced or timed."""
-    from scrapy_gbot_robots.bulk import audit
+    from scrapy_gbot_robots.bulk.judging import Judge
     from scrapy_gbot_robots.commands.command import main
 
-    judge = audit.Judge
-    if name == "Protego":
-        audit.Judge = lambda _terms: Stopwatch(ask_protego)  # type: ignore
-    elif workers == 1:
-        audit.Judge = lambda terms: Stopwatch(judge(terms))  # type: ignore
+    secs: list[float] = []
+    Judge.answers = timed(ask_protego if name == "Protego" else Judge.answers, secs)  # type: ignore[method-assign]
     arguments = ["--robots", "robots.warc.gz", "--urls", "urls.parquet", "--as", AGENT, "--output", f"{name}.parquet"]
     status = main(["audit", *arguments, "--workers", str(workers)])
-    assert status in {0, 1}, status
-    print(Stopwatch.secs)
+    assert status == 0, status
+    print(sum(secs))
 
 
 def measure(name: str, home: Path, urls: int, workers: int = 1) -> None:

@@ -1,14 +1,15 @@
 """`judge` for Arrow: a record batch in, a record batch out. It is what Spark, Ray, Dask and the like hand to a function.
 
-pyarrow is loaded on first use: it comes with the extra `bulk`.
+Parquet files are read here, too. pyarrow is loaded on first use: it comes with the extra `bulk`.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from .judging import NO_URL, Bench, BulkError, Served, answers_in_rows, crawlers_of
+from ..core.urls import shown
+from .judging import NO_URL, BulkError, Judge, Served, answers_in_rows, crawlers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .judging import Agent, Batch
 
 URL, STATUS, BODY = "url", "status", "body"
+
+_BATCH_BYTES: Final = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
+_MOST_COMPRESSED: Final = 100  # times; robots.txt files are compressed to a fifth
 
 
 def judge_batch(
@@ -47,10 +51,10 @@ def judge_batch(
     import pyarrow as pa  # noqa: PLC0415
 
     need(batch.schema.names, [URL, BODY], "the batch")
-    bench = Bench(crawlers_of(agents), policy=policy, strict=strict)
-    columns = answers_in_rows(bench, len(batch), _batches(batch))
+    judges = Judge(crawlers_of(agents), policy=policy, strict=strict)
+    columns = answers_in_rows(judges, len(batch), _batches(batch))
     kept = [name for name in batch.schema.names if name != BODY]
-    names = [*kept, *(crawler.name or "*" for crawler in bench.crawlers)]
+    names = [*kept, *(crawler.name or "*" for crawler in judges.crawlers)]
     return pa.record_batch([*(batch[name] for name in kept), *map(answers_array, columns)], names=names)
 
 
@@ -82,11 +86,49 @@ def answers_array(column: bytearray) -> Any:
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that columns are there. Raises BulkError that says which are missing, and what there is."""
-    missing = [name for name in needed if name not in names]
-    if missing:
+    """Check that each column is there once. Raises BulkError that says which are not, and what there is."""
+    wrong = [name for name in needed if names.count(name) != 1]
+    if wrong:
         there = ", ".join(map(repr, names)) or "none"
-        raise BulkError(f"{where} has no column {' and '.join(map(repr, missing))}; its columns are {there}")
+        several = "more than one" if any(name in names for name in wrong) else "no"
+        raise BulkError(f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}")
+
+
+def parquet_file(path: str) -> Any:
+    """Open a Parquet file. Raises BulkError if it cannot be opened, or if pyarrow is not installed."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
+    try:
+        file = pq.ParquetFile(path)
+        # A body that many rows have is in memory once.
+        return pq.ParquetFile(path, read_dictionary=[BODY]) if file.schema_arrow.names.count(BODY) == 1 else file
+    except (OSError, pa.ArrowException) as error:
+        raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
+
+
+def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
+    """Yield record batches of a Parquet file. Memory is bounded, whatever the rows decompress to.
+
+    Raises:
+        BulkError: the file is damaged.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            chunks = [group.column(each) for each in range(group.num_columns)]
+            size = sum(each.total_uncompressed_size for each in chunks)
+            packed = sum(each.total_compressed_size for each in chunks)
+            rows = max(1, min(most_rows, _BATCH_BYTES * group.num_rows // max(1, size)))
+            if size > max(_BATCH_BYTES, _MOST_COMPRESSED * packed):  # a bomb may have all its bytes in a few rows
+                rows = 1
+            yield from file.iter_batches(rows, row_groups=[number], columns=list(columns))
+    except (OSError, pa.ArrowException) as error:
+        raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
 
 
 def _served(status: int | None, body: bytes | str | None) -> Served:

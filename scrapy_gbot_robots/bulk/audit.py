@@ -1,27 +1,27 @@
-"""Millions of URLs judged by an archive of robots.txt files, in bounded memory.
+"""Millions of URLs judged piece by piece, in bounded memory: by one robots.txt or two, or by an archive of them.
 
-DuckDB sorts the URLs, and uses the disk for what exceeds its memory. So the URLs of one site come together. This process or
-its workers judge them piece by piece, and they come out sorted.
+A single robots.txt judges the URLs as they come. For an archive, DuckDB sorts them first, so that the URLs of one site come
+together; it uses the disk for what exceeds its memory. This process or its workers judge the pieces.
 """
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from .judging import Bench, Reasons, Served, Site, reasons, sites
+from .arrow import URL
+from .files import Rows, of_rows
+from .judging import Reasons, Served, Site, sites
 from .store import NOT_THERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from ..core.crawlers import RobotsAgent
-    from ..policy.outages import Policy
-    from ..policy.overrides import Overrides
+    from .judging import Judge
     from .store import Store
+
+    Sited = list[tuple[Site, Served]]  # sites in order, with what was served for the robots.txt of each
 
 _Found: TypeAlias = tuple[list[bytearray], list[Reasons] | None]
 
@@ -31,97 +31,73 @@ _PIECE_BYTES: Final = 8 * 2**20  # of the robots.txt files in one piece of work;
 _AHEAD: Final = 2  # pieces of work that wait for each worker
 
 
-class Terms(NamedTuple):
-    """The crawlers for which URLs are judged, and the settings of a crawl that count.
-
-    An override counts if it is in force at `now`, in seconds since the epoch. `gives_reasons` asks for reasons.
-    """
-
-    crawlers: Sequence[RobotsAgent]
-    policy: Policy
-    strict: bool
-    max_bytes: int
-    overrides: Overrides | None = None
-    now: float = 0.0
-    gives_reasons: bool = False
-
-    def bench(self) -> Bench:
-        """Return the judges."""
-        return Bench(
-            self.crawlers,
-            policy=self.policy,
-            strict=self.strict,
-            max_bytes=self.max_bytes,
-            overrides=self.overrides,
-            now=self.now,
-        )
-
-
 class Judged(NamedTuple):
-    """Some URLs in sorted order, and the answers for each crawler, perhaps with reasons.
+    """Rows of the list, and for each crawler the answers to their URLs, perhaps with reasons.
 
-    `unknown_origins` says how many origins the archive does not know.
+    `unknown` has the robots.txt files that the archive lacks. By two robots.txt files, each crawler has two columns: after all
+    columns by the first file come those by the second.
     """
 
-    urls: list[str]
+    rows: Rows
     answers: list[bytearray]
-    unknown_origins: int
     reasons: list[Reasons] | None = None
+    unknown: Sequence[str] = ()
+
+    def of(self, rows: Collection[int]) -> Judged:
+        """Return these rows alone."""
+        if len(rows) == len(self.rows.urls):
+            return self
+        kept = Rows(of_rows(self.rows.urls, rows), [of_rows(column, rows) for column in self.rows.others])
+        reasons = self.reasons and [Reasons(*(of_rows(column, rows) for column in each)) for each in self.reasons]
+        return Judged(kept, [of_rows(column, rows) for column in self.answers], reasons)
 
 
-class _Piece(NamedTuple):
-    """Some URLs in sorted order, their sites with what was served for the robots.txt, and how many are not known."""
+class Piece(NamedTuple):
+    """A piece of work: `urls` are those of the rows in sorted order, `order` their numbers; None: the rows are sorted."""
 
+    rows: Rows
     urls: list[str]
-    sites: list[tuple[Site, Served]]
-    unknown_origins: int
+    by: list[Sited]
+    order: list[int] | None = None
+    unknown: Sequence[str] = ()
 
 
-def audit(store: Store, urls: Iterable[Any], terms: Terms, workers: int = 1) -> Iterator[Judged]:
-    """Yield answers to `urls`, which come as Arrow arrays of text.
-
-    With several `workers`, that many processes judge. This process reads, sorts and looks up.
-    """
-    pieces = _pieces(store, urls)
+def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False, workers: int = 1) -> Iterator[Judged]:
+    """Yield the answers to pieces. With several `workers`, that many processes judge."""
     if workers == 1:
-        judge = Judge(terms)
         for piece in pieces:
-            yield _finished(piece, judge(piece.urls, piece.sites))
+            yield _finished(piece, _found(judge, piece.urls, piece.by, gives_reasons))
         return
+    import multiprocessing  # noqa: PLC0415  few runs need them
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
     context = multiprocessing.get_context("spawn")  # DuckDB's threads do not survive a fork
-    with ProcessPoolExecutor(workers, context, _start, (terms,)) as pool:
-        waiting: deque[tuple[_Piece, Any]] = deque()
+    with ProcessPoolExecutor(workers, context, _start, (judge,)) as pool:
+        waiting: deque[tuple[Piece, Any]] = deque()
         for piece in pieces:
-            waiting.append((piece, pool.submit(_work, piece.urls, piece.sites)))
+            waiting.append((piece, pool.submit(_work, piece.urls, piece.by, gives_reasons)))
             if len(waiting) > workers * _AHEAD:
-                yield _result(*waiting.popleft())
-        while waiting:
-            yield _result(*waiting.popleft())
+                first, work = waiting.popleft()
+                yield _finished(first, work.result())
+        for piece, work in waiting:
+            yield _finished(piece, work.result())
 
 
-class Judge:
-    """Answers about a piece of work."""
-
-    def __init__(self, terms: Terms) -> None:
-        self._bench = terms.bench()
-        self._gives_reasons = terms.gives_reasons
-
-    def __call__(self, urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
-        """Return the answers, and the reasons if the terms ask for them."""
-        answers = self._bench.answers(urls, sites)
-        return answers, reasons(self._bench, urls, sites) if self._gives_reasons else None
+def _found(judge: Judge, urls: list[str], by: list[Sited], gives_reasons: bool) -> _Found:
+    answers = [column for sited in by for column in judge.answers(urls, sited)]
+    return answers, [each for sited in by for each in judge.reasons(urls, sited)] if gives_reasons else None
 
 
-def _finished(piece: _Piece, found: _Found) -> Judged:
-    answers, why = found
-    return Judged(piece.urls, answers, piece.unknown_origins, why)
+_judge_of_worker: list[Judge] = []  # in a worker process: its only one
 
 
-def _result(piece: _Piece, work: Any) -> Judged:
-    return _finished(piece, work.result())
+def _start(judge: Judge) -> None:
+    collect_rarely()
+    _judge_of_worker.append(judge)
 
 
-_judges: list[Judge] = []  # in a worker process: its only one
+def _work(urls: list[str], by: list[Sited], gives_reasons: bool) -> _Found:
+    return _found(_judge_of_worker[0], urls, by, gives_reasons)
 
 
 def collect_rarely() -> None:
@@ -129,49 +105,71 @@ def collect_rarely() -> None:
     gc.set_threshold(*_RARELY)
 
 
-def _start(terms: Terms) -> None:
-    collect_rarely()
-    _judges.append(Judge(terms))
+def _finished(piece: Piece, found: _Found) -> Judged:
+    """Put the answers into the order of the rows."""
+    answers, why = found
+    if piece.order is not None:
+        places = [0] * len(piece.order)
+        for place, row in enumerate(piece.order):
+            places[row] = place
+        answers = [of_rows(column, places) for column in answers]
+        why = why and [Reasons(*(of_rows(column, places) for column in each)) for each in why]
+    return Judged(piece.rows, answers, why, piece.unknown)
 
 
-def _work(urls: list[str], sites: list[tuple[Site, Served]]) -> _Found:
-    return _judges[0](urls, sites)
+def by_files(rows: Iterable[Rows], *robots: Served) -> Iterator[Piece]:
+    """Yield pieces of work in which each of `robots` judges all URLs, whatever their hosts are."""
+    for each in rows:
+        order = sorted(range(len(each.urls)), key=each.urls.__getitem__)
+        urls = [each.urls[row] for row in order]
+        there = list(sites(urls))
+        yield Piece(each, urls, [[(site, served) for site in there] for served in robots], order)
 
 
-def _pieces(store: Store, urls: Iterable[Any]) -> Iterator[_Piece]:
-    """Yield pieces of work: some URLs, with as many robots.txt files as may be in memory at a time."""
+def by_archive(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Piece]:
+    """Yield pieces of work with as many robots.txt files as may be in memory at a time, sorted by their URLs.
+
+    `kinds` has the names and the Arrow types of the other columns.
+    """
     last = None
-    for batch in _sorted(store, urls):
-        there = list(sites(batch))
+    for batch in _sorted(store, rows, kinds):
+        urls = batch.urls
+        there = list(sites(urls))
         found = store.found({origin for _, _, _, origin in there if origin is not None})
-        begin, size, unknown = 0, 0, 0
-        piece: list[tuple[Site, Served]] = []
+        begin, size = 0, 0
+        piece: Sited = []
+        unknown: list[str] = []
         for first, end, prefix, origin in there:
             robots = NOT_THERE
             if origin in found:
                 robots = piece[-1][1] if origin == last and piece else store.served(found[origin])
                 size += len(robots.body)
             elif origin is not None and origin != last:
-                unknown += 1
+                unknown.append(origin.robots_url)
             last = origin
             piece.append(((first - begin, end - begin, prefix, origin), robots))
-            if size > _PIECE_BYTES or end == len(batch):
-                yield _Piece(batch[begin:end], piece, unknown)
-                begin, size, unknown, piece = end, 0, 0, []
+            if size > _PIECE_BYTES or end == len(urls):
+                part = Rows(urls[begin:end], [column[begin:end] for column in batch.others])
+                yield Piece(part, part.urls, [piece], unknown=unknown)
+                begin, size, unknown, piece = end, 0, [], []
 
 
-def _sorted(store: Store, urls: Iterable[Any]) -> Iterator[list[str]]:
-    """Yield the URLs in sorted order. All are read first, in this thread, so that Ctrl-C and errors end the command."""
+def _sorted(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Rows]:
+    """Yield the rows in the order of their URLs. All are read first, in this thread, so that Ctrl-C ends the command."""
     import pyarrow as pa  # noqa: PLC0415
 
-    schema = pa.schema([("url", pa.string())])
+    schema = pa.schema([(URL, pa.string()), *((name, kind or pa.string()) for name, kind in kinds.items())])
     spool = store.directory / "urls.arrow"
     with pa.OSFile(str(spool), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
-        for array in urls:
-            stream.write(pa.record_batch([array], schema=schema))
+        for each in rows:
+            columns = [
+                column if isinstance(column, pa.Array) else pa.array(column, field.type)
+                for column, field in zip([each.urls, *each.others], schema, strict=True)
+            ]
+            stream.write(pa.record_batch(columns, schema=schema))
     with pa.OSFile(str(spool)) as file, pa.ipc.open_stream(file) as reader, store.database.cursor() as cursor:
         cursor.register("urls", reader)
-        found = cursor.sql("SELECT url FROM urls ORDER BY url")
+        found = cursor.sql("SELECT * FROM urls ORDER BY url")
         read = getattr(found, "to_arrow_reader", None) or found.fetch_record_batch  # the name before DuckDB 2
         for batch in read(_ROWS):
-            yield batch["url"].to_pylist()
+            yield Rows(batch[URL].to_pylist(), [batch[name] for name in batch.schema.names[1:]])

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..core.crawlers import AllOf, Crawler
@@ -28,6 +29,7 @@ from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
+from ..policy.purposes import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -50,7 +52,7 @@ NOT_ASKED: Final = "robots.txt not asked yet"
 _BYTES_HELD: Final = 32 * 2**20  # of robots.txt files whose rules are kept
 _WEIGHT_HELD: Final = 64 * 2**20  # bytes of memory, roughly, of prepared rules; shared ones count once
 
-_ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
+ITSELF: Final = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
 
 
@@ -94,21 +96,38 @@ def sites(urls: Sequence[str]) -> Iterator[Site]:
         prefix = prefix_of(urls[first])
         # "0" comes after "/": URLs that begin with "https://host/" sort before "https://host0".
         end = bisect_left(urls, f"{prefix[:-1]}0", first) if prefix else first + 1
-        yield first, end, prefix, _origin_of(prefix or urls[first])
+        yield first, end, prefix, origin_of(prefix or urls[first])
         first = end
 
 
-def _origin_of(url: str) -> Origin | None:
+def origin_of(url: str) -> Origin | None:
     """Return the origin that a client asks for `url`."""
     try:
         return Origin.of(url)
     except ValueError:
         sent = as_sent(url)
-        return _origin_of(sent) if sent != url else None
+        return origin_of(sent) if sent != url else None
 
 
-class Bench:
-    """Judges for `crawlers`, with the rules of the robots.txt files that they read last."""
+class Reasons(NamedTuple):
+    """Columns for one crawler, each as long as the URLs: the deciding rule and its line, or None; the reason in words."""
+
+    rules: list[str | None]
+    lines: list[int | None]
+    words: list[str]
+
+
+class Judge:
+    """Judges for `crawlers`, with the rules of the robots.txt files that it read last.
+
+    Args:
+        crawlers: the crawlers.
+        policy: what statuses and failures mean; by default as in a crawl without settings.
+        strict: as for `RobotsTxt.parse`.
+        max_bytes: how many bytes of a robots.txt are read.
+        overrides: an override counts if it is in force at `now`, in seconds since the epoch.
+        purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
+    """
 
     def __init__(
         self,
@@ -119,18 +138,21 @@ class Bench:
         max_bytes: int | None = MAX_BYTES,
         overrides: Overrides | None = None,
         now: float = 0.0,
+        purposes: Sequence[str] = (),
     ) -> None:
-        """Take the crawlers, and the settings of a crawl. An override counts if it is in force at `now`."""
         self.crawlers = crawlers
         self._overrides = overrides
         self._now = now
         self._policy = policy or Policy()
         self._strict = strict
         self._max_bytes = max_bytes
+        self._purposes = purposes
         self._by_body: dict[bytes, list[Sweep]] = {}
         self._bytes_held = 0
         self._by_wording: dict[Hashable, Sweep] = {}
         self._weight_held = 0
+        self._last_body: bytes | None = None  # whose rules give reasons; rules of the same wording have other lines
+        self._last_rules: list[Rules] = []
         self._have_rules: set[int] = set()  # status codes after which the rules decide, whatever the body
 
     def answers(self, urls: Sequence[str], judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
@@ -144,29 +166,73 @@ class Bench:
                 column.extend(answers)
         return columns
 
+    def reasons(self, urls: Sequence[str], judged: Iterable[tuple[Site, Served]]) -> list[Reasons]:
+        """Return for each crawler the reasons of the answers that `answers` gives."""
+        columns = [Reasons([], [], []) for _ in self.crawlers]
+        for (first, end, _, origin), robots in judged:
+            for column, verdict_on in zip(columns, self._verdicts(origin, robots), strict=True):
+                for url in urls[first:end]:
+                    note(column, verdict_on(url) if Origin.of_robots_txt(url) is None else ITSELF)
+        return columns
+
     def _of_site(self, urls: Sequence[str], site: Site, robots: Served) -> list[bytearray]:
         first, end, prefix, origin = site
-        count = end - first
         if origin is None:
-            return [bytearray((NO_URL,)) * count] * len(self.crawlers)
-        override = self.override_of(origin)
-        if override is not None and override.action in _WHOLE_SITE:
-            found = [bytearray((_WHOLE_SITE[override.action],)) * count] * len(self.crawlers)
-        elif override is None or override.robotstxt is None:
-            decision = self.decision(robots)
-            if decision is not None:
-                answer = YES if decision.state is State.FULL_ALLOW else UNREACHABLE
-                found = [bytearray((answer,)) * count] * len(self.crawlers)
-            else:
-                found = _swept(urls, site, self._sweeps(robots, override))
+            return [bytearray((NO_URL,)) * (end - first)] * len(self.crawlers)
+        override = self._overrides.of(origin, self._now) if self._overrides else None
+        whole = self._whole_site(robots, override)
+        if whole is None:
+            sweeps = self._sweeps(robots, override)
+            found = _swept(urls, site, sweeps)
+            if self._purposes:
+                for column, sweep in zip(found, sweeps, strict=True):
+                    self._refuse(column, sweep.rules, urls[first:end])
         else:
-            found = _swept(urls, site, map(self._sweep, self.rules(robots, override)))
+            found = [bytearray((whole[0],)) * (end - first)] * len(self.crawlers)
         _let_robots_txt_pass(found, urls, first, end, prefix)
         return found
 
-    def override_of(self, origin: Origin) -> Override | None:
-        """Return the override that counts for an origin."""
-        return self._overrides.of(origin, self._now) if self._overrides else None
+    def _whole_site(self, robots: Served, override: Override | None) -> tuple[int, Verdict] | None:
+        """Return the answer to all URLs of a site, and why; None if rules decide."""
+        if override is not None and override.action in _WHOLE_SITE:
+            answer = _WHOLE_SITE[override.action]
+            return answer, override.verdict(allowed=answer == YES)
+        decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
+        if decision is None:
+            return None
+        allowed = decision.state is State.FULL_ALLOW
+        verdict = Verdict(allowed, None, decision.why)
+        return YES if allowed else UNREACHABLE, verdict if override is None else override.named(verdict)
+
+    def _refuse(self, column: bytearray, rules: Rules, urls: Sequence[str]) -> None:
+        """Disallow those of the URLs whose use for the purposes the site refuses."""
+        for number, url in enumerate(urls):
+            if column[number] == YES and refusal(self._purposes, rules.preferences(url)):
+                column[number] = NO
+
+    def _verdicts(self, origin: Origin | None, robots: Served) -> Iterator[Callable[[str], Verdict]]:
+        """Yield a function for each crawler, which returns the verdict on a URL of the site."""
+        override = self._overrides.of(origin, self._now) if self._overrides and origin is not None else None
+        whole = (NO_URL, _NO_URL) if origin is None else self._whole_site(robots, override)
+        if whole is not None:
+            yield from [lambda _url: whole[1]] * len(self.crawlers)
+            return
+
+        def verdict_on(url: str, rules: Rules) -> Verdict:
+            verdict = verdict_on_all_forms(rules, url)
+            if self._purposes and verdict.allowed:
+                verdict = refusal(self._purposes, rules.preferences(url)) or verdict
+            return verdict if override is None else override.named(verdict)
+
+        if override is not None:
+            rules = self._rules(robots, override)
+        elif robots.body == self._last_body:  # that of another site, or of this one in another piece
+            rules = self._last_rules
+        else:
+            rules = self._last_rules = self._rules(robots, None)
+            self._last_body = robots.body
+        for each in rules:
+            yield partial(verdict_on, rules=each)
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
@@ -184,19 +250,23 @@ class Bench:
                 return None
         return decide(renew(None, outcome, 0.0, self._policy), 0.0, self._policy)
 
-    def rules(self, robots: Served, override: Override | None = None) -> list[Rules]:
+    def parsed(self, robots: Served) -> RobotsTxt:
+        """Read the robots.txt."""
+        return RobotsTxt.parse(robots.body, strict=self._strict, max_bytes=self._max_bytes, cut=robots.cut)
+
+    def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
         """Return the rules that each crawler follows."""
         crawlers = self.crawlers
         if override is not None and override.crawler is not None:
             crawlers = [override.crawler] * len(crawlers)
         parsed = None if override is None else override.robotstxt
         if parsed is None:
-            parsed = RobotsTxt.parse(robots.body, strict=self._strict, max_bytes=self._max_bytes, cut=robots.cut)
+            parsed = self.parsed(robots)
         return [parsed.rules_for(crawler) for crawler in crawlers]
 
     def _sweeps(self, robots: Served, override: Override | None) -> list[Sweep]:
         if override is not None:
-            return [self._sweep(rules) for rules in self.rules(robots, override)]
+            return [self._sweep(rules) for rules in self._rules(robots, override)]
         body = robots.body
         sweeps = self._by_body.get(body)
         if sweeps is None:
@@ -204,7 +274,7 @@ class Bench:
             if self._bytes_held > _BYTES_HELD:
                 self._by_body.clear()
                 self._bytes_held = len(body)
-            sweeps = self._by_body[body] = [self._sweep(rules) for rules in self.rules(robots)]
+            sweeps = self._by_body[body] = [self._sweep(rules) for rules in self._rules(robots, None)]
         return sweeps
 
     def _sweep(self, rules: Rules) -> Sweep:
@@ -217,6 +287,13 @@ class Bench:
                 self._weight_held = rules.weight
             sweep = self._by_wording[wording] = Sweep(rules)
         return sweep
+
+
+def note(reasons: Reasons, verdict: Verdict) -> None:
+    """Add the reason of a verdict to columns of reasons."""
+    reasons.rules.append(None if verdict.rule is None else str(verdict.rule))
+    reasons.lines.append(None if verdict.rule is None else verdict.rule.line)
+    reasons.words.append(verdict.reason)
 
 
 def _swept(urls: Sequence[str], site: Site, sweeps: Iterable[Sweep]) -> list[bytearray]:
@@ -236,51 +313,6 @@ def _let_robots_txt_pass(columns: Sequence[bytearray], urls: Sequence[str], firs
             for column in columns:
                 column[number - first] = YES
         number += 1
-
-
-class Reasons(NamedTuple):
-    """Columns for one crawler, each as long as the URLs: the deciding rule and its line, or None; the reason in words."""
-
-    rules: list[str | None]
-    lines: list[int | None]
-    words: list[str]
-
-
-def reasons(bench: Bench, urls: Sequence[str], judged: Iterable[tuple[Site, Served]]) -> list[Reasons]:
-    """Return the reasons of the answers that `bench.answers` gives, for each crawler."""
-    columns = [Reasons([], [], []) for _ in bench.crawlers]
-    for (first, end, _, origin), robots in judged:
-        for column, verdict_on in zip(columns, _judges(bench, origin, robots), strict=True):
-            for url in urls[first:end]:
-                verdict = verdict_on(url) if Origin.of_robots_txt(url) is None else _ITSELF
-                rule = verdict.rule
-                column.rules.append(None if rule is None else str(rule))
-                column.lines.append(None if rule is None else rule.line)
-                column.words.append(verdict.reason)
-    return columns
-
-
-def _judges(bench: Bench, origin: Origin | None, robots: Served) -> Iterator[Callable[[str], Verdict]]:
-    """Yield a function for each crawler, which returns the verdict on a URL of the site."""
-    if origin is None:
-        yield from [lambda _url: _NO_URL] * len(bench.crawlers)
-        return
-    override = bench.override_of(origin)
-    if override is not None and override.action in {Action.IGNORE, Action.DISALLOW}:
-        whole = override.verdict(allowed=override.action is Action.IGNORE)
-        yield from [lambda _url: whole] * len(bench.crawlers)
-        return
-    decision = None if override is not None and override.robotstxt is not None else bench.decision(robots)
-    if decision is not None:
-        stated = Verdict(decision.state is State.FULL_ALLOW, None, decision.why)
-        verdict = stated if override is None else override.named(stated)
-        yield from [lambda _url: verdict] * len(bench.crawlers)
-        return
-    for rules in bench.rules(robots, override):
-        if override is None:
-            yield lambda url, rules=rules: verdict_on_all_forms(rules, url)  # type: ignore[misc]
-        else:
-            yield lambda url, rules=rules: override.named(verdict_on_all_forms(rules, url))  # type: ignore[misc]
 
 
 def judge(
@@ -310,14 +342,16 @@ def judge(
 
     Raises:
         ValueError: a key of `robots` has no origin, or the columns differ in length.
-        TypeError: a value of `robots` is of another type.
+        TypeError: `urls` is one text, or a value of `robots` is of another type.
     """
-    bench = Bench(crawlers_of(agents), policy=policy, strict=strict, max_bytes=max_bytes)
+    if isinstance(urls, (str, bytes)):
+        raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
+    judges = Judge(crawlers_of(agents), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
-    columns = answers_in_rows(bench, len(texts), _batches(texts, robots))
+    columns = answers_in_rows(judges, len(texts), _batches(texts, robots))
     return {
         crawler.name or "*": [_MEANING[answer] for answer in column]
-        for crawler, column in zip(bench.crawlers, columns, strict=True)
+        for crawler, column in zip(judges.crawlers, columns, strict=True)
     }
 
 
@@ -371,12 +405,12 @@ def _sorted(urls: Sequence[str], rows: Iterable[int], served_of: Callable[[Origi
     return in_order, [urls[row] for row in in_order], served_of
 
 
-def answers_in_rows(bench: Bench, count: int, batches: Iterable[Batch]) -> list[bytearray]:
+def answers_in_rows(judges: Judge, count: int, batches: Iterable[Batch]) -> list[bytearray]:
     """Return the answers for each crawler in the order of the `count` rows."""
-    columns = [bytearray(count) for _ in bench.crawlers]
+    columns = [bytearray(count) for _ in judges.crawlers]
     for rows, urls, served_of in batches:
         judged = ((site, _NOTHING if site[3] is None else served_of(site[3])) for site in sites(urls))
-        for column, answers in zip(columns, bench.answers(urls, judged), strict=True):
+        for column, answers in zip(columns, judges.answers(urls, judged), strict=True):
             for row, answer in zip(rows, answers, strict=True):
                 column[row] = answer
     return columns

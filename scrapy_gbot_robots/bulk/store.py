@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.urls import ROBOTS_PATH, Origin, path_of
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
-from .judging import BulkError, Served
+from .judging import Served
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -216,11 +216,9 @@ _NO_REDIRECT: Final = f"(status IS NULL OR status NOT IN ({', '.join(map(str, so
 
 
 def connected(directory: Path, memory: str) -> Any:
-    """Return a DuckDB database in `directory`. Raises BulkError where DuckDB is not installed."""
-    try:
-        import duckdb  # noqa: PLC0415
-    except ImportError:
-        raise BulkError("archives need DuckDB: pip install 'scrapy-gbot-robots[bulk]'") from None
+    """Return a DuckDB database in `directory`."""
+    import duckdb  # noqa: PLC0415
+
     config: dict[str, Any] = {
         "memory_limit": memory,
         "temp_directory": str(directory / "spill"),

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import glob
 import tempfile
-import time
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..bulk.archives import Reading
 from ..bulk.judging import BulkError
+from ..bulk.store import Store
 from ..core.urls import shown
 from ..report.words import count
 from .command import CommandError
-from .inputs import checked, overrides_checked, size_of
+from .inputs import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from scrapy.settings import Settings
-
-    from ..bulk.audit import Terms
-    from ..bulk.store import Store
-    from .crawlers import Asker
-    from .output import Terminal
+    from ..settings import GbotSettings
+    from .output import Part, Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet")
 WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, directories of them, or patterns ('*.warc.gz')"
@@ -36,17 +33,10 @@ _TOLD_BYTES = 2**20  # between two steps of the progress bar
 
 
 class Archive(NamedTuple):
-    """Archives that were read: the store, and by what to judge. `damaged` places were lost, such as `example`."""
+    """Archives that were read: the store, and lines about what could not be read."""
 
     store: Store
-    terms: Terms
-    damaged: int
-    example: str
-
-    def say_damage(self, err: Terminal) -> None:
-        """Say that something could not be read, if so."""
-        if self.damaged:
-            err.say((f"damaged in {count(self.damaged, 'place')}, such as: {self.example}", "warning"))
+    damage: list[Part]
 
 
 def are_archives(names: Sequence[str]) -> bool:
@@ -86,49 +76,42 @@ def _files(name: str) -> list[str]:
 
 @contextmanager
 def errors_in_a_line() -> Iterator[None]:
-    """Turn what goes wrong with archives into a CommandError."""
-    try:
-        import duckdb  # noqa: PLC0415 - what these need is an extra
-        import pyarrow  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise CommandError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
+    """Turn what goes wrong with archives, lists and files of answers into a CommandError."""
     try:
         yield
-    except (BulkError, duckdb.Error) as error:
+    except BulkError as error:
         raise CommandError(shown(str(error), _MOST_ERROR)) from None
 
 
 @contextmanager
-def opened(
-    names: Sequence[str], askers: Sequence[Asker], settings: Settings, err: Terminal, *, gives_reasons: bool = False
-) -> Iterator[Archive]:
+def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[Archive]:
     """Read archives; what was read is there as long as the context."""
-    from ..bulk.audit import Terms  # noqa: PLC0415
-    from ..bulk.store import Store  # noqa: PLC0415
+    try:
+        import duckdb  # noqa: PLC0415 - what these need is an extra
+        import pyarrow  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise BulkError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
+            Store(Path(directory), _MEMORY, gbot.max_redirects) as store,
+        ):
+            yield Archive(store, _read(store, files_of(names), gbot.max_bytes, err))
+    except duckdb.Error as error:
+        raise BulkError(str(error)) from None
 
-    gbot = checked(settings)
-    overrides = overrides_checked(settings)
-    crawlers = [asker.crawler for asker in askers]
-    terms = Terms(crawlers, gbot.policy, gbot.strict, gbot.max_bytes, overrides, time.time(), gives_reasons)
-    with (
-        tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
-        Store(Path(directory), _MEMORY, gbot.max_redirects) as store,
-    ):
-        damaged, example = _read(store, files_of(names), gbot.max_bytes, err)
-        yield Archive(store, terms, damaged, example)
 
-
-def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> tuple[int, str]:
-    """Read files into `store`; return in how many places they are damaged, and an example."""
-    from ..bulk.archives import Reading  # noqa: PLC0415
-
+def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> list[Part]:
+    """Read files into `store`; say in how many places they are damaged, and give an example."""
     readings = [Reading(path, max_bytes) for path in files]
     what = "Reading the archive" if len(files) == 1 else f"Reading {count(len(files), 'archive')}"
     with err.progress(what, sum(size_of(path) or 0 for path in files)) as progress:
         for reading in readings:
             store.take(told(reading.captures(), reading, progress))
     store.settle()
-    return sum(each.broken for each in readings), next((each.example for each in readings if each.broken), "")
+    places = sum(each.broken for each in readings)
+    examples = [each.example for each in readings if each.broken]
+    return [(f"damaged in {count(places, 'place')}, such as: {examples[0]}", "warning")] if places else []
 
 
 def told(things: Iterator[Any], reading: Any, progress: Callable[[int, str], None]) -> Iterator[Any]:

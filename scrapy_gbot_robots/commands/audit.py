@@ -1,46 +1,59 @@
-"""`scrapy robots audit --urls FILE`: the verdicts on millions of URLs, streamed, in constant memory.
+"""`scrapy robots audit --urls FILE`: the answers for millions of URLs, in constant memory.
 
-They are by one robots.txt, or by that of each URL's host. With two versions, only URLs with different verdicts are written.
-`audit_rows` writes and counts them, `audit_formats` has the formats.
+They are by one robots.txt, by an archive of them, or by that of each URL's host. With two versions of a robots.txt, only the
+URLs that these judge differently are written. bulk/ judges. This module has the options, the table and the summary.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import time
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from ..core.robots import RobotsTxt
-from ..core.url_forms import verdict_on_all_forms
-from ..core.urls import Origin
-from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from . import archive_audit, archives, crawlers, purposes
-from .audit_formats import FORMATS, VerdictRow
-from .audit_rows import Audit
-from .command import CommandError
-from .inputs import checked, read
+from ..bulk.arrow import URL
+from ..bulk.audit import Judged, by_archive, by_files, collect_rarely, judged
+from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
+from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, note, origin_of
+from ..core.urls import Origin, shown
+from ..report.tally import Tally
+from ..report.words import count
+from . import archives, crawlers, purposes
+from .command import FINE, FOUND, CommandError
+from .inputs import MAX_URL, STDIN, checked, overrides_checked, read, size_of, url_batches
+from .output import printable
 from .purposes import held_against
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
-    from ..core.rules import Rules
+    from ..bulk.files import CsvText, JsonText
+    from ..core.crawlers import RobotsAgent
+    from ..core.verdict import Verdict
     from ..obeying.answer import Answer
-    from .audit_rows import Judged
     from .crawlers import Asker
-    from .output import Terminal
+    from .output import Part, Terminal
     from .project_crawl import Visit
 
-HELP = "Give the verdict on each URL of a list, however long it is"
+HELP = "Say for each URL of a list, however long it is, whether it may be fetched"
 
 _TOP = 20  # rules in the summary
+_EXAMPLE = 100  # characters of a line that is no URL
+_WORDS = ("disallowed", "allowed", "unreachable")  # by answer
+_ANSWER, _RULE = 12, 30  # widths in a table, whose later rows are not known yet
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("--urls", metavar="FILE", required=True, help='one URL per line, "-" for standard input')
+    parser.add_argument(
+        "--urls",
+        metavar="FILE",
+        required=True,
+        help='a .csv or .parquet file with a column url, or one URL per line; "-" for standard input',
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--robots",
@@ -57,104 +70,321 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     crawlers.add_argument(parser)
     purposes.add_argument(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", help="the format of the rows (default: table)")
-    archive_audit.add_arguments(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=("table", "jsonl", "csv"), default="table", help="of rows (default: table)")
+    form.add_argument("--output", metavar="FILE", help="write the rows to this .parquet, .csv or .jsonl file")
+    parser.add_argument("--only", choices=("allowed",), help="write only URLs that each crawler may fetch")
+    parser.add_argument("--rules", action="store_true", help="write the deciding rule, its line and the reason as well")
     parser.add_argument(
         "--top", metavar="N", type=int, default=_TOP, help=f"show N rules in the summary (default: {_TOP})"
     )
+    parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)")
+    parser.add_argument("--fail-on", choices=("disallowed",), help="exit with 1 if a URL may not be fetched")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Judge the URLs; return the exit status: FOUND if a URL is disallowed, or with --diff if a verdict differs."""
-    if archives.are_archives(options.robots):
-        return archive_audit.run(options, settings, err)
-    if len(options.robots) > 1:
+    """Judge the URLs; return the exit status: FOUND if a URL may not be fetched and `--fail-on` says that this matters."""
+    is_archive = archives.are_archives(options.robots)
+    if len(options.robots) > 1 and not is_archive:
         raise CommandError(f"--robots takes one robots.txt, or archives, got {len(options.robots)} files")
-    if options.output:
-        raise CommandError("--output needs an archive as --robots; without one, the rows go to standard output")
-    if options.rules:
-        raise CommandError("--rules needs an archive as --robots; without one, the rows show the deciding rule anyway")
-    if options.top < 0:
-        raise CommandError(f"--top must be at least 0, got {options.top}")
+    for name, least in (("top", 0), ("workers", 1)):
+        if getattr(options, name) < least:
+            raise CommandError(f"--{name} must be at least {least}, got {getattr(options, name)}")
     askers = crawlers.named(options.agents, settings, err)
-    audit = Audit(options, out)
-    judge = _judge(options, settings, askers)
-    try:
-        if judge is None:
-            _by_host(audit, askers, options.purposes, settings, err)
+    with archives.errors_in_a_line(), Audit(options, [asker.name for asker in askers], out, err) as audit:
+        if is_archive:
+            _by_archive(audit, askers, settings)
+        elif options.robots or options.diff:
+            _by_files(audit, askers, settings)
         else:
-            for urls in audit.batches(err):
-                audit.take(judge(urls))
-    except KeyboardInterrupt:
-        err.say(("Interrupted. So far:", "warning"))
-        audit.summarise(options.top, err)
-        raise
-    audit.finish()
-    audit.summarise(options.top, err)
+            _by_host(audit, askers, settings)
+        audit.finish()
+    audit.summarise()
     return audit.status
 
 
-def _judge(options: Namespace, settings: Settings, askers: list[Asker]) -> Callable[[list[str]], list[Judged]] | None:
-    """Return a function that judges URLs by the robots.txt files in the options; None if there is none."""
-
-    def rules_of(path: str) -> list[Rules]:
-        gbot = checked(settings)
-        robotstxt = RobotsTxt.parse(read(path), strict=gbot.strict, max_bytes=gbot.max_bytes)
-        return [robotstxt.rules_for(asker.crawler) for asker in askers]
-
-    if options.diff:
-        old, new = options.diff
-        pairs = [
-            (asker.name, *both)
-            for asker, both in zip(askers, zip(rules_of(old), rules_of(new), strict=True), strict=True)
-        ]
-        return lambda urls: list(_changes(urls, pairs, new))
-    if options.robots:
-        (where,) = options.robots
-        asked = [
-            (asker.name, held_against(options.purposes, partial(verdict_on_all_forms, rules), rules.preferences))
-            for asker, rules in zip(askers, rules_of(where), strict=True)
-        ]
-        return lambda urls: [(url, VerdictRow(name, verdict(url), where)) for url in urls for name, verdict in asked]
-    return None
+def _by_files(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
+    """Judge all URLs by one robots.txt, or by two; the new one comes first."""
+    options, gbot = audit.options, checked(settings)
+    robots = [Served(200, read(path)) for path in options.robots or reversed(options.diff)]
+    crawlers_asked = [asker.crawler for asker in askers]
+    judge = Judge(crawlers_asked, strict=gbot.strict, max_bytes=gbot.max_bytes, purposes=options.purposes)
+    pieces = by_files(audit.rows("Auditing"), *robots)
+    for found in judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers):
+        audit.take(found)
 
 
-def _changes(urls: Iterable[str], pairs: Iterable[tuple[str, Rules, Rules]], where: str) -> Iterator[Judged]:
-    for url in urls:
-        for name, old, new in pairs:
-            if old.allowed(url) != new.allowed(url):
-                yield url, VerdictRow(name, new.verdict(url), where, old.verdict(url))
+def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
+    """Judge each URL by the robots.txt of its origin in the archives."""
+    options, gbot = audit.options, checked(settings)
+    judge = Judge(
+        [asker.crawler for asker in askers],
+        policy=gbot.policy,
+        strict=gbot.strict,
+        max_bytes=gbot.max_bytes,
+        overrides=overrides_checked(settings),
+        now=time.time(),
+        purposes=options.purposes,
+    )
+    collect_rarely()
+    with archives.opened(options.robots, gbot, audit.err) as archive:
+        audit.about += [f"robots.txt files of {count(len(archive.store), 'origin')} in the archive", *archive.damage]
+        audit.missing = "not in the archive"
+        pieces = by_archive(archive.store, audit.rows("Reading the URLs"), audit.others)
+        every = judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers)
+        first = next(every, None)  # before it comes, all URLs are read
+        with audit.err.progress("Judging", audit.read, beside=audit.beside) as progress:
+            for found in chain([] if first is None else [first], every):
+                audit.take(found)
+                progress(len(found.rows.urls), f"{audit.urls:,} URLs")
 
 
-def _by_host(audit: Audit, askers: list[Asker], purposes: Sequence[str], settings: Settings, err: Terminal) -> None:
+def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
     from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(visit: Visit) -> None:
-        for urls in audit.batches(err):
-            asked = [(url, origin) for url in urls if (origin := audit.origin_of(url)) is not None]
-            origins = dict.fromkeys(origin for _, origin in asked)
-            answers = await visit.answers((origin, asker.crawler) for origin in origins for asker in askers)
-            audit.take(
-                [
-                    _by_answer(url, asker, answers[origin, asker.crawler], purposes)
-                    for url, origin in asked
-                    for asker in askers
-                ]
-            )
-            unreachable = {origin for (origin, _), answer in answers.items() if answer.temporary}
-            audit.unreachable.update([origin.robots_url for _, origin in asked if origin in unreachable])
+        for rows in audit.rows("Auditing"):
+            origins = [origin_of(url) for url in rows.urls]
+            wanted = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
+            answers = await visit.answers(wanted)
+            found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
+            for asker, column, reasons in zip(askers, found.answers, found.reasons or (), strict=True):
+                for url, origin in zip(rows.urls, origins, strict=True):
+                    answer = None if origin is None else answers[origin, asker.crawler]
+                    code, verdict = _by_answer(url, answer, asker.crawler, audit.options.purposes)
+                    column.append(code)
+                    note(reasons, verdict)
+            silent = {origin.robots_url for (origin, _), answer in answers.items() if answer.temporary}
+            audit.take(found._replace(unknown=sorted(silent)))
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     during_a_visit(settings, work)
 
 
-def _by_answer(url: str, asker: Asker, answer: Answer, purposes: Sequence[str]) -> Judged:
-    judge = held_against(
-        purposes, lambda url: answer.verdict(url, asker.crawler), lambda url: answer.preferences(url, asker.crawler)
-    )
-    verdict = judge(url)
+def _by_answer(
+    url: str, answer: Answer | None, crawler: RobotsAgent, for_purposes: Sequence[str]
+) -> tuple[int, Verdict]:
+    """Return the answer for a URL, and why, by what a crawl knows of its origin."""
+    if answer is None:
+        return NO_URL, ITSELF
     if Origin.of_robots_txt(url) is not None:
-        verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return url, VerdictRow(asker.name, verdict, answer.origin.robots_url)
+        return YES, ITSELF
+    verdict = held_against(
+        for_purposes, lambda url: answer.verdict(url, crawler), lambda url: answer.preferences(url, crawler)
+    )(url)
+    return YES if verdict.allowed else UNREACHABLE if answer.temporary else NO, verdict
+
+
+class Audit:
+    """Writes the answers as they come, and counts them for the summary. Use it in a `with` statement.
+
+    Attributes:
+        options: those of the command.
+        gives_reasons: whether the reason of each answer is wanted.
+        others: the names and the Arrow types of the list's other columns.
+        about: lines of the summary about the robots.txt files.
+        missing: what to say of robots.txt files that gave no answer.
+        beside: where rows go meanwhile, unless to a file.
+        read: URLs that were read.
+        urls: URLs that were judged.
+    """
+
+    def __init__(self, options: Namespace, names: Sequence[str], out: Terminal, err: Terminal) -> None:
+        self.options, self.err = options, err
+        self.about: list[Part] = []
+        self.missing = "could not be fetched"
+        self.beside = None if options.output else out
+        self.gives_reasons = options.rules or (not options.output and options.format == "table")
+        path = options.urls
+        self._file = UrlFile(path) if path != STDIN and path.lower().endswith(URL_SUFFIXES) else None
+        self.others: dict[str, Any] = {} if self._file is None else self._file.others
+        columns = [*names, *(f"{name}_before" for name in names if options.diff)]
+        kinds = {"rule": str, "line": int, "reason": str} if self.gives_reasons else {}
+        reasons = {f"{name}_{what}": kind for name in columns for what, kind in kinds.items()}
+        every = [URL, *self.others, *columns, *reasons]
+        self._names, self._columns = names, columns
+        self._output: AnswerFile | None = None
+        self._text: Table | CsvText | JsonText
+        if options.output:
+            self._output = AnswerFile(
+                options.output, every, {**self.others, **dict.fromkeys(columns, bytearray), **reasons}
+            )
+        elif options.format == "table":
+            self._text = Table(columns)
+        else:
+            self._text = TEXT[options.format](every)
+        self._has_titles = False
+        self._out = out
+        self._began = time.monotonic()
+        self.read = self.urls = self._invalid = 0
+        self._example = ""
+        self._counts: dict[str, Counter[int]] = {name: Counter() for name in names}
+        self._rules: Tally[tuple[int, str, str]] = Tally()
+        self._unknown: Tally[str] = Tally()  # robots.txt files
+
+    def __enter__(self) -> Audit:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None and self._output is not None:
+            self._output.give_up()
+        elif error is KeyboardInterrupt:
+            self.err.say(("Interrupted. So far:", "warning"))
+            self.summarise()
+
+    def rows(self, what: str) -> Iterator[Rows]:
+        """Yield the list, some rows at a time, and show how far it is read. Lines that are too long are left out."""
+        with self.err.progress(what, size_of(self.options.urls), beside=self.beside) as progress:
+            if self._file is not None:
+                for rows in archives.told(self._file.rows(), self._file, progress):
+                    self.read += len(rows.urls)
+                    yield rows
+                self._invalid += self._file.left_out
+                return
+            for lines, size in url_batches(self.options.urls):
+                good = [line for line in lines if len(line) <= MAX_URL]
+                if len(good) < len(lines):
+                    first = next(line for line in lines if len(line) > MAX_URL)
+                    self._leave_out(len(lines) - len(good), f"longer than {MAX_URL} bytes: {first}")
+                self.read += len(good)
+                yield Rows(good)
+                progress(size, f"{self.read:,} URLs")
+
+    def _leave_out(self, lines: int, example: str) -> None:
+        self._invalid += lines
+        self._example = self._example or shown(example, _EXAMPLE)
+
+    def take(self, found: Judged) -> None:
+        """Write and count some answers."""
+        self._unknown.update(found.unknown)
+        first = found.answers[0]
+        if NO_URL in first:
+            self._leave_out(first.count(NO_URL), found.rows.urls[first.index(NO_URL)])
+            found = found.of([row for row, answer in enumerate(first) if answer != NO_URL])
+        self.urls += len(found.rows.urls)
+        if self.options.diff:
+            pairs = list(zip(found.answers, found.answers[len(self._names) :], strict=False))
+            found = found.of(
+                [row for row in range(len(found.rows.urls)) if any(new[row] != old[row] for new, old in pairs)]
+            )
+        self._count(found)
+        if self.options.only:
+            found = found.of([row for row, each in enumerate(zip(*found.answers, strict=True)) if set(each) == {YES}])
+        if found.rows.urls:
+            self._write(found)
+
+    def _write(self, found: Judged) -> None:
+        columns = [found.rows.urls, *found.rows.others, *found.answers]
+        if self.gives_reasons:
+            columns += chain.from_iterable(found.reasons or ())
+        if self._output is not None:
+            self._output.write(columns)
+        else:
+            self._write_titles()
+            self._out.write(self._text.rows(found) if isinstance(self._text, Table) else self._text.lines(columns))
+
+    def _write_titles(self) -> None:
+        if not self._has_titles and self._output is None:
+            self._has_titles = True
+            self._out.write(self._text.titles)
+
+    def _count(self, found: Judged) -> None:
+        """Count the answers; of two for each crawler, those that differ."""
+        for number, name in enumerate(self._names):
+            answers = found.answers[number]
+            whys = [] if not found.reasons else why(found.reasons[number])
+            if self.options.diff:
+                before = found.answers[len(self._names) + number]
+                rows = [row for row, answer in enumerate(answers) if answer != before[row]]
+                if found.reasons:
+                    old = why(found.reasons[len(self._names) + number])
+                    whys = [f"{whys[row]}; before: {old[row]}" for row in rows]
+                answers = bytearray(answers[row] for row in rows)
+            for answer in range(len(_WORDS)):
+                self._counts[name][answer] += answers.count(answer)
+            if self.gives_reasons:
+                self._rules.update([(answer, name, each) for answer, each in zip(answers, whys, strict=True)])
+
+    def finish(self) -> None:
+        """Write what no row has needed yet, and give the file its name.
+
+        Raises:
+            CommandError: there were lines, but none of them is a URL.
+        """
+        if self._invalid and not self.urls:
+            example = f": {self._example}" if self._example else ""
+            raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
+        if self.urls:
+            self._write_titles()
+        if self._output is not None:
+            self._output.finish()
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        bad = sum(counts[NO] + counts[UNREACHABLE] for counts in self._counts.values())
+        return FOUND if bad and self.options.fail_on else FINE
+
+    def summarise(self) -> None:
+        """Write the summary."""
+        say, secs = self.err.say, time.monotonic() - self._began
+        if self._output is None:
+            say()
+        say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
+        for part in self.about:
+            say(part)
+        if self._invalid:
+            example = f", such as: {self._example}" if self._example else ""
+            say((f"{count(self._invalid, 'line')} left out: no URL{example}", "warning"))
+        for robots_txt, _ in self._unknown.top(1):
+            others = len(self._unknown) - 1
+            more = f" and {count(others, 'other', exact=self._unknown.exact)}" if others else ""
+            say((f"{self.missing}: {robots_txt}{more}", "bad"))
+        now = "NOW " if self.options.diff else ""
+        told = (YES, NO) if self.options.diff else (YES, NO, UNREACHABLE)
+        titles = ["CRAWLER", *(f"{now}{_WORDS[answer].upper()}" for answer in told)]
+        rows = [[name, *(f"{counts[answer]:,}" for answer in told)] for name, counts in self._counts.items()]
+        self.err.table(titles, rows)
+        if self.gives_reasons:
+            self._summarise_rules()
+
+    def _summarise_rules(self) -> None:
+        rules = sorted(self._rules.top(len(self._rules)), key=lambda pair: (pair[0][0] == YES, -pair[1]))
+        top = rules[: self.options.top]
+        if top:
+            width = max(len(f"{urls:,}") for _, urls in top)
+            rows = [(f"{urls:,}".rjust(width), _WORDS[answer], name, rule) for (answer, name, rule), urls in top]
+            self.err.say()
+            self.err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
+        if len(rules) > len(top):
+            self.err.say(f"... and {count(len(rules) - len(top), 'other rule', exact=self._rules.exact)}")
+        if not self._rules.exact:
+            self.err.say("There were too many rules to count all: these counts may be too low.")
+
+
+def why(reasons: Reasons) -> list[str]:
+    """Return the deciding rule with its line, or the reason, of each row."""
+    return [words if rule is None else f"{rule} (line {line})" for rule, line, words in zip(*reasons, strict=True)]
+
+
+class Table:
+    """Rows for people: for each crawler an answer and the rule, and last the URL, since it may be long."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._widths = [max(_ANSWER, len(name)) for name in names]
+        pairs = zip(names, self._widths, strict=True)
+        titles = [cell for name, width in pairs for cell in (f"{name:<{width}}", f"{'RULE':<{_RULE}}")]
+        self.titles = "  ".join([*titles, "URL\n"])
+
+    def rows(self, found: Judged) -> str:
+        """Return a line for each row."""
+        columns: list[Iterable[str]] = []
+        for width, answers, reasons in zip(self._widths, found.answers, found.reasons or (), strict=True):
+            columns += [
+                [f"{_WORDS[answer]:<{width}}" for answer in answers],
+                [f"{printable(rule):<{_RULE}}" for rule in why(reasons)],
+            ]
+        lines = zip(*columns, map(printable, found.rows.urls), strict=True)
+        return "".join([f"{'  '.join(line)}\n" for line in lines])

@@ -1,13 +1,26 @@
-"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables or JSON."""
+"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables or JSON.
+
+Each origin counts once, by its latest answer, redirects followed. There may be any number of names in the files, so the
+database counts them: it uses the disk for what exceeds its memory.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..bulk.judging import Judge
+from ..core import lines as grammar
+from ..core.crawlers import Crawler
+from ..core.patterns import matches
+from ..core.preferences import LABELS
+from ..core.urls import shown
+from ..policy.outages import State
 from ..report.words import count
 from . import archives, crawlers
 from .command import FINE, CommandError
+from .inputs import checked
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -15,8 +28,10 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..bulk.survey import Share, Study
-    from .archives import Archive
+    from ..bulk.judging import Served
+    from ..bulk.store import Store
+    from ..core.crawlers import RobotsAgent
+    from ..core.robots import RobotsTxt
     from .output import Terminal
 
     Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
@@ -24,6 +39,14 @@ if TYPE_CHECKING:
 HELP = "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses"
 
 _TOP = 20
+_HOME: Final = "/"
+_ALL: Final = Crawler("", ())
+_FILES: Final = 1_000  # counted at a time
+_MOST_NAME: Final = 60  # characters
+_SIZES: Final = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
+
+# Fields by the kind of line; those that are unused or unknown go by their own names.
+_FIELDS: Final = {kind: name.decode() for kind, name, _ in grammar.FIELDS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,9 +62,13 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if not archives.are_archives(options.archives):
         raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
     askers = crawlers.named(options.agents, settings, err) if options.agents else []
-    with archives.errors_in_a_line(), archives.opened(options.archives, askers, settings, err) as archive:
-        study = _study(archive, options.top, err)
-    archive.say_damage(err)
+    gbot = checked(settings)
+    crawlers_asked = [asker.crawler for asker in askers]
+    judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    with archives.errors_in_a_line(), archives.opened(options.archives, gbot, err) as archive:
+        study = study_of(archive.store, judge, options.top, err)
+    for part in archive.damage:
+        err.say(part)
     if options.json:
         out.write(json.dumps(fields_of(study)) + "\n")
     else:
@@ -50,20 +77,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             out.table(titles, rows)
             out.say()
     return FINE
-
-
-def _study(archive: Archive, most: int, err: Terminal) -> Study:
-    """Count, and show how far that is."""
-    from ..bulk.survey import Study, study  # noqa: PLC0415
-
-    done = 0
-    with err.progress("Counting", len(archive.store)) as progress:
-        for found in study(archive.store, archive.terms, most):
-            if isinstance(found, Study):
-                return found
-            progress(found - done, f"{found:,}")
-            done = found
-    raise AssertionError("a study ends with what was found")
 
 
 def fields_of(study: Study) -> dict[str, object]:
@@ -128,3 +141,157 @@ def size_in_words(size: int | None) -> str:
     if size is None:
         return "more than is read"
     return f"up to {size:,}" if size else "empty"
+
+
+class Share(NamedTuple):
+    """A field or an agent: how many robots.txt files have it, and in how many lines, or how many of these block it."""
+
+    name: str
+    files: int
+    times: int
+
+
+class Study(NamedTuple):
+    """What the files of an archive are like.
+
+    Attributes:
+        origins: how many origins have an answer in the archive.
+        states: how many of these origins are in each state: rules, full allow, full disallow.
+        statuses: how many have each HTTP status code; 0 stands for no answer.
+        sizes: upper ends of ranges of sizes, in bytes, and how many files with rules are in each. The end is None for files
+            that are larger than a crawl reads.
+        total_bytes: the size of all files with rules together.
+        fields: names of fields, how many files have each, and in how many lines.
+        agents: product tokens, how many files name each, and how many of these keep it from the home page.
+        crawlers: the crawlers in question, how many files have rules, and how many of these keep each from the home page.
+        preferences: `train_ai`, `search` and `ai_use`: how many files grant and refuse it to all, for the home page.
+    """
+
+    origins: int
+    states: dict[str, int]
+    statuses: dict[int, int]
+    sizes: list[tuple[int | None, int]]
+    total_bytes: int
+    fields: list[Share]
+    agents: list[Share]
+    crawlers: list[Share]
+    preferences: dict[str, dict[str, int]]
+
+
+def study_of(store: Store, judge: Judge, most: int, err: Terminal) -> Study:
+    """Go through all robots.txt files, and show how far that is.
+
+    `fields` and `agents` have the `most` frequent ones. A crawler is kept from the home page if it may not fetch "/".
+    """
+    census = _Census(store, judge)
+    with err.progress("Counting", len(store)) as progress:
+        for done, served in enumerate(store.everything(), 1):
+            census.take(served)
+            if done % _FILES == 0:
+                census.flush()
+                progress(_FILES, f"{done:,}")
+    census.flush()
+    return census.result(most)
+
+
+class _Census:
+    """Counts; names go to the database now and then."""
+
+    def __init__(self, store: Store, judge: Judge) -> None:
+        self._database = store.database
+        self._judge = judge
+        self._states: Counter[str] = Counter()
+        self._statuses: Counter[int] = Counter()
+        self._sizes: Counter[int | None] = Counter()
+        self._blocked: Counter[RobotsAgent] = Counter()
+        self._preferences: Counter[tuple[str, bool]] = Counter()
+        self._bytes = 0
+        self._names: Counter[tuple[str, str]] = Counter()
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._database.execute("CREATE TABLE names (kind VARCHAR, name VARCHAR, files BIGINT, count BIGINT)")
+
+    def take(self, served: Served) -> None:
+        """Count one answer."""
+        decision = self._judge.decision(served)
+        state = State.RULES if decision is None else decision.state
+        self._states[state.value] += 1
+        self._statuses[served.status or 0] += 1
+        if state is not State.RULES:
+            return
+        size = len(served.body)
+        self._bytes += size
+        self._sizes[None if served.cut else next((each for each in _SIZES if size <= each), None)] += 1
+        robots = self._judge.parsed(served)
+        self._blocked.update(crawler for crawler in self._judge.crawlers if not robots.allowed(_HOME, crawler))
+        said = robots.preferences(_HOME, _ALL)
+        for label, _, _ in LABELS:
+            if getattr(said, label) is not None:
+                self._preferences[label, getattr(said, label)] += 1
+        self._take_fields(robots)
+        self._take_agents(robots)
+
+    def _take_fields(self, robots: RobotsTxt) -> None:
+        fields = Counter(
+            _FIELDS.get(line.kind) or _name(line.key) for line in robots.lines if line.flags & grammar.HAS_DIRECTIVE
+        )
+        for field, lines in fields.items():
+            self._names["field", field] += 1
+            self._counts["field", field] += lines
+
+    def _take_agents(self, robots: RobotsTxt) -> None:
+        agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
+        for group in robots.groups:
+            may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
+            for agent in group.agents:
+                agents[agent] = agents.get(agent, False) or may_block
+        for agent, may_block in agents.items():
+            name = _name(agent) or "(none)"
+            self._names["agent", name] += 1
+            if may_block:
+                token = agent.decode("latin-1")
+                crawler = Crawler(token, (token,) if agent != grammar.GLOBAL else ())
+                self._counts["agent", name] += not robots.allowed(_HOME, crawler)
+
+    def flush(self) -> None:
+        """Put the names into the database."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        rows = [(kind, name, files, self._counts[kind, name]) for (kind, name), files in self._names.items()]
+        if rows:
+            columns = dict(zip(("kind", "name", "files", "count"), map(list, zip(*rows, strict=True)), strict=True))
+            with self._database.cursor() as cursor:
+                cursor.register("rows", pa.table(columns))
+                cursor.execute("INSERT INTO names SELECT * FROM rows")
+                cursor.unregister("rows")
+        self._names.clear()
+        self._counts.clear()
+
+    def result(self, most: int) -> Study:
+        """Return the study."""
+        rules = self._states[State.RULES.value]
+        return Study(
+            sum(self._states.values()),
+            {state.value: self._states[state.value] for state in State},
+            dict(sorted(self._statuses.items())),
+            [(size, self._sizes[size]) for size in (*_SIZES, None)],
+            self._bytes,
+            self._most_frequent("field", most),
+            self._most_frequent("agent", most),
+            [Share(crawler.name or "*", rules, self._blocked[crawler]) for crawler in self._judge.crawlers],
+            {
+                label: {"granted": self._preferences[label, True], "refused": self._preferences[label, False]}
+                for label, _, _ in LABELS
+            },
+        )
+
+    def _most_frequent(self, kind: str, most: int) -> list[Share]:
+        rows: Sequence[Any] = self._database.execute(
+            "SELECT name, sum(files)::BIGINT, sum(count)::BIGINT FROM names WHERE kind = ?"
+            " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+            [kind, most],
+        ).fetchall()
+        return [Share(*row) for row in rows]
+
+
+def _name(raw: bytes) -> str:
+    return shown(raw.lower().decode("utf-8", "backslashreplace"), _MOST_NAME)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin
+from scrapy_gbot_robots.bulk import audit
 from scrapy_gbot_robots.bulk.archives import Capture, Reading
-from scrapy_gbot_robots.bulk.audit import Terms, audit
-from scrapy_gbot_robots.bulk.judging import BulkError
+from scrapy_gbot_robots.bulk.files import Rows
+from scrapy_gbot_robots.bulk.judging import BulkError, Judge
 from scrapy_gbot_robots.bulk.store import Store
-from scrapy_gbot_robots.policy.outages import Policy
 
 from ..support.archives import record, response, warc
 
@@ -227,13 +227,13 @@ def test_file_that_is_no_parquet_is_refused_in_one_line(tmp_path: Path) -> None:
 
 def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str], workers: int = 1) -> dict[str, int]:
     """The answers for each URL to one crawler; 3 stands for no URL."""
-    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
     answers: dict[str, int] = {}
     with Store(tmp_path, "200MB") as store:
         store.take(captures)
         store.settle()
-        for each in audit(store, [pa.array(urls, pa.string())], terms, workers):
-            answers.update(zip(each.urls, each.answers[0], strict=True))
+        for each in audit.judged(audit.by_archive(store, [Rows(urls)], {}), judge, workers=workers):
+            answers.update(zip(each.rows.urls, each.answers[0], strict=True))
     assert answers.keys() == set(urls)
     return answers
 
@@ -306,12 +306,13 @@ def test_workers_give_the_same_answers(tmp_path: Path) -> None:
 
 
 def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:
-    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
     with Store(tmp_path, "200MB") as store:
         store.take([Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")])
         store.settle()
-        urls = (pa.array([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(30))
-        pieces = [(len(each.urls), each.answers[0].count(0)) for each in audit(store, urls, terms)]
+        rows = (Rows([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(30))
+        found = audit.judged(audit.by_archive(store, rows, {}), judge)
+        pieces = [(len(each.rows.urls), each.answers[0].count(0)) for each in found]
     assert sum(size for size, _ in pieces) == 300_000
     assert sum(no for _, no in pieces) == 30 * 1_111
     assert max(size for size, _ in pieces) <= 50_000
@@ -320,11 +321,12 @@ def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path)
 def test_very_many_origins_with_one_url_each_come_in_pieces_of_bounded_size(tmp_path: Path) -> None:
     body = b"user-agent: *\ndisallow: /\n" + b"#" * 100_000
     origins = [Origin("https", f"{n}.example", 443) for n in range(1_000)]
-    terms = Terms([Crawler.of("a")], Policy(), False, MAX_BYTES)
+    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
     with Store(tmp_path, "200MB") as store:
         store.take(Capture(origin.robots_url, 1.0, 200, body) for origin in origins)
         store.settle()
-        urls = pa.array([f"{origin}/x" for origin in origins])
-        pieces = [(len(each.urls), each.answers[0].count(0)) for each in audit(store, [urls], terms)]
+        rows = [Rows([f"{origin}/x" for origin in origins])]
+        found = audit.judged(audit.by_archive(store, rows, {}), judge)
+        pieces = [(len(each.rows.urls), each.answers[0].count(0)) for each in found]
     assert sum(no for _, no in pieces) == 1_000
     assert max(size for size, _ in pieces) < 100  # of 8 MiB

@@ -1,4 +1,4 @@
-"""`scrapy robots audit`: a verdict for each URL of a list, in three formats, by one robots.txt, by hosts, or by two."""
+"""`scrapy robots audit`: an answer for each URL of a list, by one robots.txt, by two, by an archive, or by hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -34,62 +34,90 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def jsonl(text: str) -> list[dict[str, object]]:
+def jsonl(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def counts(summary: str) -> list[list[str]]:
+    """The rows of the summary's last table, or of that of the crawlers."""
+    return [line.split() for line in summary.splitlines() if re.search(r"^\S+ +\d+ +\d+", line)]
+
+
 def test_each_url_gets_a_row_and_each_rule_its_count(files: Path) -> None:
-    ended = run("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files)
-    assert ended.status == 1
+    ended = run("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
+    assert ended.status == 0
     title, *rows = ended.out.splitlines()
-    assert title.split() == ["VERDICT", "CRAWLER", "RULE", "URL"]
+    assert title.split() == ["a", "RULE", "URL"]
     assert [row.split()[-1] for row in rows] == URLS
     assert [row.split()[0] for row in rows] == ["disallowed"] * 3 + ["allowed"] * 3
     assert "Disallow: /a (line 2)" in rows[0]
     assert "6 URLs in" in ended.err
-    assert "3 disallowed, 3 allowed" in ended.err
-    summary = [re.split("  +", row) for row in ended.err.splitlines() if "old.txt" in row]
-    counts = {rule: count for count, _, _, rule, _ in summary}
-    assert counts == {"no rule matches": "3", "Disallow: /a (line 2)": "2", "Disallow: /b (line 3)": "1"}
+    assert counts(ended.err) == [["a", "3", "3", "0"]]
+    rules = [re.split("  +", row) for row in ended.err.splitlines() if re.search("allowed +a  ", row)]
+    assert rules == [
+        ["2", "disallowed", "a", "Disallow: /a (line 2)"],
+        ["1", "disallowed", "a", "Disallow: /b (line 3)"],
+        ["3", "allowed", "a", "no rule matches"],
+    ]
 
 
-def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
-    arguments = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "googlebot-news,other,googlebot-news")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path, workers: str) -> None:
+    arguments = ["audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "googlebot-news,other,googlebot-news"]
+    arguments += ["--rules", "--workers", workers]
     as_json = jsonl(run_here(*arguments, "--format", "jsonl", cwd=files).out)
     as_csv = list(csv.DictReader(io.StringIO(run_here(*arguments, "--format", "csv", cwd=files).out)))
-    assert [row["url"] for row in as_json] == [row["url"] for row in as_csv] == [url for url in URLS for _ in range(2)]
-    assert [row["crawler"] for row in as_csv][:2] == ["Googlebot-News", "other"]
-    assert [row["allowed"] for row in as_csv] == ["yes" if row["allowed"] else "no" for row in as_json]
-    assert [row["line"] or None for row in as_csv] == [row["line"] and str(row["line"]) for row in as_json]
-    blocked = [(row["url"], row["crawler"], row["rule"], row["group"]) for row in as_json if not row["allowed"]]
-    assert blocked == [
-        (URLS[0], "other", "Disallow: /a", "*"),
-        (URLS[1], "other", "Disallow: /a", "*"),
-        (URLS[2], "other", "Disallow: /b", "*"),
-        (URLS[4], "Googlebot-News", "Disallow: /g", "googlebot"),
-    ]
+    assert [{key: "" if value is None else str(value) for key, value in row.items()} for row in as_json] == as_csv
+    assert [row["url"] for row in as_json] == URLS
+    assert [(row["Googlebot-News"], row["other"]) for row in as_json] == [(1, 0)] * 3 + [(1, 1), (0, 1), (1, 1)]
+    assert as_json[0] == {
+        "url": URLS[0],
+        "Googlebot-News": 1,
+        "other": 0,
+        "Googlebot-News_rule": None,
+        "Googlebot-News_line": None,
+        "Googlebot-News_reason": "no rule matches",
+        "other_rule": "Disallow: /a",
+        "other_line": 2,
+        "other_reason": "most specific rule",
+    }
 
 
 def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
-    arguments = ("audit", "--urls", "urls.txt", "--diff", "old.txt", "new.txt")
-    ended = run_here(*arguments, "--format", "jsonl", cwd=files)
-    assert ended.status == 1
-    changes = [(row["url"], row["allowed"], row["rule"], row["rule_before"]) for row in jsonl(ended.out)]
+    arguments = ("audit", "--urls", "urls.txt", "--as", "a", "--diff", "old.txt", "new.txt")
+    ended = run_here(*arguments, "--format", "jsonl", "--rules", cwd=files)
+    assert ended.status == 0
+    changes = [(row["url"], row["a"], row["a_before"], row["a_rule"], row["a_before_rule"]) for row in jsonl(ended.out)]
     assert changes == [
-        (URLS[1], True, "Allow: /a/open", "Disallow: /a"),
-        (URLS[2], True, None, "Disallow: /b"),
-        (URLS[3], False, "Disallow: /c,", None),
+        (URLS[1], 1, 0, "Allow: /a/open", "Disallow: /a"),
+        (URLS[2], 1, 0, None, "Disallow: /b"),
+        (URLS[3], 0, 1, "Disallow: /c,", None),
     ]
-    table = run_here(*arguments, cwd=files).out.splitlines()
-    assert table[3].startswith("now disallowed")
-    assert "Disallow: /c, (line 4); before: no rule matches" in table[3]
-    assert "1 now disallowed, 2 now allowed" in ended.err
-    same = run_here("audit", "--urls", "urls.txt", "--diff", "old.txt", "old.txt", cwd=files)
-    assert (same.status, same.out.count("\n")) == (0, 1)
-    as_csv = run_here(*arguments[:4], "old.txt", "old.txt", "--format", "csv", cwd=files)
-    assert as_csv.out == (
-        "url,crawler,allowed,rule,line,group,reason,robots_txt,rule_before,line_before,group_before,reason_before\n"
-    )
+    table = run_here(*arguments, cwd=files)
+    assert re.split("  +", table.out.splitlines()[3])[:4] == [
+        "disallowed", "Disallow: /c, (line 4)", "allowed", "no rule matches"
+    ]  # fmt: skip
+    assert "Disallow: /c, (line 4); before: no rule matches" in table.err
+    assert counts(table.err) == [["a", "2", "1"]]
+    assert run_here(*arguments, "--fail-on", "disallowed", cwd=files).status == 1
+    same = run_here(*arguments[:-1], "old.txt", "--format", "csv", "--fail-on", "disallowed", cwd=files)
+    assert (same.status, same.out) == (0, "url,a,a_before\n")
+
+
+def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_asked_for(files: Path) -> None:
+    with (files / "urls.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [("id", "url", "note"), *((n, url, "ü, x") for n, url in enumerate(URLS)), (9, "", "")]
+        )
+    arguments = ("audit", "--urls", "urls.csv", "--robots", "old.txt", "--as", "a,googlebot", "--format", "csv")
+    every = list(csv.DictReader(io.StringIO(run_here(*arguments, cwd=files).out)))
+    assert [(row["id"], row["url"], row["note"]) for row in every] == [
+        (str(n), url, "ü, x") for n, url in enumerate(URLS)
+    ]
+    ended = run_here(*arguments, "--only", "allowed", cwd=files)
+    assert [row["id"] for row in csv.DictReader(io.StringIO(ended.out))] == ["3", "5"]
+    assert counts(ended.err) == [["a", "3", "3", "0"], ["Googlebot", "5", "1", "0"]]
+    assert "1 line left out: no URL" in ended.err
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
@@ -99,23 +127,23 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         Site({"/robots.txt": Reply(500)}) as ill,
     ):
         urls = [a.url("/a"), b.url("/a"), a.url("/z"), "nonsense", ill.url("/a"), a.url("/robots.txt"), "http:///x"]
-        arguments = ("audit", "--urls", "-", "--as", "testbot,googlebot", "--format", "jsonl")
+        arguments = ("audit", "--urls", "-", "--as", "testbot,googlebot", "--format", "jsonl", "--rules")
         ended = run(*arguments, cwd=project, stdin="\n".join(urls).encode())
-        assert ended.status == 2
-        rows = {(str(row["url"]), row["crawler"]): row for row in jsonl(ended.out)}
-        assert len(rows) == 10
-        assert {url for (url, crawler), row in rows.items() if row["allowed"] and crawler == "testbot"} == {
-            b.url("/a"),
-            a.url("/z"),
-            a.url("/robots.txt"),
+        assert ended.status == 0
+        rows = {row["url"]: row for row in jsonl(ended.out)}
+        answers = {url: (row["testbot"], row["Googlebot"]) for url, row in rows.items()}
+        assert answers == {
+            a.url("/a"): (0, 1),
+            b.url("/a"): (1, 1),
+            a.url("/z"): (1, 1),
+            ill.url("/a"): (2, 2),
+            a.url("/robots.txt"): (1, 1),
         }
-        assert rows[a.url("/a"), "Googlebot"]["allowed"]
-        assert rows[a.url("/a"), "testbot"]["robots_txt"] == a.url("/robots.txt")
-        assert "HTTP 500" in str(rows[ill.url("/a"), "testbot"]["reason"])
+        assert "HTTP 500" in rows[ill.url("/a")]["testbot_reason"]
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
-        assert "2 lines left out; the first: no absolute URL with a host: nonsense" in ended.err
-        assert f"could not be fetched: {ill.url('/robots.txt')} (1 URL)" in ended.err
+        assert "2 lines left out: no URL, such as: nonsense" in ended.err
+        assert f"could not be fetched: {ill.url('/robots.txt')}\n" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -124,6 +152,8 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         pytest.param(["--urls", "no", "--robots", "old.txt"], b"", "no: No such file or directory", id="no-urls"),
         pytest.param(["--urls", ".", "--robots", "old.txt"], b"", ".: Is a directory", id="directory"),
         pytest.param(["--urls", "-", "--top", "-1"], b"", "--top must be at least 0, got -1", id="top"),
+        pytest.param(["--urls", "-", "--workers", "0"], b"", "--workers must be at least 1, got 0", id="workers"),
+        pytest.param(["--urls", "-", "--robots", "old.txt", "new.txt"], b"", "takes one robots.txt, or", id="two"),
         pytest.param(["--urls", "-", "--robots", "no"], b"", "no: No such file or directory", id="no-robots"),
         pytest.param(["--urls", "-", "--diff", "old.txt", "no"], b"", "no: No such file or directory", id="no-new"),
         pytest.param(["--urls", "-", "--robots", "old.txt", "--as", "a,7"], b"", '"7" names no crawler', id="no-token"),
@@ -146,10 +176,12 @@ def test_bad_input_is_one_line_and_status_2(files: Path, arguments: list[str], s
 def test_urls_that_are_not_utf_8_are_judged_by_their_bytes(files: Path) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
     stdin = b"https://example.com/caf\xe9/x\nhttps://example.com/caf%C3%A9\n"
-    ended = run_here("audit", "--urls", "-", "--robots", "latin.txt", "--format", "jsonl", cwd=files, stdin=stdin)
-    assert [(row["url"], row["allowed"]) for row in jsonl(ended.out)] == [
-        ("https://example.com/caf%E9/x", False),
-        ("https://example.com/caf%C3%A9", True),
+    ended = run_here(
+        "audit", "--urls", "-", "--robots", "latin.txt", "--as", "a", "--format", "jsonl", cwd=files, stdin=stdin
+    )
+    assert [tuple(row.values()) for row in jsonl(ended.out)] == [
+        ("https://example.com/caf%E9/x", 0),
+        ("https://example.com/caf%C3%A9", 1),
     ]
 
 
@@ -213,20 +245,21 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
     pytest.importorskip("rich")
     (files / "many.txt").write_text("https://example.com/a\n" * 50_000)
     shell = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > rows.txt', "sh"]
-    ended = run_on_terminal("audit", "--urls", "many.txt", "--robots", "old.txt", cwd=files, command=shell)
-    assert ended.status == 1
+    arguments = ("audit", "--urls", "many.txt", "--robots", "old.txt", "--as", "a")
+    ended = run_on_terminal(*arguments, cwd=files, command=shell)
+    assert ended.status == 0
     assert "Auditing" in ended.out
     assert "50,000 URLs in" in without_colour(ended.out)
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001
-    assert {row.split()[0] for row in rows} == {"VERDICT", "disallowed"}
+    assert {row.split()[0] for row in rows} == {"a", "disallowed"}
 
 
 def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
     pytest.importorskip("rich")
-    ended = run_on_terminal("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files)
+    ended = run_on_terminal("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
     assert "Auditing" not in ended.out
-    assert without_colour(ended.out).splitlines()[0].startswith("VERDICT ")
+    assert without_colour(ended.out).splitlines()[0].startswith("a  ")
 
 
 def test_memory_stays_the_same_however_many_urls() -> None:

@@ -51,13 +51,13 @@ def test_programs_are_told_too(files: Path) -> None:
 
 
 def test_audit_disallows_what_is_refused(files: Path) -> None:
-    audit = ["audit", "--urls", "urls.txt", "--robots", "robots.txt", "--as", "mybot", "--format", "jsonl"]
+    audit = ["audit", "--urls", "urls.txt", "--robots", "robots.txt", "--as", "mybot", "--format", "jsonl", "--rules"]
     ended = run_here(*audit, "--purpose", "train-ai", cwd=files)
     rows = [json.loads(line) for line in ended.out.splitlines()]
-    assert [row["allowed"] for row in rows] == [False, True, False]
-    assert rows[0]["reason"] == "the site refuses train-ai (line 3)"
-    plain = [json.loads(line)["allowed"] for line in run_here(*audit, cwd=files).out.splitlines()]
-    assert plain == [True, True, False]
+    assert [row["mybot"] for row in rows] == [0, 1, 0]
+    assert rows[0]["mybot_reason"] == "the site refuses train-ai (line 3)"
+    plain = [json.loads(line)["mybot"] for line in run_here(*audit, cwd=files).out.splitlines()]
+    assert plain == [1, 1, 0]
 
 
 def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
         (tmp_path / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")
         audit = ["audit", "--urls", "urls.txt", "--as", "mybot", "--format", "jsonl", "--purpose", "train-ai"]
         ended = run(*audit, cwd=tmp_path)
-    assert [json.loads(line)["allowed"] for line in ended.out.splitlines()] == [False, True]
+    assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 1]
 
 
 def test_unknown_purpose_is_wrong_usage(files: Path) -> None:
