@@ -1,8 +1,8 @@
 """The keys in request.meta, and the flags of responses, that the plugin writes or reads. All values are plain data.
 
 `SITEMAP` is in the meta of a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL
-of the robots.txt that listed the sitemap, and `line` the line, from 1 (0: the URL was guessed, no line lists it). If a
-sitemap index listed the sitemap, `index` is the URL of that sitemap index and `level` the number of indexes above it.
+of the robots.txt that listed the sitemap, and `line` the line, from 1 (0: no line lists it). If a sitemap index listed the
+sitemap, `index` is the URL of that sitemap index and `level` the number of indexes above it.
 
 `LISTED` is in the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the
 URL of the sitemap file, and `lastmod`, the date of the last change as in the file ("" if there is none).

@@ -280,7 +280,7 @@ class GbotSettings:
     crawl_delay_max_secs: float = _row(60, seconds())
     crawl_delay_over: str = _row("cap", one_of("cap", "refuse"))
     crawl_delay_shared: bool = _row(False, FLAG)
-    sitemaps: str = _row("feed", one_of("feed", "collect", "off"))
+    sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     sitemaps_max: int = _row(50, count(0))
     overrides: Mapping[str, Any] | Path = _row({}, OVERRIDES)  # noqa: RUF009  it makes a field

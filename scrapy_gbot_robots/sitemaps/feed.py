@@ -9,6 +9,7 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
+import sys
 from collections import OrderedDict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.spider import DefaultSpider
 
 from ..concurrency import run_in_thread
+from ..core.urls import Origin
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import SITEMAP
 from ..settings import GbotSettings
@@ -34,12 +36,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..core.robots import RobotsTxt
-    from ..core.urls import Origin
     from .urls import FoundSitemap
 
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
 _NO_META: Mapping[str, Any] = MappingProxyType({})
 _ANY_SPIDER = (Spider, DefaultSpider)  # a crawler with one of these may get a spider of another class later
+
+CHECKED = frozenset({"auto", "feed"})  # values of GBOT_ROBOTS_SITEMAPS
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +50,10 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
-    It feeds a SitemapSpider that has no `feeds_itself`. For other spiders it only collects. It does not feed the
-    sitemaps of two kinds of origins: those outside the spider's `allowed_domains`, and those that the crawl first meets
-    because a sitemap of another origin is there.
+    It feeds a SitemapSpider that has no `feeds_itself`; with "auto" only one that names no sitemap file, since the others
+    have chosen. For all other spiders it only collects. It does not feed the sitemaps of three kinds of origins: those whose
+    robots.txt the spider asks for itself, those outside the spider's `allowed_domains`, and those that the crawl first
+    meets because a sitemap of another origin is there.
 
     Attributes:
         feed: what each robots.txt lists. A spider that feeds itself uses it, too.
@@ -59,6 +63,8 @@ class SitemapDiscovery:
         self._crawler = crawler
         self._settings = settings
         self._busy = 0
+        self._named: frozenset[str] | None = None
+        self._has_told = False
         self.feed = SitemapFeed(crawler, settings)
 
     @classmethod
@@ -93,35 +99,61 @@ class SitemapDiscovery:
         return self._read(origin, robotstxt, request)
 
     async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
-        spider = fed_spider(self._crawler, self._settings)
-        is_wanted = spider is not None or self._settings.sitemaps == "collect"
+        spider = checked_spider(self._crawler, self._settings)
+        is_own = spider is not None and self._is_asked_for(origin, request, spider)
+        is_fed = spider is not None and not is_own and takes_more(spider, self._settings)
+        log_level = logging.INFO if is_fed or self._settings.sitemaps == "collect" else logging.DEBUG
         self._busy += 1  # keeps the crawl open until what was found is scheduled
         try:
-            _, new = await self.feed.read(origin, robotstxt, logging.INFO if is_wanted else logging.DEBUG)
-            if spider is None:
-                for sitemap in new:
-                    await self.feed.show(sitemap, None)
-            elif not _is_guest(origin, request) and _is_on_site(origin, spider):
-                await self._feed(origin, new, spider)
+            _, new = await self.feed.read(origin, robotstxt, log_level, is_bounded=spider is None or is_fed)
+            is_for_spider = spider is not None and not _is_guest(origin, request) and _is_on_site(origin, spider)
+            fed = await self.feed.feed(new) if is_fed and is_for_spider else []
+            for sitemap in () if is_fed else new:
+                await self.feed.show(sitemap, None)
+            if spider is not None and is_for_spider and not is_own:
+                self._tell(origin, fed if is_fed else [sitemap.url for sitemap in new], spider, is_fed=is_fed)
         finally:
             self._busy -= 1
             if not self._busy:
                 pull_soon(self._crawler)  # or a crawl that was kept open ends some seconds late
 
-    async def _feed(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
-        """Feed the spider the sitemaps that `origin` lists. Log it if the spider has `sitemap_urls`: it gets more."""
-        fed = await self.feed.feed(sitemaps)
-        if fed and spider.sitemap_urls and origin.robots_url not in spider.sitemap_urls:
-            logger.info(
-                "%s: feeding the spider %d sitemap%s that its sitemap_urls do not list: %s%s. "
-                "GBOT_ROBOTS_SITEMAPS = 'collect' stops this",
-                origin.robots_url,
-                len(fed),
-                "" if len(fed) == 1 else "s",
-                fed[0],
-                "" if len(fed) == 1 else f" and {len(fed) - 1} more",
-                extra={"spider": spider},
-            )
+    def _tell(self, origin: Origin, urls: list[str], spider: SitemapSpider, *, is_fed: bool) -> None:
+        """Say which sitemaps a spider with `sitemap_urls` is fed besides them, or once in a crawl that it is not fed any."""
+        others = [url for url in urls if url not in self._named_urls(spider)] if spider.sitemap_urls else []
+        if not is_fed:
+            count(self._crawler, "not_fed", len(others))
+        if not others or (not is_fed and self._has_told):
+            return
+        self._has_told = True
+        logger.info(
+            "%s lists %d sitemap%s that the spider's sitemap_urls do not: %s%s. %s",
+            origin.robots_url,
+            len(others),
+            "" if len(others) == 1 else "s",
+            others[0],
+            "" if len(others) == 1 else f" and {len(others) - 1} more",
+            "The spider is fed: GBOT_ROBOTS_SITEMAPS = 'collect' stops this"
+            if is_fed
+            else "The spider names its sitemaps, so it is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this",
+            extra={"spider": spider},
+        )
+
+    def _is_asked_for(self, origin: Origin, request: Request | None, spider: SitemapSpider) -> bool:
+        """Whether the spider itself asks for the robots.txt of `origin`. Then its own code reads that."""
+        return origin.robots_url in self._named_urls(spider) or (
+            request is not None
+            and SITEMAP not in request.meta
+            and request.callback == sitemap_callback(spider)
+            and Origin.of_robots_txt(request.url) == origin
+        )
+
+    def _named_urls(self, spider: SitemapSpider) -> frozenset[str]:
+        """The spider's `sitemap_urls`, those of robots.txt files as `Origin` writes them."""
+        if self._named is None:
+            origins = map(Origin.of_robots_txt, spider.sitemap_urls)
+            pairs = zip(spider.sitemap_urls, origins, strict=True)
+            self._named = frozenset(url if origin is None else origin.robots_url for url, origin in pairs)
+        return self._named
 
     def _spider_idle(self) -> None:
         if self._busy:
@@ -166,14 +198,20 @@ class SitemapFeed:
         return robotstxt.may_list_sitemaps or origin in self._listed
 
     async def read(
-        self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO
+        self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO, *, is_bounded: bool = True
     ) -> tuple[SitemapChoice, tuple[FoundSitemap, ...]]:
-        """Read the sitemap lines of the robots.txt of `origin`. Log the lines that are not used with `log_level`.
+        """Read the sitemap lines of the robots.txt of `origin`. Count the lines that are not used, and log them.
+
+        Args:
+            origin: of the robots.txt.
+            robotstxt: what it says.
+            log_level: for these lines.
+            is_bounded: whether a choice is made among the lines. If not, none that could be a sitemap is left out.
 
         Returns:
             What became of the lines, and the sitemaps that are new: those that no earlier call returned.
         """
-        check = self._check
+        check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
         if robotstxt.may_list_sitemaps:
             choice = await run_in_thread(lambda: check.choose(origin, robotstxt.sitemap_lines))
         else:
@@ -181,9 +219,11 @@ class SitemapFeed:
         before, taken = self._listed.pop(origin, (None, 0))
         if before is None:
             new = choice.sitemaps
-            counts = {"found": choice.found, "duplicate": choice.duplicate, "capped": choice.capped}
-            counts |= {f"refused/{reason}": number for reason, number in choice.refused.items()}
-            _log_lines(origin, choice, check.most, log_level)
+            counts = {"found": choice.found}
+            if is_bounded:
+                counts |= {"duplicate": choice.duplicate, "capped": choice.capped}
+                counts |= {f"refused/{reason}": number for reason, number in choice.refused.items()}
+                _log_lines(origin, choice, check.most, log_level)
         else:  # the robots.txt may have gained some, up to GBOT_ROBOTS_SITEMAPS_MAX in total
             self._chars -= _chars_of(before)
             known = {sitemap.url for sitemap in before}
@@ -332,9 +372,14 @@ def feeds_itself(spider: object) -> bool:
     return bool(getattr(spider, "feeds_itself", False))
 
 
-def fed_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:
-    """The spider of an open crawl if found sitemaps are fed to it, else None."""
+def checked_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:
+    """The spider of an open crawl if it is a SitemapSpider that this room may feed, and checks; else None."""
     spider = crawler.spider
-    if settings.sitemaps != "feed" or not isinstance(spider, SitemapSpider) or feeds_itself(spider):
-        return None
-    return spider
+    if settings.sitemaps in CHECKED and isinstance(spider, SitemapSpider) and not feeds_itself(spider):
+        return spider
+    return None
+
+
+def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:
+    """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it names sitemap files itself."""
+    return settings.sitemaps == "feed" or all(Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls)

@@ -1,7 +1,8 @@
 """Two middlewares that make it safe to feed sitemaps to a SitemapSpider. Other spiders do without them.
 
 The spider middleware gives a spider without start requests the robots.txt files to start from. It drops what Scrapy's own
-code makes of a robots.txt that is fed already, and requests by which a document from the net leads to the local machine.
+code makes of these, because they are fed already, and requests by which a document from the net leads to the local machine.
+What the spider asks for itself is otherwise left as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too.
 The downloader middleware checks where a sitemap lies, and counts what became of it.
 """
 
@@ -23,12 +24,14 @@ from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .feed import (
+    CHECKED,
     SitemapDiscovery,
     allowed_domains_of,
+    checked_spider,
     count,
-    fed_spider,
     feeds_itself,
     may_read_sitemaps,
+    takes_more,
 )
 from .urls import Refused, UrlCheck, to_private_address
 
@@ -53,12 +56,12 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """Make the middleware.
 
         Raises:
-            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is not "feed".
+            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
         """
         super().__init__(crawler)
         self._settings = GbotSettings.of(crawler.settings)
         if (
-            self._settings.sitemaps != "feed"
+            self._settings.sitemaps not in CHECKED
             or not may_read_sitemaps(crawler)
             or feeds_itself(crawler.spider or crawler.spidercls)
         ):
@@ -71,14 +74,15 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         async for given in start:
             lists_nothing = lists_nothing and not isinstance(given, Request)
             yield given
-        spider = self._fed_spider
-        if spider is None or not lists_nothing:
+        spider = self._spider
+        if spider is None or not lists_nothing or not takes_more(spider, self._settings):
             return
         origins = dict.fromkeys(_first_origins(spider))
         if not origins and not getattr(spider, "redis_key", None):  # scrapy-redis starts a spider by a queue
             logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
         for origin in origins:
-            yield Request(origin.robots_url, sitemap_callback(spider))
+            source = {"robotstxt": origin.robots_url, "line": 0}
+            yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
 
     def process_spider_output(  # type: ignore[override]
         self, response: Response, result: Iterable[Any], spider: Spider | None = None
@@ -111,18 +115,20 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return None
 
     @cached_property
-    def _fed_spider(self) -> SitemapSpider | None:
-        """The spider if sitemaps are fed to it. Ask only once the spider is open."""
-        return fed_spider(self.crawler, self._settings) if self.crawler.get_extension(SitemapDiscovery) else None
+    def _spider(self) -> SitemapSpider | None:
+        """The spider if sitemaps may be fed to it. Ask only once the spider is open."""
+        has_discovery = self.crawler.get_extension(SitemapDiscovery) is not None
+        return checked_spider(self.crawler, self._settings) if has_discovery else None
 
     def _is_for_sitemap(self, request: Request | None) -> bool:
-        """Whether the fed spider reads the response to `request` as a sitemap."""
-        spider = self._fed_spider
+        """Whether that spider reads the response to `request` as a sitemap."""
+        spider = self._spider
         return spider is not None and request is not None and request.callback == sitemap_callback(spider)
 
     def _is_fed_already(self, response: Response) -> bool:
-        """Whether this is a robots.txt that the plugin knows. The sitemaps that it lists are fed another way."""
-        return ANSWERED in response.flags and response.status in _OK and self._is_for_sitemap(response.request)
+        """Whether this is a robots.txt that the plugin had the spider start from, and knows: what it lists is fed."""
+        is_ours = SITEMAP in response.meta and Origin.of_robots_txt(response.url) is not None
+        return is_ours and ANSWERED in response.flags and response.status in _OK
 
     def _may_follow(self, given: object, response: Response) -> bool:
         if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
@@ -136,18 +142,24 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return True
 
     def _check_listed(self, listed: Request, response: Response) -> None:
-        """Check a request for a URL that a sitemap file lists. A sitemap on the host of its sitemap index may be offsite.
+        """Check a request for a URL that a sitemap file or robots.txt lists.
+
+        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
 
         Raises:
             Refused: the request is not followed.
         """
         if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
             self._check.listed(listed.url, response.url)
-        source = response.meta.get(SITEMAP)
-        if source is not None and self._is_for_sitemap(listed):
+        if not self._is_for_sitemap(listed):
+            return
+        source = response.meta.get(SITEMAP, {})
+        if "robotstxt" in source:
             listed.meta.setdefault(SITEMAP, self._check.below(listed.url, response.url, source))
             if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
                 listed.meta.setdefault("allow_offsite", True)
+        elif self._check.refuses_private:  # of what the spider asks for itself, that alone is left to check
+            listed.meta.setdefault(SITEMAP, {"index": response.url})
 
 
 class _RefusedSitemapError(IgnoreRequest):

@@ -36,18 +36,13 @@ if TYPE_CHECKING:
 CAPPED = {"GBOT_ROBOTS_SITEMAPS_MAX": 4}
 
 
-@pytest.mark.parametrize("lists", ["nothing", "the-robots-txt"])
 @in_reactor
-async def test_sitemap_spider_is_fed_what_robots_txt_files_list(lists: str) -> None:
+async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
     with Web() as web:
-        spider: dict[str, Any] = {
-            "nothing": {"start_urls": web.given},
-            "the-robots-txt": {"sitemap_urls": [f"{url}robots.txt" for url in web.given]},
-        }[lists]
         settings = {**CAPPED, "GBOT_ROBOTS_SITEMAPS_MAX": 10}
         web.good |= {web.sites["big"].url(f"/{number}.xml") for number in (4, 5)}
         web.pages |= {web.sites["big"].url(f"/j{number}") for number in (4, 5)}
-        crawler = await crawl(Sitemaps, settings, allowed_domains=["127.0.0.1"], **spider)
+        crawler = await crawl(Sitemaps, settings, allowed_domains=["127.0.0.1"], start_urls=web.given)
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
         assert web.robots_txts_asked() == dict.fromkeys(web.sites, 1)
@@ -116,7 +111,7 @@ async def test_sitemaps_are_fed_from_where_they_may_live(hosts: str, fed: int) -
         listing(site)
         listing(other)
         site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {other.url('/s.xml')}".encode()
-        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, sitemap_urls=[site.url("/robots.txt")])
+        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, start_urls=[site.url()])
         assert (site.paths().count("/s.xml"), other.paths().count("/s.xml")) == (1, fed - 1)
         assert sitemap_stats(crawler).get("refused/host", 0) == 2 - fed
 
@@ -219,7 +214,7 @@ async def test_lines_that_are_not_used_are_logged_once_and_forge_nothing(caplog:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots")
     with Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = b"Sitemap: http://e/\x1b[31m\x85WARNING\nSitemap: /x\n" + b"Sitemap: /y\n" * 100
-        await crawl(Sitemaps, start_urls=[site.url()], sitemap_urls=[site.url("/a"), site.url("/b")])
+        await crawl(Sitemaps, start_urls=[site.url()])
         [message] = [record.getMessage() for record in caplog.records if "not used" in record.getMessage()]
         assert message.isprintable()
         assert message.startswith(
@@ -237,20 +232,74 @@ async def test_memory_for_what_was_found_is_bounded() -> None:
         assert len(found(crawler)) == 1
 
 
+@pytest.mark.parametrize(
+    ("mode", "names", "fed", "crawled"),
+    [
+        pytest.param("auto", ["/s.xml"], 0, {"/page"}, id="auto-file"),
+        pytest.param("auto", ["/s.xml", "/robots.txt"], 0, {"/page", "/other"}, id="auto-file-and-robots-txt"),
+        pytest.param("auto", ["/robots.txt"], 0, {"/page", "/other"}, id="auto-robots-txt"),
+        pytest.param("auto", [], 2, {"/page", "/other"}, id="auto-nothing"),
+        pytest.param("feed", ["/s.xml"], 1, {"/page", "/other"}, id="feed-file"),
+        pytest.param("feed", ["/robots.txt"], 0, {"/page", "/other"}, id="feed-robots-txt"),
+    ],
+)
 @in_reactor
-async def test_sitemaps_fed_besides_the_spiders_own_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
+    mode: str, names: list[str], fed: int, crawled: set[str]
+) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/other.xml')}".encode()
+        named: dict[str, Any] = (
+            {"sitemap_urls": [site.url(name) for name in names]} if names else {"start_urls": [site.url()]}
+        )
+        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, **named)
+        assert set(parsed(crawler)) == set(map(site.url, crawled))
+        assert sitemap_stats(crawler).get("fed", 0) == fed
+        assert sitemap_stats(crawler).get("not_fed", 0) == (names == ["/s.xml"] and mode == "auto")
+
+
+@in_reactor
+async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list() -> None:
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        listing(site)
+        listing(other)
+        site.pages["/s.xml"] = xml(urlset(other.url("/x")))
+        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+        assert set(parsed(crawler)) == {other.url("/x"), other.url("/page")}
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        (
+            "auto",
+            [
+                "{0} lists 2 sitemaps that the spider's sitemap_urls do not: {1} and 1 more. The spider names its sitemaps, so it "
+                "is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+            ],
+        ),
+        (
+            "feed",
+            [
+                "{0} lists 2 sitemaps that the spider's sitemap_urls do not: {1} and 1 more. The spider is fed: "
+                "GBOT_ROBOTS_SITEMAPS = 'collect' stops this",
+                "{2} lists 1 sitemap that the spider's sitemap_urls do not: {3}. The spider is fed: "
+                "GBOT_ROBOTS_SITEMAPS = 'collect' stops this",
+            ],
+        ),
+    ],
+)
+@in_reactor
+async def test_sitemaps_besides_the_spiders_own_are_logged(
+    mode: str, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
     with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        for one in (site, other):
-            listing(one)
-            one.pages["/robots.txt"] = f"Sitemap: {one.url('/s.xml')}\nSitemap: {one.url('/other.xml')}".encode()
-        listed = [site.url("/s.xml"), other.url("/robots.txt")]  # so the spider lists all sitemaps of `other`
-        crawler = await crawl(Sitemaps, sitemap_urls=listed)
-        assert sitemap_stats(crawler)["fed"] == 3
-        assert [record.getMessage() for record in caplog.records if "feeding" in record.getMessage()] == [
-            f"{site.url('/robots.txt')}: feeding the spider 1 sitemap that its sitemap_urls do not list: "
-            f"{site.url('/other.xml')}. GBOT_ROBOTS_SITEMAPS = 'collect' stops this"
-        ]
-        caplog.clear()
-        await crawl(Sitemaps, start_urls=[site.url()])
-        assert not [record for record in caplog.records if "feeding" in record.getMessage()]
+        listing(other)
+        site.pages["/robots.txt"] = "\n".join(f"Sitemap: {site.url(f'/{n}.xml')}" for n in range(3)).encode()
+        site.pages["/0.xml"] = xml(urlset(other.url("/x")))
+        await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=[site.url("/0.xml")])
+        urls = [site.url("/robots.txt"), site.url("/1.xml"), other.url("/robots.txt"), other.url("/s.xml")]
+        lines = [record.getMessage() for record in caplog.records if "sitemap_urls" in record.getMessage()]
+        assert lines == [line.format(*urls) for line in told]

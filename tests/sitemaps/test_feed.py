@@ -217,7 +217,7 @@ async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(wh
     with Site({"*": b"ok"}) as site:
         listing(site)
         settings = {"TEST_WHAT": what, "SPIDER_MIDDLEWARES": {EachRequest: 100, AllRequests: 200}}
-        crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
+        crawler = await crawl(Sitemaps, settings, start_urls=[site.url()])
         assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
         assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
         assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
@@ -227,7 +227,7 @@ async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(wh
 async def test_long_sitemap_url_is_refused_by_scrapys_own_limit() -> None:
     with Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {site.url('/' + 'x' * 2100)}".encode()
-        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+        crawler = await crawl(Sitemaps, start_urls=[site.url()])
         assert sitemap_stats(crawler) == {"found": 1, "refused": 1, "refused/middleware": 1}
 
 

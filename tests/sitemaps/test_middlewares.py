@@ -85,7 +85,7 @@ async def test_robots_txt_on_which_scrapys_own_code_fails_is_no_error() -> None:
     with Site({"*": b"ok"}) as site:
         listing(site)
         site.pages["/robots.txt"] = f"Sitemap: http://[\nSitemap: {site.url('/s.xml')}\n\xff".encode("latin-1")
-        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+        crawler = await crawl(Sitemaps, start_urls=[site.url()])
         assert set(parsed(crawler)) == {site.url("/page")}
         assert "spider_exceptions/count" not in stats(crawler)
 
