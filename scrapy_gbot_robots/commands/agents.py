@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.robots import RobotsTxt
 from ..report.words import count
 from .command import FINE, CommandError
 from .inputs import checked, is_site, is_url, typed, typed_source, versions
-from .known_crawlers import AS_OF, KNOWN_CRAWLERS, PURPOSES
+from .known_crawlers import AS_OF, KNOWN_CRAWLERS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from scrapy.settings import Settings
 
     from ..core.verdict import Verdict
     from .known_crawlers import Known
-    from .output import Terminal
+    from .output import Column, Part, Terminal
 
 HELP = "Show which well-known crawlers may fetch a URL, for search, AI or link previews"
 
@@ -29,26 +29,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--robots", type=typed_source, metavar="FILE|URL|HOST", help="use this robots.txt, not that of the URL's site"
     )
+    parser.add_argument("--only", choices=("yes", "no"), help="show only crawlers that may fetch it, or may not")
     parser.add_argument("--json", action="store_true", help="write one JSON object per crawler, one per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the tables; return FINE."""
+    """Write the table; return FINE."""
     gbot = checked(settings)
     url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    found = [(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
-    if options.json:
-        for known, verdict in found:
-            out.write(json.dumps(_as_json(known, verdict)) + "\n")
-        return FINE
-    for purpose in PURPOSES:
-        rows = [_row(known, verdict) for known, verdict in found if known.purpose == purpose]
-        out.table((purpose, "operator", "may fetch it", "by"), rows)
-        out.say("")
-    refused = sum(not verdict.allowed for _, verdict in found)
-    out.say((version.name, "strong"), f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})")
+    found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
+    wanted = [facts for facts in found if options.only is None or facts["allowed"] == (options.only == "yes")]
+    out.rows(wanted, _COLUMNS, as_json=options.json)
+    if not options.json:
+        refused = sum(not facts["allowed"] for facts in found)
+        said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"
+        out.say((version.name, "strong"), said)
     return FINE
 
 
@@ -62,12 +59,7 @@ def _judged(text: str, *, has_robots: bool) -> str:
     return "/"
 
 
-def _row(known: Known, verdict: Verdict) -> tuple[str, str, str, str]:
-    may = "yes" if verdict.allowed else "no" if known.obeys else "no, but it may ignore that"
-    return known.tokens[0], known.operator, may, str(verdict)
-
-
-def _as_json(known: Known, verdict: Verdict) -> dict[str, object]:
+def _facts(known: Known, verdict: Verdict) -> dict[str, object]:
     return {
         "crawler": known.tokens[0],
         "operator": known.operator,
@@ -77,3 +69,18 @@ def _as_json(known: Known, verdict: Verdict) -> dict[str, object]:
         "line": verdict.rule.line if verdict.rule else None,
         "reason": str(verdict),
     }
+
+
+def _may_fetch(facts: Mapping[str, Any]) -> Part:
+    if facts["allowed"]:
+        return "yes", "good"
+    return "no" if facts["obeys"] else "no, but it may ignore that", "bad"
+
+
+_COLUMNS: dict[str, Column] = {
+    "crawler": "crawler",
+    "operator": "operator",
+    "purpose": "purpose",
+    "may fetch it": _may_fetch,
+    "by": "reason",
+}

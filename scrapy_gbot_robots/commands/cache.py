@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -62,31 +61,36 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
     gbot = checked(settings)
+    _check(options)
+    wanted = [(text, origin_of(text)) for text in options.origins]
+    with _storage(gbot, settings, writes=options.act == "forget") as (storage, where):
+        found = [(text, _kept(text, origin, storage)) for text, origin in wanted]
+        origins = [origin for _, kept in found for origin in kept]
+        if options.act == "list":
+            listed = _list(origins if wanted else storage.origins(), options.json, storage, gbot, out)
+            if not options.json:
+                out.say(f"{count(listed, 'origin')} in {where}")
+            return FINE
+        missing = [text for text, kept in found if not kept]
+        for text in missing:
+            err.say((f"{text}: not in the storage", "warning"))
+        for origin in origins:
+            if options.act == "show":
+                _show(origin, storage, gbot, out)
+            elif storage.delete(origin):
+                out.say(f"{origin}: forgotten")
+        if options.all:
+            forgotten = sum(storage.delete(origin) for origin in list(storage.origins()))
+            out.say(f"{count(forgotten, 'origin')} forgotten in {where}")
+        return FOUND if missing else FINE
+
+
+def _check(options: Namespace) -> None:
+    """Raise CommandError if arguments do not fit to one another."""
     if options.all and (options.act != "forget" or options.origins):
         raise CommandError("--all is for forget without an ORIGIN")
     if options.act != "list" and not options.origins and not options.all:
         raise CommandError(f"{options.act} needs an ORIGIN{', or --all' if options.act == 'forget' else ''}")
-    wanted = [(text, origin_of(text)) for text in options.origins]
-    with _storage(gbot, settings, writes=options.act == "forget") as storage:
-        found = [(text, _kept(text, origin, storage)) for text, origin in wanted]
-        origins = [origin for _, kept in found for origin in kept]
-        if options.act == "list":
-            _list(origins if wanted else storage.origins(), options.json, storage, gbot, out)
-            return FINE
-        for text, kept in found:
-            if not kept:
-                err.say((f"{text}: not in the storage", "warning"))
-        if options.act == "show":
-            for origin in origins:
-                _show(origin, storage, gbot, out)
-        elif options.all:
-            forgotten = sum(storage.delete(origin) for origin in list(storage.origins()))
-            out.say(f"{count(forgotten, 'origin')} forgotten in {_where(gbot)}")
-        else:
-            for origin in origins:
-                storage.delete(origin)
-                out.say(f"{origin}: forgotten")
-        return FINE if all(kept for _, kept in found) else FOUND
 
 
 def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
@@ -103,27 +107,19 @@ def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
     ]
 
 
-def _where(gbot: GbotSettings) -> str:
-    """The name and the place of the storage, without the password in a Redis URL."""
-    if gbot.storage == "sqlite":
-        return f"sqlite, {gbot.sqlite_path}"
-    if gbot.storage == "redis":
-        if gbot.redis_client is not None:
-            return f"redis, {gbot.redis_client}"
-        parts = urlsplit(gbot.redis_url)
-        return f"redis, {parts._replace(netloc=parts.netloc.rpartition('@')[2]).geturl()}"
-    return gbot.storage
-
-
 @contextmanager
-def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[Storage]:
-    """Open the storage that the settings name. Unless `writes`, no file is created or changed.
+def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[tuple[Storage, str]]:
+    """Open the storage that the settings name; say where it is. Unless `writes`, no file is created or changed.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage is in trouble.
     """
     try:
-        storage = driver_for(gbot, Crawler(Spider, settings), read_only=not writes).opens()
+        driver = driver_for(gbot, Crawler(Spider, settings), read_only=not writes)
+        where = ", ".join(filter(None, (driver.name, driver.where)))
+        if driver.name == "sqlite" and not Path(driver.where).exists():
+            where += ", which does not exist yet"
+        storage = driver.opens()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):
@@ -133,12 +129,13 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         )
     try:
         with closing(storage):
-            yield storage
+            yield storage, where
     except StorageError as error:
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> None:
+def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
+    """Write the origins at once, as there may be millions; return their number."""
     if not as_json:
         out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
     listed = 0
@@ -149,12 +146,11 @@ def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSet
         listed += 1
         facts = _facts(origin, entry, gbot)
         if as_json:
-            out.write(json.dumps(facts) + "\n")
+            out.json(facts)
         else:
             status = "" if facts["status"] is None else facts["status"]
             out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
-    if not as_json:
-        out.say(f"{count(listed, 'origin')} in {_where(gbot)}")
+    return listed
 
 
 def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:

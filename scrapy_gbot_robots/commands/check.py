@@ -5,7 +5,6 @@ It answers as a crawl of the project would, from the same storage; or from a fil
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from dataclasses import dataclass, replace
@@ -69,7 +68,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         checks = [replace(check, purposes=tuple(options.purposes)) for check in checks]
     for number, check in enumerate(checks):
         if options.json:
-            out.write(json.dumps(as_json(check, gbot)) + "\n")
+            out.json(as_json(check, gbot))
         else:
             if number:
                 out.say()

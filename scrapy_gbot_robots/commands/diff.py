@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.changes import changes
@@ -86,7 +85,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     found = changes(before, after)
     for change in found:
         if options.json:
-            out.write(json.dumps(_as_json(change)) + "\n")
+            out.json(_as_json(change))
         else:
             _show(change, out)
     flips = 0
@@ -101,7 +100,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         for flip in _flips(left_out.urls(), chosen):
             flips += 1
             if options.json:
-                out.write(json.dumps(flip._asdict()) + "\n")
+                out.json(flip._asdict())
             else:
                 _show_flip(flip, out)
         left_out.tell(err)

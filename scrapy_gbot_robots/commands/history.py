@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -21,11 +20,18 @@ if TYPE_CHECKING:
     from ..core.changes import AgentChange
     from ..settings import GbotSettings
     from ..storage.history import Version
-    from .output import Terminal
+    from .output import Column, Terminal
 
 HELP = "List the versions of a robots.txt that the storage has kept"
 
 _HASH_DIGITS = 12  # shown
+_COLUMNS: dict[str, Column] = {
+    "FETCHED (UTC)": lambda facts: facts["fetched"].replace("T", " ").removesuffix("+00:00"),
+    "STATUS": "status",
+    "BYTES": "bytes",
+    "SHA-256": lambda facts: facts["sha256"][:_HASH_DIGITS],
+    "CHANGED": "changed",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,14 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the versions, the oldest first; return the exit status: FOUND if there is none."""
     origin = origin_of(options.origin)
-    found = history_of(origin, settings)
-    rows = list(_with_changes(found, checked(settings)))
-    if options.json:
-        for version, changed in rows:
-            out.write(json.dumps(_as_json(version, changed)) + "\n")
-    elif rows:
-        titles = ("FETCHED (UTC)", "STATUS", "BYTES", "SHA-256", "CHANGED")
-        out.table(titles, [_row(version, changed) for version, changed in rows])
+    found = [_facts(*each) for each in _with_changes(history_of(origin, settings), checked(settings))]
+    out.rows(found, _COLUMNS, as_json=options.json)
     if not found:
         err.say((f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
     return FINE if found else FOUND
@@ -59,34 +59,24 @@ def _with_changes(found: list[Version], gbot: GbotSettings) -> Iterator[tuple[Ve
         before = robotstxt
 
 
-def _row(version: Version, changed: list[AgentChange] | None) -> tuple[str, str, str, str, str]:
-    facts = str(version.status), f"{len(version.body):,}", version.hash[:_HASH_DIGITS]
-    return _time(version).replace("T", " ").removesuffix("+00:00"), *facts, _in_words(changed)
+def _facts(version: Version, changed: list[AgentChange] | None) -> dict[str, object]:
+    return {
+        "fetched": datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(timespec="seconds"),
+        "status": version.status,
+        "bytes": len(version.body),
+        "sha256": version.hash,
+        "cut": version.cut,
+        "changed_for": None if changed is None else [change.agent for change in changed],
+        "changed": _in_words(changed),
+    }
 
 
 def _in_words(changed: list[AgentChange] | None) -> str:
-    if changed is None:
-        return ""
     if not changed:
-        return "nothing that a crawler reads"
+        return "" if changed is None else "nothing that a crawler reads"
     added, removed = (sum(len(getattr(change, kind)) for change in changed) for kind in ("added", "removed"))
     closed = [change.agent for change in changed if change.closed]
     shut = f"; everything is disallowed to {', '.join(closed[:3])} now" if closed else ""
     turned = [change.agent for change in changed if change.preferences]
     said = f"; preferences turned for {', '.join(turned[:3])}" if turned else ""
     return f"{count(added, 'rule')} added, {removed:,} removed for {count(len(changed), 'user agent')}{shut}{said}"
-
-
-def _time(version: Version) -> str:
-    return datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(timespec="seconds")
-
-
-def _as_json(version: Version, changed: list[AgentChange] | None) -> dict[str, object]:
-    return {
-        "fetched": _time(version),
-        "status": version.status,
-        "bytes": len(version.body),
-        "sha256": version.hash,
-        "cut": version.cut,
-        "changed_for": None if changed is None else [change.agent for change in changed],
-    }

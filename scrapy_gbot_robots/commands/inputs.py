@@ -1,4 +1,4 @@
-"""The inputs of sub-commands: settings, files, standard input, and URLs or hosts that stand for an origin."""
+"""The inputs of sub-commands: URLs, hosts, settings, files, standard input, and versions of a robots.txt."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 from contextlib import closing, nullcontext
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -18,20 +19,41 @@ from ..storage.base import StorageError
 from .command import CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy.settings import BaseSettings, Settings
 
     from ..policy.overrides import Overrides
     from ..storage.history import Version as KeptVersion
-    from .project_crawl import Visit
-
+    from .project_crawl import Known, Visit
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
 MAX_URL = 16_384  # bytes
 
 _BLOCK = 262_144  # bytes read at a time
+_exists = os.path.exists  # Path.exists raises for names that no file can have, in some versions of Python
+
+
+class Version(NamedTuple):
+    """A robots.txt.
+
+    Attributes:
+        name: its URL or file name, for people.
+        body: its bytes.
+        origin: whose it is; None for a file.
+        truncated: whether the server sent more than `body`.
+        missing: why there is none; "" if there is one.
+    """
+
+    name: str
+    body: bytes
+    origin: Origin | None = None
+    truncated: bool = False
+    missing: str = ""
+
+
+# Arguments
 
 
 def typed(text: str) -> str:
@@ -40,15 +62,14 @@ def typed(text: str) -> str:
     In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
     """
     try:
-        raw = os.fsencode(text)
+        return _decoded(os.fsencode(text))
     except UnicodeEncodeError:  # not from the command line
         return text
-    return _decoded(raw)
 
 
 def typed_source(text: str) -> str:
     """Return the name of a file as it is if there is such a file, else a URL or a host as `typed` does."""
-    return text if Path(text).exists() else typed(text)
+    return text if _exists(text) else typed(text)
 
 
 def is_url(text: str) -> bool:
@@ -58,10 +79,10 @@ def is_url(text: str) -> bool:
 
 def is_site(name: str) -> bool:
     """Whether `name` means a site and not a file: it is a URL, or a host and there is no such file."""
-    return is_url(name) or (name != STDIN and not Path(name).exists() and _is_host(name))
+    return is_url(name) or (name != STDIN and not _exists(name) and is_host(name))
 
 
-def _is_host(text: str) -> bool:
+def is_host(text: str) -> bool:
     """Whether `text` is a host, with or without a port, and not the name of a missing file.
 
     A host is an IP address, localhost, a name with a port, or a name below a public suffix, which ".txt" is not.
@@ -74,11 +95,9 @@ def _is_host(text: str) -> bool:
         return False
     if any(char in text for char in "/?#@"):
         return False
-    host = origin.host
-    if host == "localhost" or host.startswith("[") or origin.port != DEFAULT_PORTS["https"]:
+    if origin.host == "localhost" or origin.host.startswith("[") or origin.port != DEFAULT_PORTS["https"]:
         return True
-    extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-    found = extract(host)
+    found = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)(origin.host)
     return bool(found.ipv4 or (found.domain and found.suffix))
 
 
@@ -94,23 +113,7 @@ def origin_of(text: str) -> Origin:
         raise CommandError(str(error)) from None
 
 
-def read(path: str) -> bytes:
-    """Return the content of a file; "-" is standard input.
-
-    Raises:
-        CommandError: it cannot be read, or is larger than `MAX_BYTES`.
-    """
-    try:
-        if path == STDIN:
-            body = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(path).open("rb") as file:
-                body = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise CommandError(unreadable(path, error)) from None
-    if len(body) > MAX_BYTES:
-        raise CommandError(f"{path}: longer than {MAX_BYTES:,} bytes, so this is no robots.txt")
-    return body
+# Settings
 
 
 def checked(settings: BaseSettings) -> GbotSettings:
@@ -139,6 +142,25 @@ def overrides_checked(settings: BaseSettings) -> Overrides:
         raise CommandError(str(error)) from None
 
 
+# Files
+
+
+def read(path: str) -> bytes:
+    """Return the content of a file; "-" is standard input.
+
+    Raises:
+        CommandError: it cannot be read, or is larger than `MAX_BYTES`.
+    """
+    try:
+        with _opened(path) as file:
+            body: bytes = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise CommandError(unreadable(path, error)) from None
+    if len(body) > MAX_BYTES:
+        raise CommandError(f"{path}: longer than {MAX_BYTES:,} bytes, so this is no robots.txt")
+    return body
+
+
 def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
     """Yield the lines of a file of any size, some at a time, with the number of bytes read for them. "-" is standard input.
 
@@ -150,7 +172,7 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
         CommandError: the file cannot be read.
     """
     try:
-        with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb", buffering=0) as file:
+        with _opened(path) as file:
             rest = b""
             while block := _block(file):
                 text, _, rest = (rest + block).rpartition(b"\n")
@@ -161,14 +183,19 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
         raise CommandError(unreadable(path, error)) from None
 
 
+def _opened(path: str) -> Any:
+    return nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb")
+
+
 def _block(file: Any) -> bytes:
     """Read at least one byte and at most `_BLOCK`; none at the end of the file. Ctrl-C ends it, in a crawl too."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may set a handler
+        return bytes(file.read1(_BLOCK))
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        block: bytes = file.read1(_BLOCK) if hasattr(file, "read1") else file.read(_BLOCK)
+        return bytes(file.read1(_BLOCK))
     finally:
         signal.signal(signal.SIGINT, handler)
-    return block
 
 
 def _lines(text: bytes) -> list[str]:
@@ -190,7 +217,7 @@ def size_of(path: str) -> int | None:
     """Return the size of a file in bytes; None if it is not known."""
     try:
         return Path(path).stat().st_size or None if path != STDIN else None
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -201,28 +228,43 @@ def unreadable(path: str, error: OSError | ValueError) -> str:
     return f"{path}: {getattr(error, 'strerror', None) or error}"
 
 
-class Version(NamedTuple):
-    """A robots.txt: its name for people, its bytes, and its origin; None for a file."""
-
-    name: str
-    body: bytes
-    origin: Origin | None = None
+# Versions of a robots.txt
 
 
 def versions(names: Iterable[str], settings: Settings) -> list[Version]:
-    """Return the version that each name stands for.
-
-    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched. ORIGIN@DATE is the version
-    in the storage's history that counted at that time.
+    """Return the versions that `each_version` gives.
 
     Raises:
-        CommandError: a file cannot be read, a robots.txt is unreachable, or the history has no such version.
+        CommandError: one of them cannot be had.
     """
-    wanted = list(names)
-    past = {name: _past(name, settings) for name in wanted if _moment(name) is not None}
-    sites = {name: origin_of(name) for name in wanted if name not in past and is_site(name)}
-    known = {**past, **(_fetched(sites, settings) if sites else {})}
-    return [known[name] if name in known else Version(name, read(name)) for name in wanted]
+    found = []
+    for version in each_version(list(names), settings):
+        if isinstance(version, CommandError):
+            raise version
+        found.append(version)
+    return found
+
+
+def each_version(names: Sequence[str], settings: Settings) -> Iterator[Version | CommandError]:
+    """Yield the version that each name stands for, or why it cannot be had.
+
+    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched: all of them at first.
+    ORIGIN@DATE is the version in the storage's history that counted at that time.
+    """
+    moments = {name: _moment(name) for name in names}
+    sites = {name: origin_of(name) for name in names if moments[name] is None and is_site(name)}
+    fetched = _fetched(dict.fromkeys(sites.values()), settings) if sites else {}
+    for name in names:
+        yield _one(name, moments[name], fetched[sites[name]] if name in sites else None, settings)
+
+
+def _one(name: str, moment: float | None, known: Known | None, settings: Settings) -> Version | CommandError:
+    try:
+        if moment is not None:
+            return _past(name, moment, settings)
+        return Version(name, read(name)) if known is None else _of_site(name, known)
+    except CommandError as error:
+        return error
 
 
 def history_of(origin: Origin, settings: Settings) -> list[KeptVersion]:
@@ -257,27 +299,30 @@ def _moment(name: str) -> float | None:
     return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).timestamp()
 
 
-def _past(name: str, settings: Settings) -> Version:
+def _past(name: str, moment: float, settings: Settings) -> Version:
     site, _, date = name.rpartition("@")
-    origin, moment = origin_of(site), _moment(name)
-    known = [each for each in history_of(origin, settings) if moment is not None and each.fetched_at <= moment]
+    origin = origin_of(site)
+    known = [each for each in history_of(origin, settings) if each.fetched_at <= moment]
     if not known:
         raise CommandError(f"{origin}: the history has no version from {date} or before")
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
 
 
-def _fetched(sites: dict[str, Origin], settings: Settings) -> dict[str, Version]:
-    """Fetch the robots.txt files of sites. A site without one has an empty one."""
+def _fetched(origins: Iterable[Origin], settings: Settings) -> dict[Origin, Known]:
     from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
-    async def work(visit: Visit) -> dict[str, Version]:
-        return {name: await _version(visit, origin) for name, origin in sites.items()}
+    async def work(visit: Visit) -> dict[Origin, Known]:
+        return {origin: await visit.known(origin, Crawler.of(""), fresh=True) for origin in origins}
 
     return during_a_visit(settings, work)
 
 
-async def _version(visit: Visit, origin: Origin) -> Version:
-    known = await visit.known(origin, Crawler.of(""), fresh=True)
+def _of_site(name: str, known: Known) -> Version:
+    """Return the robots.txt of a site. One that has none has an empty one."""
+    why, copy = known.decision.why, known.entry.copy
     if known.decision.temporary:
-        raise CommandError(f"{origin.robots_url}: {known.decision.why}")
-    return Version(origin.robots_url, known.body or b"", origin)
+        hint = "" if "TLS" not in why or is_url(name) else f"; if the server speaks no TLS, try http://{name}"
+        raise CommandError(f"{known.origin.robots_url}: {why}{hint}")
+    if known.body is None or copy is None:
+        return Version(known.origin.robots_url, b"", known.origin, missing=why)
+    return Version(known.origin.robots_url, known.body, known.origin, copy.cut)

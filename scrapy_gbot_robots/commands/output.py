@@ -6,6 +6,7 @@ theirs reaches a terminal.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import contextmanager
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
+Column: TypeAlias = "str | Callable[[Mapping[str, Any]], Part]"
 
 # Colour never says more than the words.
 _STYLES = {
@@ -44,6 +46,22 @@ def cells(text: str) -> int:
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
+def _getter(column: Column) -> Callable[[Mapping[str, Any]], Part]:
+    """Return the function that makes a column's cell of a record."""
+    if not isinstance(column, str):
+        return column
+
+    def value(record: Mapping[str, Any]) -> str:
+        cell = record[column]
+        return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+    return value
+
+
+def _styled(part: Part) -> tuple[str, str]:
+    return (part, "") if isinstance(part, str) else part
+
+
 class Terminal:
     """One of the process's output streams."""
 
@@ -60,7 +78,7 @@ class Terminal:
 
     def say(self, *parts: Part) -> None:
         """Write a line."""
-        texts = [(printable(part), "") if isinstance(part, str) else (printable(part[0]), part[1]) for part in parts]
+        texts = [(printable(text), style) for text, style in map(_styled, parts)]
         if self._rich is None:
             self._stream.write("".join(text for text, _ in texts) + "\n")
             return
@@ -73,13 +91,40 @@ class Terminal:
         """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
         self._stream.write(text)
 
-    def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last has no padding."""
-        shown = [[printable(cell) for cell in row] for row in rows]
-        widths = [max(map(cells, column)) for column in zip(titles, *shown, strict=True)]
-        for row, style in [(titles, "strong"), *((row, "") for row in shown)]:
-            padded = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
-            self.say((_GAP.join(padded).rstrip(), style))
+    def json(self, record: Mapping[str, Any]) -> None:
+        """Write an object as a line of JSON, for programs."""
+        text = json.dumps(record)
+        if "\\udc" in text:  # maybe bytes of a file name, which Python takes for lone surrogates in the C locale
+            raw = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape")
+            text = json.dumps(json.loads(raw.decode("utf-8", "backslashreplace")))
+        self.write(text + "\n")
+
+    def rows(self, records: Iterable[Mapping[str, Any]], columns: Mapping[str, Column], *, as_json: bool) -> None:
+        """Write records as lines of JSON, or as a table.
+
+        Args:
+            records: what is written.
+            columns: the titles of the table, each with a key of the records, or with a function of a record.
+            as_json: whether to write JSON.
+        """
+        if as_json:
+            for record in records:
+                self.json(record)
+        elif shown := list(records):
+            gets = [_getter(column) for column in columns.values()]
+            self.table(list(columns), [[get(record) for get in gets] for record in shown])
+
+    def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
+        """Write a table. Each column is as wide as its widest cell; the last cell with text has no padding."""
+        table = [[(title, "strong") for title in titles]]
+        table += [[(printable(text), style) for text, style in map(_styled, row)] for row in rows]
+        widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
+        for row in table:
+            last = max((number for number, (text, _) in enumerate(row) if text), default=0)
+            padded = zip(row[:last], widths, strict=False)
+            self.say(
+                *((text + " " * (width - cells(text)) + _GAP, style) for (text, style), width in padded), row[last]
+            )
 
     @contextmanager
     def progress(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ from ..policy.overrides import Standing
 from ..report.words import count
 from .command import FINE, FOUND
 from .inputs import overrides_checked
-from .output import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,24 +29,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
-    found = [(override, override.standing(now)) for override in overrides_checked(settings)]
-    run_out = sum(standing is Standing.RUN_OUT for _, standing in found)
-    if options.json:
-        for override, standing in found:
-            out.write(json.dumps(_as_json(override, standing)) + "\n")
-    else:
-        if found:
-            out.table(("key", "what", "reason", "until", "state"), [_row(*each) for each in found])
+    found = [_facts(override, override.standing(now)) for override in overrides_checked(settings)]
+    out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")}, as_json=options.json)
+    run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
+    if not options.json:
         out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
     return FOUND if run_out else FINE
 
 
-def _row(override: Override, standing: Standing) -> tuple[str, str, str, str, str]:
-    until = "" if override.until is None else override.until.isoformat()
-    return printable(override.key), printable(override.what), printable(override.reason), until, standing.value
-
-
-def _as_json(override: Override, standing: Standing) -> dict[str, object]:
+def _facts(override: Override, standing: Standing) -> dict[str, object]:
     return {
         "key": override.key,
         "what": override.what,

@@ -1,16 +1,18 @@
-"""What sub-commands do in a crawl without pages: they ask for robots.txt files and for the statuses of sitemaps.
+"""A crawl of the project without pages, in which sub-commands ask for robots.txt files and for the statuses of sitemaps.
 
-A visit uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls. So status codes, redirects and
-outages mean the same to both. `crawl` runs it.
+It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
+scheduler. A visit uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
+redirects and outages mean the same to both. Ctrl-C ends the work at once.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from concurrent.futures import Future
+from dataclasses import dataclass
 from inspect import isclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
@@ -18,7 +20,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 
 from ..addon import Addon
 from ..fetching.fetcher import Fetcher
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from ..obeying.answer import Answer
     from ..policy.outages import Decision, Entry
 
-
 _T = TypeVar("_T")
 
 # The meta of a request for a status: the response comes as it is, and without its body.
@@ -53,8 +54,96 @@ _STATUS_ONLY = {
     "dont_obey_robotstxt": True,  # the caller obeys it
     "dont_redirect": True,
     "dont_retry": True,
-    "gbot_robots_status_only": True,
+    "_gbot_robots_status_only": True,
 }
+
+# What this crawl must not do, though the project's crawls may.
+_NOTHING_ELSE: dict[str, Any] = {
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
+    "EXTENSIONS": {},
+    "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
+    "HTTPCACHE_ENABLED": False,  # the question is what servers say now
+    "ITEM_PIPELINES": {},
+    "JOBDIR": None,
+    "LOG_STDOUT": False,
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "SPIDER_MIDDLEWARES": {},
+    "SPIDER_MODULES": [],
+    "STATS_CLASS": "scrapy.statscollectors.MemoryStatsCollector",
+    "STATS_DUMP": False,
+}
+
+
+def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -> _T:
+    """Run `work` in a crawl with the project's settings, and return its result.
+
+    Raises:
+        CommandError: the crawl cannot run.
+        KeyboardInterrupt: Ctrl-C.
+        Exception: whatever `work` raises.
+    """
+    robots_logger.setLevel(logging.ERROR)  # the sub-command gives the warnings in its own words
+    try:
+        settings, fetcher_cls = _for_a_visit(settings)
+        reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # a setting of newer Scrapy
+        process = CrawlerProcess(settings) if reactor else AsyncCrawlerProcess(settings)
+    except Exception as error:
+        raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
+    result: Future[_T] = Future()
+
+    def cannot_run(error: BaseException | None) -> None:
+        if error is not None and not result.done():
+            result.set_exception(CommandError(f"the crawl cannot run: {error}"))
+
+    crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
+    if isinstance(crawling, Deferred):
+        crawling.addErrback(lambda failure: cannot_run(failure.value))
+    else:
+        crawling.add_done_callback(lambda task: cannot_run(None if task.cancelled() else task.exception()))
+    process.start()
+    if not result.done():
+        raise KeyboardInterrupt
+    return result.result()
+
+
+def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
+    """Return the project's settings without what a visit must not do, and the class that fetches robots.txt files."""
+    settings = settings.copy()
+    settings.setdict(_NOTHING_ELSE, "cmdline")
+    addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
+    settings.set("ADDONS", addons, "cmdline")
+    fetcher_cls = Fetcher
+    others = settings.getdict("DOWNLOADER_MIDDLEWARES")
+    for name in list(others):
+        cls = load_object(name)
+        if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware):
+            fetcher_cls = cls.fetcher_cls
+            del others[name]
+    settings.set("DOWNLOADER_MIDDLEWARES", others, "cmdline")
+    return settings, fetcher_cls
+
+
+class _ErrandSpider(Spider):
+    """Does the work of a sub-command, and yields no request."""
+
+    name = "robots"
+    fetcher_cls: type[Fetcher]
+    work: Callable[[Visit], Awaitable[Any]]
+    result: Future[Any]
+
+    async def start(self) -> AsyncIterator[Any]:
+        visit = None
+        try:
+            visit = Visit(self.crawler, self.fetcher_cls)
+            self.result.set_result(await self.work(visit))
+        except (Exception, KeyboardInterrupt) as error:  # `during_a_visit` raises it
+            told = error if visit is not None else CommandError(f"the crawl cannot run: {error}")
+            self.result.set_exception(told)
+        finally:  # also if Ctrl-C cancels this
+            if visit is not None:
+                await visit.close()
+        return
+        yield  # makes this an iterator
 
 
 @dataclass(frozen=True)
@@ -143,31 +232,17 @@ class Visit:
     async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
         """Return the answers for many origins and crawlers. They are fetched together, as far as the settings allow."""
         keys = list(wanted)
-        known = [self._overridden.cached(*key) for key in keys]
-        unknown = [key for key, answer in zip(keys, known, strict=True) if answer is None]
-        found: dict[tuple[Origin, RobotsAgent], Answer] = dict(
-            zip(unknown, await self.together(self._overridden.ask(*key) for key in unknown), strict=True)
-        )
-        return found | {key: answer for key, answer in zip(keys, known, strict=True) if answer is not None}
+        return dict(zip(keys, await self.together(self._overridden.ask(*key) for key in keys), strict=True))
 
-    async def together(self, works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    @staticmethod
+    async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
         """Run coroutines at the same time, and return their results in order. If some fail, raise the first error."""
-        errors: list[Exception] = []
-
-        async def finished(work: Coroutine[Any, Any, _T]) -> list[_T]:
-            try:
-                return [await work]
-            except Exception as error:
-                errors.append(error)
-                return []
-
-        results: list[_T] = []
-        for each in [deferred_from_coro(finished(work)) for work in works]:
-            done = await maybe_deferred_to_future(each)
-            results += done
-        if errors:
-            raise errors[0]
-        return results
+        running = DeferredList([deferred_from_coro(work) for work in works], consumeErrors=True)
+        done = await maybe_deferred_to_future(running)
+        for succeeded, result in done:
+            if not succeeded:
+                result.raiseException()
+        return [result for _, result in done]
 
     async def status(self, url: str) -> tuple[int, bytes | None]:
         """Request `url`, and return its status and Location. No redirect is followed.
@@ -192,107 +267,3 @@ class Visit:
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         self._hops.append((response.status, request.url))
-
-
-# What this crawl must not do, though the project's crawls may.
-_NOTHING_ELSE: dict[str, Any] = {
-    "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
-    "EXTENSIONS": {},
-    "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
-    "HTTPCACHE_ENABLED": False,  # the question is what servers say now
-    "ITEM_PIPELINES": {},
-    "JOBDIR": None,
-    "LOG_STDOUT": False,
-    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
-    "SPIDER_MIDDLEWARES": {},
-    "SPIDER_MODULES": [],
-    "STATS_CLASS": "scrapy.statscollectors.MemoryStatsCollector",
-    "STATS_DUMP": False,
-}
-
-
-@dataclass
-class _Errand(Generic[_T]):
-    """The work of such a crawl, and its result."""
-
-    work: Callable[[Visit], Awaitable[_T]]
-    fetcher_cls: type[Fetcher]
-    results: list[_T] = field(default_factory=list)
-    error: BaseException | None = None
-
-    def cannot_run(self, error: BaseException | None) -> None:
-        """Note that the crawl itself failed."""
-        if error is not None:
-            self.error = CommandError(f"the crawl cannot run: {error}")
-
-
-class _ErrandSpider(Spider):
-    """Does the work, and yields no request."""
-
-    name = "robots"
-
-    def __init__(self, errand: _Errand[Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._errand = errand
-
-    async def start(self) -> AsyncIterator[Any]:
-        try:
-            visit = Visit(self.crawler, self._errand.fetcher_cls)
-        except Exception as error:
-            self._errand.cannot_run(error)
-            return
-        try:
-            self._errand.results.append(await self._errand.work(visit))
-        except (Exception, KeyboardInterrupt) as error:  # `during_a_visit` raises it
-            self._errand.error = error
-        finally:  # also if Ctrl-C cancels this
-            await visit.close()
-        return
-        yield  # makes this an iterator
-
-
-def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -> _T:
-    """Run `work` in a crawl with the project's settings, and return its result.
-
-    Raises:
-        CommandError: the crawl cannot run.
-        KeyboardInterrupt: Ctrl-C.
-        Exception: whatever `work` raises.
-    """
-    robots_logger.setLevel(logging.ERROR)  # the sub-command gives the warnings in its own words
-    try:
-        settings, fetcher_cls = _for_a_visit(settings)
-        process = _process(settings)
-    except Exception as error:
-        raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
-    errand = _Errand(work, fetcher_cls)
-    crawling: Any = process.crawl(_ErrandSpider, errand=errand)
-    if isinstance(crawling, Deferred):
-        crawling.addErrback(lambda failure: errand.cannot_run(failure.value))
-    else:
-        crawling.add_done_callback(lambda task: errand.cannot_run(None if task.cancelled() else task.exception()))
-    process.start()
-    if errand.error is not None:
-        raise errand.error
-    if not errand.results:
-        raise KeyboardInterrupt
-    return errand.results[0]
-
-
-def _process(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    if settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy
-        return CrawlerProcess(settings)
-    return AsyncCrawlerProcess(settings)
-
-
-def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return the project's settings without what a visit must not do, and the class that fetches robots.txt files."""
-    settings = settings.copy()
-    settings.setdict(_NOTHING_ELSE, "cmdline")
-    addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
-    settings.set("ADDONS", addons, "cmdline")
-    configured = {name: load_object(name) for name in settings.getdict("DOWNLOADER_MIDDLEWARES")}
-    ours = {name: cls for name, cls in configured.items() if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware)}
-    others = {name: at for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items() if name not in ours}
-    settings.set("DOWNLOADER_MIDDLEWARES", others, "cmdline")
-    return settings, next((cls.fetcher_cls for cls in ours.values()), Fetcher)

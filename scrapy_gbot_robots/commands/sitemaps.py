@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.robots import RobotsTxt
@@ -76,7 +75,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             most = visit.settings.sitemaps_max
             listed = await visit.together(_listed(line, origin, visit, asker.crawler) for line in lines[:most])
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
-            (_write_json if options.json else _show)(known, listed, out)
+            _write(known, listed, out, as_json=options.json)
             out.flush()
             status = FAILED if known.unreachable else FINE if all(each.fine for each in listed) else FOUND
             worst = max(worst, status)
@@ -113,13 +112,10 @@ def _url(line: SitemapLine) -> str:
     return line.url or shown(line.raw.decode("utf-8", "backslashreplace"))
 
 
-def _show(known: Known, listed: list[Listed], out: Terminal) -> None:
-    found = known.decision.why if known.unreachable else count(len(listed), "sitemap")
-    out.say((known.origin.robots_url, "strong"), f": {found}")
-    if listed:
-        out.table(["STATUS", "LINE", "SITEMAP"], [(each.found, str(each.line), each.url) for each in listed])
-
-
-def _write_json(known: Known, listed: list[Listed], out: Terminal) -> None:
-    for each in listed:
-        out.write(json.dumps({"robots_txt": known.origin.robots_url, **each._asdict()}) + "\n")
+def _write(known: Known, listed: list[Listed], out: Terminal, *, as_json: bool) -> None:
+    url = known.origin.robots_url
+    if not as_json:
+        found = known.decision.why if known.unreachable else count(len(listed), "sitemap")
+        out.say((url, "strong"), f": {found}")
+    records = [{"robots_txt": url, **each._asdict()} for each in listed]
+    out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"}, as_json=as_json)

@@ -5,7 +5,6 @@ It is for a site's own tests. It shows the deciding line for each expectation th
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.robots import RobotsTxt
@@ -65,7 +64,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         if options.json:
-            out.write(json.dumps(_as_json(each, check, gbot, met=met)) + "\n")
+            out.json(_as_json(each, check, gbot, met=met))
         elif not met:
             _show(each, check, robotstxt, options.expectations, out)
     if not options.json:

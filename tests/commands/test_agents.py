@@ -48,12 +48,24 @@ def test_crawler_is_refused_by_this_line(path: str, crawler: str, line: int | No
     assert (row["line"], row["allowed"]) == (line, line is None)
 
 
-def test_table_has_every_crawler_by_what_it_is_for(tmp_path: Path) -> None:
+def test_one_table_has_every_crawler_and_what_it_is_for(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    out = run_here("agents", "/", "--robots", "robots.txt", cwd=tmp_path).out
-    assert all(f"{purpose} " in out for purpose in PURPOSES)
-    assert all(f"\n{known.tokens[0]} " in out for known in KNOWN_CRAWLERS)
-    assert ": 2 of " in out
+    title, *rows, last = run_here("agents", "/", "--robots", "robots.txt", cwd=tmp_path).out.splitlines()
+    assert [re.split("  +", row)[::2][:2] for row in rows] == [
+        [known.tokens[0], known.purpose] for known in KNOWN_CRAWLERS
+    ]
+    assert {row.index("  ", title.index("may fetch it") - 2) for row in rows} == {title.index("may fetch it") - 2}
+    assert ": 2 of " in last
+
+
+@pytest.mark.parametrize(("only", "number"), [("no", 2), ("yes", len(KNOWN_CRAWLERS) - 2)])
+def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    asked = ("agents", "/", "--robots", "robots.txt", "--only", only)
+    _, *rows, last = run_here(*asked, cwd=tmp_path).out.splitlines()
+    assert [re.split("  +", row)[3] for row in rows] == [only] * number
+    assert last.startswith("robots.txt: 2 of 38 crawlers refused")
+    assert len(run_here(*asked, "--json", cwd=tmp_path).out.splitlines()) == number
 
 
 def test_site_is_fetched(tmp_path: Path) -> None:
@@ -68,7 +80,7 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(tmp_path: Path) -> None:
     for path, shown in (("/x", "no, but it may ignore that"), ("/y", "yes")):
         out = run_here("agents", path, "--robots", "robots.txt", cwd=tmp_path).out
         (row,) = (line for line in out.splitlines() if line.startswith("Perplexity-User "))
-        assert re.split("  +", row)[2] == shown
+        assert re.split("  +", row)[3] == shown
 
 
 @pytest.mark.parametrize(
