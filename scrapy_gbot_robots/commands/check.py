@@ -25,7 +25,7 @@ from ..report.words import count, span
 from . import crawlers, purposes
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
-from .inputs import checked, is_url, origin_of, overrides_checked, read, typed
+from .inputs import checked, is_host, is_url, origin_of, overrides_checked, read, typed
 from .output import Mark, excerpt, printable
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _by_file(options: Namespace, askers: list[Asker], gbot: GbotSettings, err: Terminal) -> list[Check]:
     for url in options.urls:
         if not url.startswith("/"):
-            _absolute(url)
+            _absolute(url, has_file=True)
     body = read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
@@ -136,12 +136,17 @@ def _of(url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Over
     return Check(url, asker, verdict, known.origin.robots_url, body, robotstxt, known, override, overriding)
 
 
-def _absolute(url: str) -> Origin:
+def _absolute(url: str, *, has_file: bool = False) -> Origin:
+    """Return the origin of an absolute URL. If it is none, say what may be meant."""
     if url.startswith("/"):
         raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
-    if not is_url(url):
-        raise CommandError(f"not an absolute URL: {url}; did you mean https://{url}?")
-    return origin_of(url)
+    if is_url(url):
+        return origin_of(url)
+    host = url.partition("/")[0]
+    meant = f"/{url}" if has_file else ""
+    if host and is_host(host):
+        meant = f"http{'' if ':' in host else 's'}://{url}"
+    raise CommandError(f'not an absolute URL: "{url}"' + (f"; did you mean {meant}?" if url and meant else ""))
 
 
 @dataclass(frozen=True)

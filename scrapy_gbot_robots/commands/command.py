@@ -6,7 +6,10 @@ It has the options, and decides how each run ends. Each sub-command is a module 
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,18 +20,14 @@ from .. import __version__
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
+    from collections.abc import Iterator
 
 FINE = 0  # allowed, clean, unchanged
 FOUND = 1  # something is disallowed, found, changed, or not as expected
 FAILED = 2  # wrong usage, or something could not be read or fetched
 INTERRUPTED = 130  # Ctrl-C, as shells say it
 PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
-
-
-class CommandError(Exception):
-    """The command cannot do its work. The message is one line for the user."""
-
+TERMINATED = 143  # SIGTERM, as shells say it
 
 CONSOLE = "gbot-robots"  # the console command
 SUBCOMMANDS = (
@@ -45,6 +44,10 @@ SUBCOMMANDS = (
     "fleet",
     "overrides",
 )
+
+
+class CommandError(Exception):
+    """The command cannot do its work. The message is one line for the user."""
 
 
 class RobotsCommand(ScrapyCommand):
@@ -66,7 +69,7 @@ class RobotsCommand(ScrapyCommand):
         super().add_options(parser)
         parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
         subparsers = parser.add_subparsers(
-            title="Sub-commands", dest="subcommand", metavar="<sub-command>", prog=self._prog(parser), required=True
+            title="Sub-commands", dest="subcommand", metavar="<sub-command>", prog=self._prog(parser)
         )
         for name in SUBCOMMANDS:
             module = import_module(f".{name}", __package__)
@@ -99,6 +102,9 @@ class RobotsCommand(ScrapyCommand):
         """
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        if opts.subcommand is None:
+            listed = "".join(f"\n  {name:<10} {import_module(f'.{name}', __package__).HELP}" for name in SUBCOMMANDS)
+            raise UsageError(f"a sub-command is missing:{listed}", print_help=False)
         opts.set += opts.late_set
         opts.loglevel = opts.late_loglevel or opts.loglevel
         opts.nolog = opts.late_nolog or opts.nolog
@@ -110,21 +116,24 @@ class RobotsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
         from ..settings import mistakes  # noqa: PLC0415  see the module's law
+        from .inputs import checked  # noqa: PLC0415
         from .output import standard  # noqa: PLC0415
 
         out, err = standard()
         try:
             try:
                 assert self.settings is not None  # noqa: S101  for the type checker
+                checked(self.settings)
                 for text in mistakes(self.settings):
                     err.say((f"note: {text}", "warning"))
-                self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
+                with _sigterm_raises():
+                    self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
                 out.flush()
             except CommandError as error:
                 err.say((f"{self.name} {opts.subcommand}: error: {error}", "bad"))
                 self.exitcode = FAILED
-            except KeyboardInterrupt:
-                self.exitcode = INTERRUPTED
+            except KeyboardInterrupt as error:
+                self.exitcode = TERMINATED if error.args else INTERRUPTED
         except OSError as error:  # of a write; sub-commands handle errors of reads
             self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
             out.abandon()
@@ -134,6 +143,23 @@ class RobotsCommand(ScrapyCommand):
     @staticmethod
     def _prog(parser: ArgumentParser) -> str:
         return parser.prog if parser.usage is None else "scrapy robots"
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does, so that no half of a file is left behind."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may set a handler
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt("SIGTERM")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_robots") -> int:

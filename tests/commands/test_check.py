@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS
+
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.web import Reply, Site, redirect
@@ -175,8 +177,14 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
     ("arguments", "said"),
     [
         pytest.param(
-            ["example.com/x"], "not an absolute URL: example.com/x; did you mean https://example.com/x?", id="scheme"
+            ["example.com/x"], 'not an absolute URL: "example.com/x"; did you mean https://example.com/x?', id="scheme"
         ),
+        pytest.param(["127.0.0.1:80"], '"127.0.0.1:80"; did you mean http://127.0.0.1:80?', id="host-with-port"),
+        pytest.param(["cart/1", "--file", "r"], '"cart/1"; did you mean /cart/1?', id="path-without-slash"),
+        pytest.param(["mailto:a@b"], 'not an absolute URL: "mailto:a@b"\n', id="mail"),
+        pytest.param([""], 'not an absolute URL: ""\n', id="nothing"),
+        pytest.param(["/x", "--file", "a" * 300], "File name too long", id="long-name"),
+        pytest.param(["/x", "--file", "loop"], "loop: Too many levels of symbolic links", id="loop-of-links"),
         pytest.param(["/x"], "/x is a path; give the whole URL, or a robots.txt with --file", id="path"),
         pytest.param(["mailto://example.com"], "not an http, https or ftp URL", id="other-scheme"),
         pytest.param(["http://"], "no valid host: http:// (it is empty)", id="no-host"),
@@ -192,6 +200,7 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
     ],
 )
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
     ended = run_here("check", *arguments, cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     assert said in ended.err
@@ -230,6 +239,11 @@ def test_wrong_usage_is_status_2(tmp_path: Path, arguments: list[str]) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
     assert "error: " in ended.err
+
+
+def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:
+    ended = run_here(cwd=tmp_path)
+    assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(SUBCOMMANDS)
 
 
 def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path) -> None:

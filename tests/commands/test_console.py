@@ -24,9 +24,8 @@ CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import consol
 def test_entry_point_is_the_console_command() -> None:
     config = ConfigParser()
     config.read(HOME / "setup.cfg")
-    assert config["options.entry_points"]["console_scripts"].strip() == (
-        "gbot-robots = scrapy_gbot_robots.__main__:console"
-    )
+    for name in ("gbot-robots", "scrapy-gbot-robots"):  # the second is for `uvx scrapy-gbot-robots`
+        assert f"{name} = scrapy_gbot_robots.__main__:console" in config["options.entry_points"]["console_scripts"]
 
 
 def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
