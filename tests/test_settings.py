@@ -55,7 +55,7 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("CRAWL_DELAY_MAX_SECS", -1, "a number of seconds >= 0"),
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
         ("STORAGE", "mysql", '"memory", "sqlite", "redis" or the dotted path of a class'),
-        ("SITEMAPS", "on", "one of 'feed', 'collect', 'off'"),
+        ("SITEMAPS", "on", "one of 'auto', 'feed', 'collect', 'off'"),
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", [7], "a list of request.meta keys"),
         ("META_KEYS", "[1]", "a list of request.meta keys"),

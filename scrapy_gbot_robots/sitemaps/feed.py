@@ -11,11 +11,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections import OrderedDict
+from contextlib import suppress
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.http import TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.defer import ensure_awaitable
@@ -24,15 +27,16 @@ from scrapy.utils.spider import DefaultSpider
 from ..concurrency import run_in_thread
 from ..core.urls import Origin
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
-from ..meta import SITEMAP
+from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import SitemapChoice, UrlCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from typing_extensions import Self
 
     from ..core.robots import RobotsTxt
@@ -107,7 +111,8 @@ class SitemapDiscovery:
         try:
             _, new = await self.feed.read(origin, robotstxt, log_level, is_bounded=spider is None or is_fed)
             is_for_spider = spider is not None and not _is_guest(origin, request) and _is_on_site(origin, spider)
-            fed = await self.feed.feed(new) if is_fed and is_for_spider else []
+            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
+            fed = await self.feed.feed(new, response) if is_fed and is_for_spider else []
             for sitemap in () if is_fed else new:
                 await self.feed.show(sitemap, None)
             if spider is not None and is_for_spider and not is_own:
@@ -239,8 +244,15 @@ class SitemapFeed:
             self._chars -= _chars_of(dropped)
         return choice, new
 
-    async def feed(self, sitemaps: Iterable[FoundSitemap], more_meta: Mapping[str, Any] = _NO_META) -> list[str]:
-        """Schedule requests for `sitemaps`, with `more_meta` in their meta. The spider must be a SitemapSpider.
+    async def feed(
+        self, sitemaps: Iterable[FoundSitemap], response: Response, more_meta: Mapping[str, Any] = _NO_META
+    ) -> list[str]:
+        """Schedule requests for `sitemaps`. The spider must be a SitemapSpider.
+
+        Args:
+            sitemaps: what the robots.txt lists.
+            response: the robots.txt, for the spider's `sitemap_request`.
+            more_meta: goes into the meta of the requests.
 
         Returns:
             The URLs that were scheduled. URLs that were refused, or requested before, are not among them.
@@ -248,6 +260,7 @@ class SitemapFeed:
         spider, engine = self._crawler.spider, self._crawler.engine
         assert isinstance(spider, SitemapSpider)  # noqa: S101  for the type checker
         assert engine is not None  # noqa: S101  as above
+        make, parse = request_maker(spider), sitemap_callback(spider)
         fed: list[str] = []
         for sitemap in sitemaps:
             if not follows_sitemap(spider, sitemap.url):
@@ -259,7 +272,9 @@ class SitemapFeed:
                 SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line},
                 **more_meta,
             }
-            request = await self.show(sitemap, Request(sitemap.url, sitemap_callback(spider), meta=meta))
+            made = make(sitemap.url, parse, {"loc": sitemap.url}, source="robotstxt", response=response)
+            made.meta.update(meta)
+            request = await self.show(sitemap, made)
             processed = None if request is None else self._processed(request)
             if processed is None:
                 count(self._crawler, "refused/vetoed" if request is None else "refused/middleware")
@@ -370,6 +385,19 @@ def may_read_sitemaps(crawler: Crawler) -> bool:
 def feeds_itself(spider: object) -> bool:
     """Whether a spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
     return bool(getattr(spider, "feeds_itself", False))
+
+
+def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
+    """What makes the spider's requests for what files list: its hook `sitemap_request`, if it has one.
+
+    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the hook.
+    """
+    hook: Callable[..., Request] | None = getattr(spider, "sitemap_request", None)
+    if hook is not None:
+        with suppress(TypeError):
+            signature(hook).bind("", None, {}, source="", response=None)
+            return hook
+    return lambda url, callback, entry, **_: Request(url, callback)
 
 
 def checked_spider(crawler: Crawler, settings: GbotSettings) -> SitemapSpider | None:

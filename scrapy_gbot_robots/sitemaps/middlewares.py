@@ -151,15 +151,17 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """
         if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
             self._check.listed(listed.url, response.url)
+        if listed.meta.pop(SITEMAP, None) is not None:  # the spider's `sitemap_request` may copy the meta of the file
+            listed.meta.pop("allow_offsite", None)
         if not self._is_for_sitemap(listed):
             return
         source = response.meta.get(SITEMAP, {})
         if "robotstxt" in source:
-            listed.meta.setdefault(SITEMAP, self._check.below(listed.url, response.url, source))
+            listed.meta[SITEMAP] = self._check.below(listed.url, response.url, source)
             if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
                 listed.meta.setdefault("allow_offsite", True)
         elif self._check.refuses_private:  # of what the spider asks for itself, that alone is left to check
-            listed.meta.setdefault(SITEMAP, {"index": response.url})
+            listed.meta[SITEMAP] = {"index": response.url}
 
 
 class _RefusedSitemapError(IgnoreRequest):

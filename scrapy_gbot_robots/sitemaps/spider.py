@@ -32,11 +32,11 @@ from ..policy.outages import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .feed import SitemapDiscovery, SitemapFeed, count
+from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import Host, covers, given_in, survey
 from .lastmod import latest, since
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
-from .urls import Refused, UrlCheck
+from .urls import Refused, UrlCheck, resolved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -200,7 +200,7 @@ class RobotsSitemapSpider(SitemapSpider):
         if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
             choice, new = await self._feed.read(Origin.of(origin), robotstxt)
-            await self._feed.feed(new, self._intake.request_meta)
+            await self._feed.feed(new, response, self._intake.request_meta)
             if choice.sitemaps:
                 self._report("listed", host)
                 return
@@ -291,6 +291,7 @@ class SitemapIntake:
         self._spider = spider
         self._check = check
         self._since = since
+        self._make, self._parse = request_maker(spider), sitemap_callback(spider)
         largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
         self.request_meta = {
             "allow_offsite": True,  # for the file; allowed_domains hold for the pages that it lists
@@ -305,7 +306,7 @@ class SitemapIntake:
     def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
         """The request for a sitemap file. `source` becomes its `meta.SITEMAP`; `kwargs` go to Request."""
         meta = {**self.request_meta, SITEMAP: dict(source)}
-        return Request(url, callback=sitemap_callback(self._spider), meta=meta, **kwargs)
+        return Request(url, callback=self._parse, meta=meta, **kwargs)
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
@@ -338,7 +339,8 @@ class SitemapIntake:
         alternates = entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()
         for loc in (entry["loc"], *alternates):
             try:
-                url, origin = self._check.listed(loc, response.url)
+                text = resolved(loc, response.url)
+                url, origin = self._check.listed(text, response.url)
                 if is_index:
                     source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
             except Refused as refusal:
@@ -346,19 +348,25 @@ class SitemapIntake:
                 logger.debug("%s: %s", response.url, refusal)
                 continue
             if is_index:
-                if follows_sitemap(self._spider, loc):
-                    yield self.request(url, source)
+                if follows_sitemap(self._spider, text):
+                    request = self._make(url, self._parse, entry, source="sitemapindex", response=response)
+                    request.meta.update(self.request_meta, **{SITEMAP: source})
+                    yield request
             elif self.scope is not None and not covers(self.scope, origin):
                 left_out["host"] += 1
                 logger.debug("%s: scope is 'hosts' and this page is on another host: %s", response.url, shown(url))
-            elif (callback := page_callback(self._spider, loc)) is not None:
+            elif (callback := page_callback(self._spider, text)) is not None:
                 self.pages += 1
-                yield Request(url, callback, meta={LISTED: {"sitemap": response.url, "lastmod": lastmod}})
+                request = self._make(url, callback, entry, source="urlset", response=response)
+                if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
+                    request.meta.pop("allow_offsite", None)
+                request.meta[LISTED] = {"sitemap": response.url, "lastmod": lastmod}
+                yield request
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
         codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
-        if request.callback == sitemap_callback(self._spider) and _GZIPS.issuperset(codings):
+        if request.callback == self._parse and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]
 
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urljoin
 
 from w3lib.url import safe_url_string
 
@@ -159,6 +160,18 @@ class UrlCheck(NamedTuple):
 def to_private_address(url: str) -> Refused:
     """The refusal of a URL that leads to a private address."""
     return Refused("private", f"GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses: {shown(url)}")
+
+
+def resolved(text: str, file_url: str) -> str:
+    """Return what the sitemap file at `file_url` lists as `text`; a relative URL by that of the file, as Scrapy 2.20 does.
+
+    Raises:
+        Refused: `text` cannot be resolved ("malformed").
+    """
+    try:
+        return text if _SCHEME.match(text) else urljoin(file_url, text)
+    except ValueError as error:
+        raise Refused("malformed", f"not a URL: {shown(text)} ({error})") from None
 
 
 def usable_url(text: str, schemes: frozenset[str]) -> tuple[str, Origin]:

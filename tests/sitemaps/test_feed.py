@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.spiders import SitemapSpider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_gbot_robots.concurrency import pause
@@ -18,15 +19,19 @@ from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
 
 from ..support.crawls import crawl, in_reactor, stats
+from ..support.hosts_spider import Hosts
 from ..support.redis_server import redis_server
 from ..support.sitemap_web import (
     Links,
     Remembers,
     Sitemaps,
     Web,
+    index,
     listing,
     parsed,
     sitemap_stats,
+    urlset,
+    xml,
 )
 from ..support.web import Site
 
@@ -188,6 +193,81 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> N
         again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
         assert (again.url, again.callback, again.meta) == (request.url, request.callback, request.meta)
         assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
+
+
+class Making:
+    """Has the hook of Scrapy's pull request 8175, which copies the meta of the file, as its documentation does."""
+
+    def sitemap_request(self, loc: str, callback: Any, entry: Any, *, source: str, response: Response) -> Request:
+        meta = {**response.meta, "made_from": [source, response.url, entry["loc"], entry.get("lastmod")]}
+        return Request(loc, callback, meta=meta, priority=7)
+
+
+class MakingSitemaps(Making, Shown):
+    pass
+
+
+class MakingHosts(Making, Hosts):
+    pass
+
+
+class NoHook(Sitemaps):
+    def sitemap_request(self, url: str) -> None:
+        raise AssertionError(url)
+
+
+@pytest.mark.parametrize("spider", [MakingSitemaps, MakingHosts])
+@in_reactor
+async def test_requests_are_made_by_the_spiders_own_hook(spider: Any) -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
+        site.pages["/part.xml"] = xml(urlset(site.url("/page"), lastmod="2026-01-02"))
+        given: dict[str, Any] = {"hosts": [site.url()]} if spider is MakingHosts else {"start_urls": [site.url()]}
+        made: dict[str, Request] = {}
+
+        class Noting(spider):  # type: ignore[misc]
+            def sitemap_request(self, loc: str, *args: Any, **kwargs: Any) -> Request:
+                made[loc] = super().sitemap_request(loc, *args, **kwargs)
+                return made[loc]
+
+        crawler = await crawl(Noting, **given)
+        of_line = made[site.url("/s.xml")]
+        assert of_line.meta["made_from"] == ["robotstxt", site.url("/robots.txt"), site.url("/s.xml"), None]
+        assert (of_line.priority, of_line.meta[SITEMAP]["line"]) == (7, 2)
+        page = parsed(crawler)[site.url("/page")]
+        if spider is MakingHosts or hasattr(SitemapSpider, "sitemap_request"):
+            assert made[site.url("/part.xml")].meta["made_from"][0] == "sitemapindex"
+            assert page.meta["made_from"] == ["urlset", site.url("/part.xml"), site.url("/page"), "2026-01-02"]
+        assert SITEMAP not in page.meta
+        assert "allow_offsite" not in page.meta
+
+
+@in_reactor
+async def test_copied_meta_of_a_file_opens_no_door() -> None:
+    class Copies(Sitemaps):
+        def _parse_sitemap(self, response: Response) -> Any:
+            for request in super()._parse_sitemap(response):
+                yield request.replace(meta={**response.meta, **request.meta})
+
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
+        listing(site)
+        site.pages["/s.xml"] = xml(index(*(site.url(f"/{n}.xml") for n in range(2)), other.url("/s.xml")))
+        site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"))) for n in range(1, 20)}
+        site.pages["/0.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
+        crawler = await crawl(Copies, start_urls=[site.url()], allowed_domains=["127.0.0.1"])
+        assert set(parsed(crawler)) == {site.url("/page")}
+        assert other.paths() == []
+        assert site.paths().count("/4.xml") == 0
+        assert sitemap_stats(crawler)["refused/depth"] == 1
+
+
+@in_reactor
+async def test_method_with_the_name_of_the_hook_and_other_arguments_is_left_alone() -> None:
+    with Site({"*": b"ok"}) as site:
+        listing(site)
+        crawler = await crawl(NoHook, start_urls=[site.url()])
+        assert set(parsed(crawler)) == {site.url("/page")}
 
 
 class EachRequest(BaseSpiderMiddleware):

@@ -48,21 +48,39 @@ async def test_format_is_told_by_content_whatever_the_type_and_name(form: str, g
 async def test_bad_entries_cost_no_other(site: Site) -> None:
     bad = (
         "",
-        "relative",
         "http://[",
         "file:///etc/hostname",
         "javascript:alert(1)",
         "http://e/\x01",
-        "//x/y",
         "mailto:a@b",
     )
     site.pages["/s.xml"] = xml(urlset(site.url("/1"), *bad, site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3"))
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url("/1"), site.url("/%C3%BC%20a?b&c"), site.url("/3")}
     counted = sitemap_stats(crawler)
-    assert (counted["entries/broken"], counted["entries/malformed"], counted["entries/scheme"]) == (2, 3, 3)
+    assert (counted["entries/broken"], counted["entries/malformed"], counted["entries/scheme"]) == (2, 1, 3)
     assert "failed" not in counted
     assert "spider_exceptions/count" not in stats(crawler)
+
+
+@in_reactor
+async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> None:
+    """As Scrapy 2.20 does (pull request 8210)."""
+    here = f"{site.host}:{site.port}"
+    alternate = f'<x:link xmlns:x="x" rel="alternate" href="//{here}/alternate"/>'
+    listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[").replace(b"</url>", f"{alternate}</url>".encode(), 1)
+    site.pages |= {"/in/s.xml": xml(index("part.xml", "//other.example:1/i")), "/in/part.xml": xml(listed)}
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/in/s.xml')}".encode()
+
+    class Ruled(Hosts):
+        sitemap_rules = ((f"^{site.url()}", "parse"),)  # sees the whole URL
+        sitemap_alternate_links = True
+
+    crawler = await crawl(Ruled, {"GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}, hosts=[site.url()])
+    paths = ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e")
+    assert set(parsed(crawler)) == set(map(site.url, paths))
+    assert sitemap_stats(crawler)["entries/malformed"] == 1
+    assert sitemap_stats(crawler)["entries/host"] == 1
 
 
 @in_reactor
