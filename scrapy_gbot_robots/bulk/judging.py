@@ -7,7 +7,7 @@ Plan:
 3. The rules of a robots.txt judge all URLs of the site at once (core/sweep.py). For reasons, each URL is judged on its own.
 4. Many sites serve the same file, or the same rules beside another sitemap. So prepared rules are kept for the next site.
 
-Pure. Source: as policy/outages.py and core/rules.py.
+Source: as policy/outages.py and core/rules.py.
 """
 
 from __future__ import annotations

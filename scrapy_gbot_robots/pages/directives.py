@@ -1,6 +1,6 @@
 """What robots meta tags and X-Robots-Tag headers say: text in, directives out.
 
-Pure. `Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True,
+`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True,
 a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up. If two
 of them contradict each other, the more restrictive one counts.

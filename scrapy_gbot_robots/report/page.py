@@ -1,6 +1,6 @@
 """The report as one HTML page without other files: it works from a disk, without a network, and on a phone.
 
-Pure: data in, text out. All text from outside is escaped, and the page's content security policy allows no script but ours.
+Data in, text out. All text from outside is escaped, and the page's content security policy allows no script but ours.
 """
 
 from __future__ import annotations

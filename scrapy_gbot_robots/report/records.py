@@ -1,6 +1,6 @@
 """The records of an archive: one robots.txt as WARC records, or as a line of JSON.
 
-Pure, except for warcio, which an extra brings. A WARC record has the body as it came over the wire; a line of JSON has
+It needs warcio, which an extra brings. A WARC record has the body as it came over the wire; a line of JSON has
 the decoded body. The SHA-256 is that of the decoded body, as far as it is read, as in `GBOT_ROBOTS_PROVENANCE`.
 Sources: WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
 """

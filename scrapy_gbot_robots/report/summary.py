@@ -1,4 +1,4 @@
-"""The report as a few lines for the log. Pure: data in, text out."""
+"""The report as a few lines for the log. Data in, text out."""
 
 from __future__ import annotations
 

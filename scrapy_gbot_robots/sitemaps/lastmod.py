@@ -1,6 +1,6 @@
 """The date of a page's last change, as sitemaps and feeds write it: W3C dates of any length, and RFC 822 dates.
 
-Pure. Sources: sitemaps.org, "lastmod" (W3C Datetime, also without the time); RSS 2.0, "pubDate" (RFC 822).
+Sources: sitemaps.org, "lastmod" (W3C Datetime, also without the time); RSS 2.0, "pubDate" (RFC 822).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SitemapReader: reads one sitemap file piece by piece, gzipped or not, within the limits of sitemaps.org.
 
-Pure: lxml and w3lib. A file passes through a chain of iterators, and each reads only what the next one wants:
+A file passes through a chain of iterators, and each reads only what the next one wants:
 
     cut into pieces -> gunzipped -> limited to MAX_BYTES -> cut again -> decoded -> format -> entries
 

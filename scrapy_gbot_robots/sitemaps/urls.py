@@ -1,6 +1,6 @@
 """Which URLs a robots.txt or a sitemap may send the crawl to, and in what form. Every refusal is made here.
 
-Pure: it fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs that need not be
+It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs that need not be
 encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for what a URL is.
 """
 

@@ -6,7 +6,7 @@ gets the text, ampersands that a sitemap should have escaped are escaped: lxml w
 
     <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
-Pure: lxml. It knows no crawl and no network.
+It knows no crawl and no network.
 Source: sitemaps.org, "XML tag definitions", "Sitemap index files", "Entity escaping"; XML 1.0, 2.2, 2.7 and 4.1.
 """
 
