@@ -17,6 +17,7 @@ from ..concurrency import run_in_thread
 from ..policy.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
+from ..sitemaps.feed import left_out
 from . import file
 from .facts import FINISHED, OverrideRow, PreferenceRow, Report, RuleRow
 from .origins import Origins
@@ -166,6 +167,7 @@ class RobotsReport:
             overrides=[use.row for use in uses[:_ROWS]],
             overrides_used=len(self._uses),
             preferences=self._preferences(),
+            sitemaps_left_out=left_out(self._crawler),
         )
 
     def _preferences(self) -> list[PreferenceRow]:

@@ -91,6 +91,7 @@ class Report:
         overrides: overrides that decided about requests.
         overrides_used: how many such overrides there are.
         preferences: what sites said about the crawl's purposes.
+        sitemaps_left_out: how many sitemaps the spider did not get, by the setting or rule that left them out.
     """
 
     spider: str = ""
@@ -115,6 +116,7 @@ class Report:
     overrides: Sequence[OverrideRow] = ()
     overrides_used: int = 0
     preferences: Sequence[PreferenceRow] = ()
+    sitemaps_left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def origins_known(self) -> int:

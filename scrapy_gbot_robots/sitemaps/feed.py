@@ -30,7 +30,7 @@ from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middle
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import SitemapChoice, UrlCheck
+from .urls import MOST_LEVELS, SitemapChoice, UrlCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -385,6 +385,23 @@ def may_read_sitemaps(crawler: Crawler) -> bool:
 def feeds_itself(spider: object) -> bool:
     """Whether a spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
     return bool(getattr(spider, "feeds_itself", False))
+
+
+def left_out(crawler: Crawler) -> dict[str, int]:
+    """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
+    settings = GbotSettings.of(crawler.settings)
+    rules = {
+        "not_fed": f"GBOT_ROBOTS_SITEMAPS = {settings.sitemaps!r}",
+        "capped": f"GBOT_ROBOTS_SITEMAPS_MAX = {settings.sitemaps_max}",
+        "refused/host": f"GBOT_ROBOTS_SITEMAPS_HOSTS = {settings.sitemaps_hosts!r}",
+        "refused/private": "GBOT_ROBOTS_REFUSE_PRIVATE = True",
+        "refused/follow": "the spider's sitemap_follow",
+        "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above them",
+        "refused/scheme": "their scheme",
+        "refused/malformed": "their form",
+    }
+    counts = {rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0) for name, rule in rules.items()}
+    return {rule: number for rule, number in counts.items() if number and may_read_sitemaps(crawler)}
 
 
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:

@@ -16,6 +16,7 @@ from scrapy_gbot_robots.sitemaps.feed import allowed_domains_of
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.sitemap_web import (
     Links,
+    Remembers,
     Sitemaps,
     Web,
     found,
@@ -102,6 +103,25 @@ async def test_no_more_sitemaps_of_an_origin_are_fed_than_the_setting_says() -> 
         crawler = await crawl(Sitemaps, CAPPED, start_urls=[big.url()])
         assert set(parsed(crawler)) == {big.url(f"/j{number}") for number in range(4)}
         assert sitemap_stats(crawler) == {"found": 6, "fed": 4, "capped": 2}
+
+
+@pytest.mark.parametrize("spider", [Sitemaps, Links])
+@in_reactor
+async def test_sitemaps_that_are_left_out_are_in_the_summary(
+    spider: type[Remembers], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
+        urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml", *(site.url(f"/{n}.xml") for n in range(4))]
+        site.pages["/robots.txt"] = "".join(f"Sitemap: {url}\n" for url in urls).encode()
+        settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+        await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
+        lines = [line for line in caplog.text.splitlines() if "left out" in line]
+        expected = (
+            "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX = 3, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS = 'same-host', "
+            "1 by the spider's sitemap_follow, 1 by their scheme, 1 by their form"
+        )
+        assert lines == ([expected] if spider is Sitemaps else [])
 
 
 @pytest.mark.parametrize(("hosts", "fed"), [("any", 2), ("same-site", 1), ("same-host", 1)])
