@@ -57,6 +57,7 @@ _FAILURES = {
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+_TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
 _SAYS_NO_MORE = re.compile(  # messages of Scrapy and Twisted that only repeat the failure and the URL
     r"(?:Getting \S+ took longer than [\d.]+ seconds|User timeout caused connection failure"
     r"|(?:TCP connection timed out|Connection was refused by other side)(?:: \d+: Connection (?:refused|timed out))?)\.?"
@@ -86,7 +87,7 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
 
 def _detail(error: BaseException) -> str:
     try:
-        return _USER_INFO.sub("", str(error)[:_DETAIL_CHARS]).strip()
+        return _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", str(error)[:_DETAIL_CHARS])).strip()
     except Exception:
         return type(error).__name__
 
@@ -99,7 +100,10 @@ def _kinds(error: object, depth: int) -> Iterator[Failure]:
     if not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
-        yield from _kinds(getattr(reason, "value", reason), depth - 1)
+        value = getattr(reason, "value", reason)
+        yield from _kinds(value, depth - 1)
+        if isinstance(value, (KeyError, ValueError)):  # what Twisted's HTTP client raises at what it cannot read
+            yield Failure.INVALID
     yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
     if (cause := getattr(error, "__cause__", None)) is not None:
         yield from _kinds(cause, depth - 1)

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` is on a private address, but `found_at`, the URL of the page or file that names it, is not.
+    """Whether `url` may lead to a private address, but `found_at`, the URL that names it, has a public one.
 
     A name that does not resolve here is not private: it leads nowhere, or a proxy resolves it. Both arguments are http,
     https or ftp URLs.
     """
     host, finder = Origin.of(url).host, Origin.of(found_at).host
-    return host != finder and await _is_inside(host) and not await _is_inside(finder)
+    return host != finder and any(await _are_private(host)) and not all(await _are_private(finder) or [False])
 
 
-async def _is_inside(host: str) -> bool:
+async def _are_private(host: str) -> list[bool]:
+    """Whether each address of `host` is private. Of several, the connection may go to any."""
     by_text = is_private(host)
-    return any(map(is_private_address, await _addresses(host))) if by_text is None else by_text
+    return [is_private_address(each) for each in await _addresses(host)] if by_text is None else [by_text]
 
 
 async def _addresses(name: str) -> list[str]:

@@ -8,12 +8,13 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from .not_found import says_not_found
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # a longer Location leads nowhere
+_PATH_AND_REST = re.compile(r"\A([^?#]*)(.*)", re.DOTALL)
 
 _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
 
@@ -172,6 +174,8 @@ def to_private_address(status: int, here: str) -> Unavailable:
 def _target(location: bytes | str | None, here: str) -> str | None:
     """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
     reference = _text(location or b"").strip()
+    path, rest = _PATH_AND_REST.findall(reference)[0]
+    reference = path.replace("\\", "/") + rest  # as browsers read it (WHATWG URL, "special" schemes)
     if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
         return None
     try:
@@ -191,8 +195,8 @@ def _text(location: bytes | str) -> str:
 
 def _bare(url: str) -> str:
     """Return an absolute http or https URL without user-info and fragment. Raises ValueError for any other URL."""
+    if Origin.of(url).scheme not in _SCHEMES:
+        raise ValueError(f"not a URL to follow: {url!r}")
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or any(char.isspace() for char in host):
-        raise ValueError(f"not a URL to follow: {url!r}")
     return parts._replace(netloc=host.lower(), path=parts.path or "/", fragment="").geturl()

@@ -212,6 +212,8 @@ SCENARIOS = [
         DISALLOW,
         raw(head("Transfer-Encoding: gzip, chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
     ),
+    Scenario("S2.9-impossible-host", ALLOW, redirect("http://[fe80::1%25lo]/r")),
+    Scenario("S2.5-backslash", OBEY, redirect(r"\r"), {"/r": RULES}),
     Scenario("odd-transfer-encoding-identity", DISALLOW, raw(head("Transfer-Encoding: identity", LENGTH), RULES)),
     Scenario(
         "odd-space-before-a-colon", DISALLOW, raw(head(LENGTH.replace(":", " :")), RULES), elsewhere={"aiohttp": OBEY}

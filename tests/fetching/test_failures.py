@@ -51,6 +51,8 @@ def with_reasons(*reasons: BaseException) -> BaseException:
         pytest.param(named("Anything", named("ReadError"))(), Failure.RESET, id="subclass"),
         pytest.param(with_reasons(twisted.DNSLookupError()), Failure.DNS, id="reason"),
         pytest.param(with_reasons(named("Odd")(), twisted.ConnectionLost()), Failure.RESET, id="second-reason"),
+        pytest.param(with_reasons(KeyError(b"gzip, chunked")), Failure.INVALID, id="unknown-transfer-coding"),
+        pytest.param(with_reasons(ValueError("Invalid response")), Failure.INVALID, id="two-lengths"),
         pytest.param(with_reasons(with_reasons(twisted.DNSLookupError())), Failure.DNS, id="reason-of-a-reason"),
         pytest.param(with_cause(named("Odd")(), TimeoutError()), Failure.TIMEOUT, id="cause"),
         pytest.param(with_cause(twisted.ConnectionLost(), TimeoutError()), Failure.RESET, id="itself-before-its-cause"),
@@ -98,6 +100,13 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
 )
 def test_message_that_only_repeats_the_failure_is_left_out(error: BaseException, why: str) -> None:
     assert failure_of(error).why == why
+
+
+def test_reasons_of_twisted_are_told_without_their_wrapping() -> None:
+    why = failure_of(with_reasons(KeyError(b"gzip, chunked"), twisted.ConnectionLost("cut"))).why
+    assert why.startswith(
+        "not an HTTP answer ([<KeyError: b'gzip, chunked'>, <ConnectionLost: Connection to the other side"
+    )
 
 
 def test_url_that_a_redirect_led_to_is_named() -> None:

@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 REFUSE = {"GBOT_ROBOTS_REFUSE_PRIVATE": True}
 PUBLIC = "http://public.example"
 SLOW = "slow.example"
-NAMES = {"public.example": ["93.184.216.34"], "other.example": ["1.1.1.1"], "inside.example": ["1.1.1.1", "10.0.0.7"]}
+NAMES = {
+    "public.example": ["93.184.216.34"],
+    "other.example": ["1.1.1.1"],
+    "inside.example": ["1.1.1.1", "10.0.0.7"],
+    "both.example": ["10.0.0.8", "1.1.1.1"],
+}
 
 
 @implementer(IHostnameResolver)
@@ -89,6 +94,15 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
     assert len(said) == 1
     assert said[0].startswith(f"{PUBLIC}/robots.txt ")
     assert said[0].endswith(target)
+
+
+@in_reactor
+async def test_site_with_a_public_and_a_private_address_names_nothing_inside(proxy: Site) -> None:
+    site, inside = "http://both.example", "http://127.0.0.1/r"
+    proxy.pages |= {f"{site}/robots.txt": redirect(inside), inside: RULES}
+    crawler = await crawl(Pages, REFUSE, urls=[f"{site}/free"])
+    assert inside not in proxy.paths()
+    assert stats(crawler)["gbot_robots/refused_private"] == 1
 
 
 @in_reactor
