@@ -53,10 +53,9 @@ def main() -> None:
 async def crawl(chosen: argparse.Namespace) -> None:
     from scrapy.utils.test import get_crawler
 
-    from scrapy_gbot_robots.obeying.drivers import driver_for
-    from scrapy_gbot_robots.obeying.entries import Entries
     from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
+    from scrapy_gbot_robots.storage.client import StorageClient
 
     with ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -71,7 +70,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
             named["REDIS_URL"] = stack.enter_context(redis_server()).url
         crawler = get_crawler(settings_dict=named)
         settings = GbotSettings.of(crawler.settings)
-        lookup = Lookup(crawler, settings, Entries(driver_for(settings, crawler), crawler.stats, lease_secs=60), Hat())  # type: ignore[arg-type]
+        lookup = Lookup(crawler, settings, StorageClient.of(settings, crawler), Hat())  # type: ignore[arg-type]
         await ask_all(lookup, chosen)
         await lookup.close()
         for name, count in sorted(crawler.stats.get_stats().items()):

@@ -16,10 +16,10 @@ from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
 from ..core.urls import DEFAULT_PORTS, Origin
-from ..obeying.drivers import driver_for
 from ..policy.outages import decide
 from ..report.words import count, span
 from ..storage.base import StorageError
+from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .command import FINE, FOUND, CommandError
 from .inputs import checked, is_url, origin_of, typed
@@ -115,11 +115,11 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         CommandError: nothing is stored between runs, or the storage is in trouble.
     """
     try:
-        driver = driver_for(gbot, Crawler(Spider, settings), read_only=not writes)
-        where = ", ".join(filter(None, (driver.name, driver.where)))
-        if driver.name == "sqlite" and not Path(driver.where).exists():
+        choice = choice_of(gbot, Crawler(Spider, settings), read_only=not writes)
+        where = ", ".join(filter(None, (choice.name, choice.where)))
+        if choice.name == "sqlite" and not Path(choice.where).exists():
             where += ", which does not exist yet"
-        storage = driver.opens()
+        storage = choice.opens()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):

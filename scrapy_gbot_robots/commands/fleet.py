@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..obeying.drivers import redis_of
 from ..report.words import count, span
 from ..storage.base import StorageError
+from ..storage.client import redis_of
 from .command import FINE, FOUND, CommandError
 from .inputs import checked
 

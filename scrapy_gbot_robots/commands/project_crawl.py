@@ -24,14 +24,13 @@ from twisted.internet.defer import Deferred, DeferredList
 
 from ..addon import Addon
 from ..fetching.fetcher import Fetcher
-from ..obeying.drivers import driver_for
-from ..obeying.entries import LEASE_TIMEOUTS, Entries
 from ..obeying.events import logger as robots_logger
 from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overriding import overridden
 from ..policy.outages import State, decide, renew
 from ..settings import GbotSettings
+from ..storage.client import StorageClient
 from .command import CommandError
 
 if TYPE_CHECKING:
@@ -183,11 +182,9 @@ class Visit:
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
-        self._entries = Entries(
-            driver_for(self.settings, crawler), crawler.stats, lease_secs=LEASE_TIMEOUTS * self.settings.timeout_secs
-        )
+        self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
-        self._lookup = Lookup(crawler, self.settings, self._entries, self._fetcher)
+        self._lookup = Lookup(crawler, self.settings, self._storage, self._fetcher)
         self._overridden = overridden(self._lookup, self.settings, crawler)
         self._hops: list[tuple[int, str]] = []
         self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops for each robots.txt that was fetched
@@ -208,13 +205,13 @@ class Visit:
         self._hops.clear()
         key, fetches = str(origin), self._fetches()
         if fresh:
-            entry = await self._entries.get(key)
+            entry = await self._storage.get(key)
             outcome = await self._fetcher.fetch(origin)
-            await self._entries.put(key, renew(entry, outcome, time.time(), self.settings.policy))
+            await self._storage.put(key, renew(entry, outcome, time.time(), self.settings.policy))
         answer = await self._lookup.ask(origin, agent)
         if fresh or self._fetches() > fetches:
             self._tried[origin] = tuple(self._hops)
-        entry = await self._entries.get(key)
+        entry = await self._storage.get(key)
         if entry is None:
             raise CommandError(f"{origin.robots_url}: the storage lost its entry")
         decision = decide(entry, time.time(), self.settings.policy)

@@ -16,7 +16,7 @@ from scrapy import signals
 
 from ..core.verdict import Verdict
 from ..engine import around_sending, download_slots
-from .drivers import redis_of
+from ..storage.client import redis_of
 from .shared_pace import SharedPace
 
 if TYPE_CHECKING:

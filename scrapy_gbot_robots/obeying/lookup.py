@@ -23,7 +23,7 @@ A request may come after the rules have been read. Then the answer does not know
 more: the next look-up finds the entry in the storage. So `ask` is a loop.
 
 One fetch for all processes: a *lease* in the storage is the right to fetch one origin. It ends by itself after a while.
-`Entries.find` asks for "the entry, or else the lease", and gets one of three:
+`StorageClient.find` asks for "the entry, or else the lease", and gets one of three:
 
     a good entry              use it
     the lease                 fetch, fold the outcome into the entry, `store_and_release` (which ends the lease)
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from ..fetching.fetcher import Fetcher
     from ..policy.outages import Copy, Entry
     from ..settings import GbotSettings
-    from .entries import Entries
+    from ..storage.client import StorageClient
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `Answer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
@@ -141,9 +141,9 @@ class Lookup:
 
     sets_delays = False
 
-    def __init__(self, crawler: Crawler, settings: GbotSettings, entries: Entries, fetcher: Fetcher) -> None:
+    def __init__(self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher) -> None:
         self._settings = settings
-        self._entries = entries
+        self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
         self._events = CrawlEvents(crawler, settings, self._background)
@@ -200,7 +200,7 @@ class Lookup:
 
     async def copy(self, origin: Origin) -> Copy | None:
         """The last definite answer of `origin` from the storage; None if the storage has none."""
-        entry = await self._entries.get(str(origin))
+        entry = await self._storage.get(str(origin))
         return None if entry is None else entry.copy
 
     def site_answered(self, origin: Origin) -> None:
@@ -217,9 +217,9 @@ class Lookup:
 
     async def _keep_available(self, origin: Origin) -> None:
         """Store that the site is available, for the next process that asks."""
-        entry = await self._entries.get(str(origin))
+        entry = await self._storage.get(str(origin))
         if entry is not None and entry.outage is not None and not entry.outage.site_available:
-            await self._entries.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
+            await self._storage.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
         self._available.discard(origin)
 
     def abandon(self) -> None:
@@ -235,7 +235,7 @@ class Lookup:
         await self._background.ended()
         for origin in list(self._available):
             await self._keep_available(origin)
-        await self._entries.close()
+        await self._storage.close()
 
     # One look-up for all requests of this process.
 
@@ -276,7 +276,7 @@ class Lookup:
 
     async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
-        found = await self._entries.find(str(origin), self._is_fresh)
+        found = await self._storage.find(str(origin), self._is_fresh)
         entry, source = found.entry, Source.ANOTHER
         if found.lease_taken:
             self._events.count("lookup/refreshed")
@@ -332,7 +332,7 @@ class Lookup:
         respected_until = time.monotonic() + lease_secs
         poll_secs, waited = _FIRST_POLL_SECS, False
         while True:
-            found = await self._entries.find(str(origin), serves)
+            found = await self._storage.find(str(origin), serves)
             if found.entry is not None and not found.lease_taken and serves(found.entry):
                 if self._can_replay(origin, found.entry, request):
                     break
@@ -354,7 +354,7 @@ class Lookup:
         return await self._fetch(origin, found.entry, request)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
-        """Fetch with the lease of `Entries.find`. If this is cancelled, `Entries.close` gives the lease back.
+        """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
 
         A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no server has sent it now.
         """
@@ -368,9 +368,9 @@ class Lookup:
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         if outcome.recalled:
-            await self._entries.give_up(str(origin))
+            await self._storage.give_up(str(origin))
         else:
-            await self._entries.store_and_release(str(origin), latest)
+            await self._storage.store_and_release(str(origin), latest)
             self._events.compare(origin, entry.copy if entry else None, latest.copy)
         self._events.fetched(outcome, time.monotonic() - began)
         return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED

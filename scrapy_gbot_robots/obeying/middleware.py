@@ -29,11 +29,9 @@ from ..policy.outages import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
+from ..storage.client import StorageClient
 from . import provenance
 from .crawl_delay import CrawlDelays
-from .drivers import driver_for
-from .entries import LEASE_TIMEOUTS, Entries
-from .heartbeat import Heartbeat
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overriding import overridden
@@ -70,11 +68,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
-        self._driver = driver_for(self._settings, crawler)
-        lease_secs = LEASE_TIMEOUTS * self._settings.timeout_secs
-        entries = Entries(self._driver, crawler.stats, lease_secs=lease_secs, on_first_use=self._driver.tell)
-        self._heartbeat = Heartbeat(crawler, entries) if self._settings.storage == "redis" else None
-        lookup = Lookup(crawler, self._settings, entries, self.fetcher_cls(crawler, self._settings))
+        self._storage = StorageClient.of(self._settings, crawler)
+        lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()
         self._waiting = Waiting(crawler, self._lookup, self._settings.unreachable_wait_secs, self._waits_for)
@@ -266,7 +261,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        self._driver.count(self.crawler.stats)
+        self._storage.report()
 
     async def _spider_closed(self) -> None:
         self._hard_questions.end()

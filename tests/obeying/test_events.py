@@ -13,8 +13,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import events
-from scrapy_gbot_robots.obeying.drivers import driver_for
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage import client as client_module
+from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -32,7 +33,7 @@ RULES = b"user-agent: *\ndisallow: /no"
 
 
 def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]:
-    name = f"scrapy_gbot_robots.obeying.{module}"
+    name = f"scrapy_gbot_robots.{module}"
     return [record.getMessage() for record in caplog.records if record.name == name and record.levelno == level]
 
 
@@ -52,7 +53,7 @@ async def test_one_log_line_per_origin_says_where_its_answer_comes_from_and_how_
         await visit(script, **settings)
         clock.goes_on(3600)
         crawler = await visit(script, **settings)
-        lines = said(caplog, "events", logging.DEBUG)
+        lines = said(caplog, "obeying.events", logging.DEBUG)
         assert lines[0] == f"{site.url('/robots.txt')}: rules, HTTP 200 (fetched, 0 s old)"
         assert lines[1].startswith(f"{site.url('/robots.txt')}: rules, HTTP 200 (from the storage, 36")
         assert len(lines) == 2
@@ -88,7 +89,7 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 
             crawler = await visit(script, **settings)
             assert stats(crawler)["gbot_robots/lease/taken_over"] == 1
-        lines = said(caplog, "events", logging.DEBUG)
+        lines = said(caplog, "obeying.events", logging.DEBUG)
         assert any(line.startswith(one.url("/robots.txt")) and "fetched by another process" in line for line in lines)
 
 
@@ -202,7 +203,7 @@ async def test_log_names_the_storage_that_has_answered(
                 client.config_set("requirepass", "secret")
         named = {name: filled(value) if isinstance(value, str) else value for name, value in settings.items()}
         crawler = await crawl(Pages, named, urls=[site.url("/page")])
-    (message,) = said(caplog, "drivers", logging.INFO)
+    (message,) = said(caplog, "storage.client", logging.INFO)
     assert message.startswith(f"This crawl stores robots.txt files in {filled(line)}")
     assert "secret" not in message
     assert stats(crawler)[f"gbot_robots/storage/{stat}"] == 1
@@ -229,11 +230,11 @@ async def test_storage_that_fails_at_once_is_named_with_its_settings_and_not_as_
             caplog.clear()
             crawler = await crawl(Pages, settings, urls=[site.url("/page")])
             assert pages(crawler).crawled
-            (warning,) = said(caplog, "entries", logging.WARNING)
+            (warning,) = said(caplog, "storage.client", logging.WARNING)
             assert says in warning
             assert setting in warning
             assert "secret" not in warning
-            assert said(caplog, "drivers", logging.INFO) == []
+            assert said(caplog, "storage.client", logging.INFO) == []
             assert stats(crawler)["gbot_robots/storage/fallback"] == 1
 
 
@@ -249,6 +250,7 @@ async def test_storage_that_answers_later_is_named_then(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     path = tmp_path / "robots.sqlite"
     path.mkdir()
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
@@ -256,20 +258,23 @@ async def test_storage_that_answers_later_is_named_then(
 
         async def script(visitor: Visitor) -> None:
             assert await visitor.may(site.url("/page"))
-            seen.append(said(caplog, "drivers", logging.INFO))
+            seen.append(said(caplog, "storage.client", logging.INFO))
             path.rmdir()
+            await until(lambda: len(said(caplog, "storage.client", logging.INFO)) == 2)
 
         settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
-        await visit(script, **settings)  # at its end it hands over what it has
+        await visit(script, **settings)
         assert seen == [[]]
-        assert said(caplog, "drivers", logging.INFO) == [f"This crawl stores robots.txt files in sqlite at {path}"]
+        assert (
+            said(caplog, "storage.client", logging.INFO)[1] == f"This crawl stores robots.txt files in sqlite at {path}"
+        )
 
 
 def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:
     settings = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler", "REDIS_HOST": "queue", "GBOT_ROBOTS_STORAGE": "redis"}
     same = get_crawler(settings_dict=settings)
-    assert str(driver_for(GbotSettings.of(same.settings), same)) == "redis at queue:6379, database 0"
+    assert str(choice_of(GbotSettings.of(same.settings), same)) == "redis at queue:6379, database 0"
     other = get_crawler(settings_dict={**settings, "GBOT_ROBOTS_REDIS_URL": "redis://localhost/1"})
-    assert str(driver_for(GbotSettings.of(other.settings), other)) == (
+    assert str(choice_of(GbotSettings.of(other.settings), other)) == (
         "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0"
     )

@@ -19,10 +19,10 @@ from scrapy_gbot_robots.core.crawlers import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.obeying import lookup as lookups
 from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
+from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock
@@ -311,7 +311,7 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
 ) -> None:
     """Otherwise a slow storage would get more and more to do."""
     finding, most = 0, 0
-    find = Entries.find
+    find = StorageClient.find
 
     async def counted(*arguments: Any) -> Any:
         nonlocal finding, most
@@ -323,7 +323,7 @@ async def test_requests_that_wait_for_the_storage_are_no_more_than_the_downloade
         finally:
             finding -= 1
 
-    monkeypatch.setattr(Entries, "find", counted)
+    monkeypatch.setattr(StorageClient, "find", counted)
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": b"", "*": b"ok"})) for _ in range(40)]
         crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 2}, urls=[site.url("/") for site in sites])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_gbot_robots.obeying.entries import Entries
+from scrapy_gbot_robots.storage.client import StorageClient
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats
@@ -119,9 +119,9 @@ async def test_storage_is_told_once_that_a_site_is_up(  # S2.23
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
     asked: list[str] = []
-    get = Entries.get
+    get = StorageClient.get
 
-    async def noted(entries: Entries, origin: str) -> Entry | None:
+    async def noted(entries: StorageClient, origin: str) -> Entry | None:
         asked.append(origin)
         return await get(entries, origin)
 
@@ -129,7 +129,7 @@ async def test_storage_is_told_once_that_a_site_is_up(  # S2.23
         await visits(site, clock, [0], **settings)
         site.pages["/robots.txt"] = Reply(503)
         await visits(site, clock, [1], **settings)
-        monkeypatch.setattr(Entries, "get", noted)
+        monkeypatch.setattr(StorageClient, "get", noted)
 
         async def script(visitor: Visitor) -> None:
             for _ in range(5):

@@ -11,8 +11,8 @@ import pytest
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import lookup
-from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
+from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, Clock
@@ -84,7 +84,7 @@ async def test_of_many_requests_that_come_one_refreshes_the_answer(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, looked = Gate(""), 0
-    find = Entries.find
+    find = StorageClient.find
 
     async def noted(*arguments: Any) -> Any:
         nonlocal looked
@@ -96,7 +96,7 @@ async def test_of_many_requests_that_come_one_refreshes_the_answer(
         async def script(visitor: Visitor) -> None:
             assert await visitor.may(site.url("/"))
             site.pages["/robots.txt"] = gate
-            monkeypatch.setattr(Entries, "find", noted)
+            monkeypatch.setattr(StorageClient, "find", noted)
             clock.goes_on(23.5 * HOUR)
             for _ in range(10):
                 assert await visitor.may(site.url("/"))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.obeying.drivers import redis_of
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import FetchResult, Storage, Wanted
+from scrapy_gbot_robots.storage.client import redis_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import entries as entries_module
+from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -157,7 +157,7 @@ def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.5)
 
 
@@ -171,10 +171,12 @@ async def assert_storage_is_replaced_and_taken_back(
     fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
-    caplog.set_level(logging.INFO, logger=entries_module.__name__)
+    caplog.set_level(logging.INFO, logger=client_module.__name__)
 
     def said() -> list[str]:
-        return [record.getMessage()[:30] for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
+        names = "scrapy_gbot_robots", " stores robots.txt files in "
+        logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
+        return [line[:30] for line in logged if names[1] not in line]
 
     async def script(visitor: Visitor) -> None:
         async def is_crawled(site: Site) -> None:
@@ -307,8 +309,8 @@ async def test_many_new_origins_cost_few_round_trips(server: RedisServer, monkey
 async def test_redis_that_trickles_does_not_hold_the_crawl(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(entries_module, "CALL_SECS", 0.5)
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 60)
+    monkeypatch.setattr(client_module, "CALL_SECS", 0.5)
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 60)
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
     with slow_relay(server) as relay:
         relay.trickles = 1.5

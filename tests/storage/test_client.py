@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from scrapy.settings import Settings
-from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import entries as entries_module
-from scrapy_gbot_robots.obeying.drivers import Driver, driver_for
-from scrapy_gbot_robots.obeying.entries import Entries
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage import sqlite_file
-from scrapy_gbot_robots.storage.base import StorageError, Wanted
+from scrapy_gbot_robots.storage.base import Found, StorageError, Wanted
+from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -36,7 +34,7 @@ from ..support.redis_server import redis_server
 from ..support.until import until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from scrapy_gbot_robots.storage.base import Storage
@@ -44,13 +42,14 @@ if TYPE_CHECKING:
 OTHER = "https://other.example"
 
 
-class Opened(Entries):
-    """Entries whose stats and warnings can be seen."""
+class Opened(StorageClient):
+    """StorageClient whose stats and warnings can be seen."""
 
     def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
-        self.stats = MemoryStatsCollector(get_crawler())
         self.caplog = caplog
-        super().__init__(Driver("test", opens), self.stats, lease_secs=60)
+        crawler = get_crawler()
+        self.stats = crawler.stats
+        super().__init__(StorageChoice("test", opens), crawler, lease_secs=60)
 
     @property
     def said(self) -> list[str]:
@@ -60,7 +59,7 @@ class Opened(Entries):
 
 @asynccontextmanager
 async def opened(opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> AsyncIterator[Opened]:
-    caplog.set_level(logging.INFO, logger=entries_module.__name__)
+    caplog.set_level(logging.INFO, logger=client_module.__name__)
     entries = Opened(opens, caplog)
     try:
         yield entries
@@ -72,7 +71,9 @@ def is_there(entry: Entry | None) -> bool:
     return entry is not None
 
 
-async def look(entries: Entries, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
+async def look(
+    entries: StorageClient, origin: str, is_good: Callable[[Entry | None], bool]
+) -> tuple[Entry | None, bool]:
     """What is found, and whether the lease came with it."""
     found = await entries.find(origin, is_good)
     return found.entry, found.lease_taken
@@ -135,6 +136,73 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
 
+class Gated(MemoryStorage):
+    """Remembers the batches of `find`, and waits for `go` before each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[list[str]] = []
+        self.go = threading.Event()
+
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        self.batches.append([each.origin for each in wanted])
+        assert self.go.wait(20)
+        if "https://13.example" in self.batches[-1]:
+            raise OSError("it is away")
+        return super().find(wanted, secs)
+
+
+@as_scrapy_runs_it
+async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_is_cancelled(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "MOST_TOGETHER", 3)
+    gated, threads = Gated(), set(threading.enumerate())
+    async with opened(lambda: gated, caplog) as entries:
+        calls = [under_way(entries.find("0", is_there))]
+        await until(lambda: gated.batches)
+        calls += [under_way(entries.find(str(number), is_there)) for number in range(1, 8)]
+        await pause(0.01)
+        calls.pop(2).addErrback(lambda _: None).cancel()
+        gated.go.set()
+        assert all(found.lease_taken for found in await together(*calls))
+        assert gated.batches == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]]
+    for used in set(threading.enumerate()) - threads:  # it ends with the client
+        used.join(10)
+        assert not used.is_alive()
+
+
+@as_scrapy_runs_it
+async def test_error_that_is_not_the_storages_own_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gated = Gated()
+    gated.go.set()
+    async with opened(lambda: gated, caplog) as entries:
+        assert (await entries.find("https://13.example", is_there)).lease_taken
+        assert await entries.get(ORIGIN) is None
+    assert "OSError: it is away" in caplog.text
+    assert entries.stats.get_value("gbot_robots/storage/errors") == 1
+
+
+@as_scrapy_runs_it
+async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "CALL_SECS", 0.2)
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.1)
+    gated = Gated()
+    async with opened(lambda: gated, caplog) as entries:
+        calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
+        assert all(found.lease_taken for found in await together(*calls))  # by memory
+        assert entries.said == [FAILED]
+        assert "no answer within 0.2 s. Until" in caplog.text
+        gated.go.set()
+        await until(lambda: WORKS in entries.said)
+        assert gated.batches == [[ORIGIN]]
+        assert gated.lease(ORIGIN, 60)  # what came too late was given back
+
+
 # Leases
 
 
@@ -158,16 +226,9 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
         def close(self) -> None:
             """Stay open, so that the test can look into it."""
 
-    class Slow:  # not known to be memory, so called in threads
-        def __init__(self) -> None:
-            self.memory = SlowStorage()
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self.memory, name)
-
-    slow = Slow()
+    slow = SlowStorage()
     for pauses in (0.05, 0.25):  # closing while the lease is sought, and when it has just been given
-        async with opened(lambda: slow, caplog) as entries:  # type: ignore[arg-type, return-value]
+        async with opened(lambda: slow, caplog) as entries:
             seeking = deferred_from_coro(entries.find(ORIGIN, is_there))
             seeking.addErrback(lambda _: None)
             await pause(0.05)
@@ -175,9 +236,9 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
             await pause(pauses)
         await pause(0.3)
         assert entries.said == []
-        token = slow.memory.lease(ORIGIN, 60)
+        token = slow.lease(ORIGIN, 60)
         assert token
-        slow.memory.release(ORIGIN, token)
+        slow.release(ORIGIN, token)
 
 
 @pytest.mark.parametrize("cancelled", [asyncio.CancelledError, CancelledError], ids=["asyncio", "twisted"])
@@ -193,7 +254,7 @@ async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
 
     async with opened(lambda: SqliteStorage(tmp_path / "robots.sqlite"), caplog) as entries:
         with monkeypatch.context() as patch:
-            patch.setattr(entries._thread, "ask", cancel)
+            patch.setattr(entries, "_made_in_thread", cancel)
             with pytest.raises(cancelled):
                 await entries.get(ORIGIN)
         assert await entries.get(ORIGIN) is None
@@ -238,7 +299,7 @@ async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_agai
             self.may_fail.wait(20)
             raise StorageError("it is away")
 
-    monkeypatch.setattr(entries_module, "MOST_TOGETHER", 1)
+    monkeypatch.setattr(client_module, "MOST_TOGETHER", 1)
     async with opened(lambda: Failing(tmp_path / "robots.sqlite"), caplog) as entries:
         calls = [under_way(entries.get(f"https://host{number}.example")) for number in range(5)]
         await until(lambda: Failing.asked)
@@ -255,7 +316,7 @@ async def test_storage_that_can_be_read_but_not_written_counts_as_failing(
 ) -> None:
     from scrapy_gbot_robots.storage.redis import RedisStorage
 
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     with redis_server("--maxmemory", "1", "--maxmemory-policy", "noeviction") as server:
         async with opened(partial(RedisStorage, server.url), caplog) as entries:
             for _ in range(10):
@@ -269,7 +330,7 @@ async def test_storage_that_can_be_read_but_not_written_counts_as_failing(
 async def test_storage_that_can_be_read_again_but_not_written_is_not_used_yet(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entries_module, "TRY_AGAIN_SECS", 0.05)
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     connect, opened_files = sqlite_file.connect, []
 
     def noted(path: Path) -> sqlite3.Connection:
@@ -308,7 +369,7 @@ async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    async with opened(partial(SqliteStorage, path, tell=entries_module.logger.warning), caplog) as entries:
+    async with opened(partial(SqliteStorage, path, tell=client_module.logger.warning), caplog) as entries:
         for number in range(200):
             await entries.put(f"https://host{number}.example", rules(os.urandom(2000)))
         with closing(sqlite3.connect(path)) as database:
@@ -338,17 +399,17 @@ async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogC
     ]
 
 
-@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.obeying.drivers.Nothing"])
+@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.storage.client.Nothing"])
 def test_error_about_a_missing_storage_class_names_the_setting(name: str) -> None:
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
     with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
-        driver_for(settings)
+        choice_of(settings)
 
 
 def test_storage_that_is_no_class_is_refused_at_the_start() -> None:
     settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": "os.path"}))
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_STORAGE must name a class, got 'os.path', which is <module"):
-        driver_for(settings)
+        choice_of(settings)
 
 
 class Duck:
@@ -365,7 +426,7 @@ class Lame:
 
 
 def test_class_with_the_methods_of_a_storage_is_one() -> None:
-    storage = driver_for(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Duck"}))).opens()
+    storage = choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Duck"}))).opens()
     assert storage.find([Wanted(ORIGIN, is_there)], 60) == [(None, "token")]
 
 
@@ -373,4 +434,4 @@ def test_class_that_lacks_a_method_of_a_storage_is_refused_at_the_start() -> Non
     with pytest.raises(
         ValueError, match=r"^GBOT_ROBOTS_STORAGE must name .*, got '.*Lame', which lacks lease, release$"
     ):
-        driver_for(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Lame"})))
+        choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Lame"})))

@@ -1,0 +1,471 @@
+"""The storage as a crawl uses it: which one it is, and calls of it off the reactor and never in the crawl's way.
+
+Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does. Calls that come together
+cost one transaction or one round trip. A storage that fails costs one warning and no page.
+
+Plan: one thread makes all calls. While it works on a batch, calls wait in a queue; all of them are the next batch, which the
+storage does in few steps. Each batch has a deadline. If the storage fails or is late, memory takes its place, and a timer
+tries it again. When it answers, it is used again, and what memory has learnt meanwhile is forgotten: the cache of answers
+still has it, and other processes fetch those few files once more. Memory itself needs no thread.
+
+Leases: the client remembers the leases of this process, and gives them back at the end of the crawl at the latest. The
+leases of a process that dies end by themselves.
+
+Example: the thread is idle, and `get(a)` comes: the batch is [a]. While the thread works, `find(b)` and `find(c)` come: the
+next batch is [b, c]. Redis stops answering: the batch fails after at most `CALL_SECS`. The log warns once, and memory
+answers its calls and all later ones. 30 s later Redis answers the timer's trial, and is in use again.
+
+Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more, because the caller was
+cancelled or the deadline is over. A lease taken by such a late call is still recorded in `_leases`, or released at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import CancelledError
+
+from ..concurrency import Background, Turnstile, pause, within
+from ..core.urls import shown
+from ..settings import STORAGES, redis_of_scrapy_redis
+from .base import FetchResult, Found, Storage, StorageError, Wanted
+from .memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from ..policy.outages import Entry
+    from ..settings import GbotSettings
+    from .redis import RedisStorage
+
+_Act: TypeAlias = "Wanted | FetchResult | Callable[[Storage], object]"
+
+LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
+TRY_AGAIN_SECS = 30.0
+CALL_SECS = 10.0  # the longest wait for a batch
+CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
+BEAT_SECS = 10.0
+MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
+
+_METHODS = ("get", "put", "delete", "origins", "lease", "release", "close")  # that a storage of the user's must have
+_NO_PROJECT = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
+# The figures that a process reports to its fleet, and the stat that each comes from.
+_FIGURES = {
+    "fetched": "robotstxt/request_count",
+    "forbidden": "robotstxt/forbidden",
+    "held": "gbot_robots/held",
+    "waiting": "gbot_robots/waiting",
+    "pages": "response_received_count",
+}
+
+logger = logging.getLogger(__name__)
+
+
+class StorageChoice(NamedTuple):
+    """The storage that settings choose.
+
+    Attributes:
+        name: "memory", "sqlite", "redis" or the path of a class.
+        opens: opens the storage; this may wait for a disk or a network.
+        where: where the storage is; "" if the name says all.
+        why: a note for the log, such as why the crawl uses another storage than the settings name.
+        remedy: what a user can do if the storage fails.
+    """
+
+    name: str
+    opens: Callable[[], Storage]
+    where: str = ""
+    why: str = ""
+    remedy: str = "Look into the class that GBOT_ROBOTS_STORAGE names"
+
+    def __str__(self) -> str:
+        return self.name + (f" at {self.where}" if self.where else "") + (f": {self.why}" if self.why else "")
+
+
+def choice_of(settings: GbotSettings, crawler: Crawler | None = None, *, read_only: bool = False) -> StorageChoice:
+    """Return the storage that the settings name, without opening it. If `read_only`, it never creates or renames a file.
+
+    Raises:
+        ImportError: the storage's class or its driver is not installed.
+        ValueError: the setting names an object that is no storage's class, or there is no place for a history.
+    """
+    path = settings.sqlite_path if settings.storage == "sqlite" else None
+    if settings.history and path is None:
+        found = _NO_PROJECT if settings.storage == "sqlite" else f"GBOT_ROBOTS_STORAGE is {settings.storage!r}"
+        needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
+        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
+    if path is not None:
+        opens = _sqlite(settings, max_body=settings.max_bytes, tell=logger.warning, read_only=read_only)
+        remedy = "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
+        return StorageChoice("sqlite", partial(opens, path), str(path), remedy=remedy)
+    if settings.storage == "sqlite":
+        return StorageChoice("memory", MemoryStorage, why=f"{_NO_PROJECT}, so nothing is kept for the next run")
+    if settings.storage == "memory":
+        return StorageChoice("memory", MemoryStorage, why="kept until the crawl ends, for this process")
+    if settings.storage == "redis":
+        return _redis(settings, crawler)
+    storage_cls = _class_of_user(settings.storage)
+    return StorageChoice(
+        settings.storage, storage_cls if crawler is None else partial(build_from_crawler, storage_cls, crawler)
+    )
+
+
+def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Callable[[], RedisStorage]:
+    """Return what opens the Redis of the settings, by its URL or by the user's client.
+
+    Raises:
+        ImportError: redis-py, or what makes the client, is not installed.
+        ValueError: what makes the client cannot be called.
+    """
+    from .redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
+
+    path = settings.redis_client
+    if path is None:
+        return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
+    makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path)
+    if not callable(makes):
+        raise ValueError(f"GBOT_ROBOTS_REDIS_CLIENT must name a callable, got {path!r}, which is {makes!r}")  # noqa: TRY004
+    return lambda: RedisStorage(path, client=makes(scrapy_settings), max_body=settings.max_bytes)
+
+
+def _redis(settings: GbotSettings, crawler: Crawler | None) -> StorageChoice:
+    """Return the Redis of the settings. If scrapy-redis keeps its queue in another one, the choice says so."""
+    from .redis import place_of  # noqa: PLC0415  redis-py is an extra
+
+    opens = redis_of(settings, crawler.settings if crawler is not None else None)
+    if settings.redis_client is not None:
+        return StorageChoice("redis", opens, settings.redis_client, remedy="GBOT_ROBOTS_REDIS_CLIENT makes its client")
+    place = queue = place_of(settings.redis_url)
+    if crawler is not None and str(crawler.settings.get("SCHEDULER")).startswith("scrapy_redis."):
+        queue = place_of(redis_of_scrapy_redis(crawler.settings))
+    why = "" if queue == place else f"scrapy-redis keeps its queue in another one, {queue}"
+    remedy = "Check that this Redis runs, or set GBOT_ROBOTS_REDIS_URL to another one"
+    return StorageChoice("redis", opens, place, why, remedy)
+
+
+def _sqlite(settings: GbotSettings, **options: Any) -> Callable[..., Storage]:
+    """Return the class for a SQLite file. Only the module in use is imported."""
+    if settings.history:
+        from .history import SqliteHistory  # noqa: PLC0415
+
+        return partial(SqliteHistory, most=settings.history, **options)
+    from .sqlite import SqliteStorage  # noqa: PLC0415
+
+    return partial(SqliteStorage, **options)
+
+
+def _class_of_user(name: str) -> type[Storage]:
+    """Return a storage of the user's own, by the dotted path of its class."""
+    storage_cls: type[Storage] = _loaded("GBOT_ROBOTS_STORAGE", "a class", name)
+    if not isinstance(storage_cls, type):
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
+    if not issubclass(storage_cls, Storage):  # it has the methods without the base
+        storage_cls = type(storage_cls.__name__, (storage_cls, Storage), {})
+    missing = [each for each in _METHODS if getattr(storage_cls, each) is getattr(Storage, each)]
+    if missing:
+        rule = "a class with the methods of scrapy_gbot_robots.storage.base.Storage"
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {', '.join(missing)}")
+    return storage_cls
+
+
+def _loaded(setting: str, kind: str, path: str) -> Any:
+    try:
+        return load_object(path)
+    except (ImportError, NameError) as error:
+        raise ImportError(f"{setting} must name {kind} that can be imported, got {path!r}: {error}") from error
+
+
+class StorageClient:
+    """Entries by origin, for the coroutines of one crawl. No method raises because the storage fails.
+
+    Args:
+        choice: the storage; the thread opens it at the first call.
+        crawler: its stats count failed calls.
+        lease_secs: how long a lease lasts.
+    """
+
+    def __init__(self, choice: StorageChoice, crawler: Crawler, lease_secs: float) -> None:
+        self._choice = choice
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._lease_secs = lease_secs
+        self._reports = self._is_used = self._closed = False
+        self._in_thread = choice.opens is not MemoryStorage
+        self._storage: Storage | None = None if self._in_thread else MemoryStorage()
+        self._instead: MemoryStorage | None = None  # in use while the storage fails
+        self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
+        self._waiting: deque[_Call] = deque()
+        self._batch: list[_Call] | None = None  # that the thread works on
+        self._deadline: Any = None  # of the batch
+        self._batches: SimpleQueue[list[_Call] | None] = SimpleQueue()  # for the thread
+        self._call_reactor: Callable[..., object] | None = None  # from the thread, once that has begun
+        self._background = Background()
+        self._started = time.time()
+
+    @classmethod
+    def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
+        """The storage of a crawl. Raises what `choice_of` raises."""
+        return cls(choice_of(settings, crawler), crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
+
+    def report(self) -> None:
+        """Count the storage in the stats. Once it has answered, name it in the log, and tell the fleet of this process."""
+        self._stats.set_value(
+            f"gbot_robots/storage/{self._choice.name if self._choice.name in STORAGES else 'other'}", 1
+        )
+        self._stats.set_value("gbot_robots/storage/fallback", 0)
+        self._reports = True
+
+    async def get(self, origin: str) -> Entry | None:
+        """The entry of `origin`, or None."""
+        entry: Entry | None = await self._ask(lambda storage: storage.get(origin))
+        return entry
+
+    async def put(self, origin: str, entry: Entry) -> None:
+        """Store `entry` for `origin`."""
+        await self._ask(lambda storage: storage.put(origin, entry))
+
+    async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
+        """Return the entry of `origin`; if it is not good, also the lease, unless another process has that.
+
+        A caller that gets the lease must fetch, and then call `store_and_release` or `give_up`. `is_good` is called in the
+        thread.
+        """
+        found: Found = await self._ask(Wanted(origin, is_good))
+        return found
+
+    async def store_and_release(self, origin: str, entry: Entry) -> None:
+        """Store the entry that was fetched with the lease of `find`, and give the lease back."""
+        await self._ask(FetchResult(origin, entry, self._leases.pop(origin, "")))
+
+    async def give_up(self, origin: str) -> None:
+        """Give the lease of `find` back without an entry."""
+        token = self._leases.pop(origin, "")
+        await self._ask(lambda storage: storage.release(origin, token))
+
+    async def close(self) -> None:
+        """Give back all leases, and close the storage."""
+        self._closed = True
+        self._background.cancel()
+        await self._background.ended()
+        try:
+            if self._in_thread and self._storage is not None:
+                await within(CLOSE_SECS, self._made_in_thread(self._close))
+            elif self._storage is not None:
+                self._storage.close()
+        except CancelledError:  # an Exception, unlike asyncio's own
+            raise
+        except Exception as error:  # a storage of the user's may raise anything
+            if self._instead is None:
+                logger.warning("The robots.txt storage could not be closed properly: %s", shown(str(error), limit=500))
+            self._interrupt()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._batches.put(None)
+
+    async def _ask(self, act: _Act) -> Any:
+        """Let the storage do `act`, or memory while the storage fails."""
+        if self._instead is not None:
+            return self._do(self._instead, [act])[0]
+        try:
+            if self._in_thread:
+                result = await self._made_in_thread(act)
+            else:
+                assert self._storage is not None  # noqa: S101  for the type checker: memory is open
+                result = self._do(self._storage, [act])[0]
+        except CancelledError:
+            raise
+        except Exception as error:  # as in `close`
+            self._stats.inc_value("gbot_robots/storage/errors")
+            return self._do(self._fall_back(error), [act])[0]
+        self._note_use()
+        return result
+
+    async def _made_in_thread(self, act: _Act) -> Any:
+        """Let the storage do `act` in the thread. Cancelling this does not end a call that has begun.
+
+        Raises:
+            TimeoutError: it took too long.
+            Exception: any exception that the storage raised.
+        """
+        call = _Call(act)
+        self._waiting.append(call)
+        if self._batch is None:
+            self._begin_batch()
+        await call.over.wait()
+        if call.error is not None:
+            raise call.error
+        return call.result
+
+    def _begin_batch(self) -> None:
+        """Hand the calls that wait to the thread, as one batch."""
+        if self._call_reactor is None:
+            self._call_reactor = _call_of_reactor()
+            Thread(target=self._serve, name="gbot_robots", daemon=True).start()  # it may hang, yet the process ends
+        self._batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        late = TimeoutError(f"no answer within {CALL_SECS:g} s")
+        self._deadline = call_later(CALL_SECS, self._end_batch, self._batch, [], late)
+        self._batches.put(self._batch)
+
+    def _serve(self) -> None:
+        """In the thread: work on batches until the client is closed."""
+        assert self._call_reactor is not None  # noqa: S101  for the type checker
+        while (batch := self._batches.get()) is not None:
+            results: list[Any] = []
+            error: Exception | None = None
+            try:
+                if self._storage is None:
+                    self._storage = self._choice.opens()
+                results = self._do(self._storage, [call.act for call in batch])
+            except Exception as raised:
+                error = raised
+            with suppress(RuntimeError):  # the event loop is closed: no coroutine waits any more
+                self._call_reactor(self._end_batch, batch, results, error)
+
+    def _end_batch(self, batch: list[_Call], results: list[Any], error: Exception | None) -> None:
+        """Let the calls of a batch return, and begin the next one."""
+        if batch is not self._batch:  # it was late
+            return
+        self._batch = None
+        self._deadline.cancel()
+        if error is not None:  # the calls behind it do not ask a storage that has just failed
+            batch += self._waiting
+            self._waiting.clear()
+            if isinstance(error, TimeoutError):
+                self._interrupt()
+            if not self._closed:
+                self._fall_back(error)
+        elif self._waiting:
+            self._begin_batch()
+        for place, call in enumerate(batch):
+            call.error, call.result = error, None if error is not None else results[place]
+            call.over.open()
+
+    def _do(self, storage: Storage, acts: Sequence[_Act]) -> list[Any]:
+        """Let `storage` do acts of all kinds together; return their results in order."""
+        results: list[Any] = [None] * len(acts)
+        wanted = {place: act for place, act in enumerate(acts) if isinstance(act, Wanted)}
+        fetched = [act for act in acts if isinstance(act, FetchResult)]
+        if fetched:
+            storage.store_and_release(fetched)
+        if wanted:
+            for place, found in zip(wanted, self._find(storage, list(wanted.values())), strict=True):
+                results[place] = found
+        for place, act in enumerate(acts):
+            if not isinstance(act, (FetchResult, Wanted)):
+                results[place] = act(storage)
+        return results
+
+    def _find(self, storage: Storage, wanted: Sequence[Wanted]) -> list[Found]:
+        found = storage.find(wanted, self._lease_secs)
+        leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
+        too_late = self._closed or (self._instead is not None and storage is not self._instead)
+        if leases and too_late:
+            storage.release_all(leases)
+            return [Found(one.entry) for one in found]
+        self._leases.update(leases)
+        return found
+
+    def _fall_back(self, error: Exception) -> MemoryStorage:
+        """Let memory take the place of the storage, which has failed, if it has not yet."""
+        if self._instead is None:
+            self._instead = MemoryStorage()
+            self._stats.set_value("gbot_robots/storage/fallback", 1)
+            self._background.start(self._try_again())
+            logger.warning(
+                "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
+                "memory, for itself. %s",
+                shown(str(error), limit=500).rstrip("."),
+                self._choice.remedy,
+                exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
+            )
+        return self._instead
+
+    async def _try_again(self) -> None:
+        """Try to write to the storage, again and again until it works."""
+        while self._instead is not None:
+            await pause(TRY_AGAIN_SECS)
+            try:
+                await self._made_in_thread(_write_and_forget)
+            except CancelledError:
+                raise
+            except Exception:  # the log has said so already
+                self._stats.inc_value("gbot_robots/storage/errors")
+            else:
+                self._instead = None
+                self._stats.set_value("gbot_robots/storage/fallback", 0)
+                logger.info("The robots.txt storage answers again and is used again")
+                self._note_use()
+
+    def _note_use(self) -> None:
+        if self._reports and not self._is_used:
+            self._is_used = True
+            logger.info("This crawl stores robots.txt files in %s", self._choice)
+            if hasattr(self._storage, "beat"):
+                self._background.start(self._beat())
+
+    async def _beat(self) -> None:
+        """Report now and then that this process is alive, in a storage that a fleet shares."""
+        spider = self._crawler.spider
+        facts = {"host": socket.gethostname(), "pid": os.getpid(), "spider": spider.name if spider is not None else ""}
+        while True:
+            figures = {name: self._stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
+            report = {**facts, "started": round(self._started), **figures}
+            await self._ask(lambda storage, report=report: getattr(storage, "beat", bool)(report))  # type: ignore[misc]
+            await pause(BEAT_SECS)
+
+    def _interrupt(self) -> None:
+        """End the call that the thread waits for, if the storage can do that. Otherwise it ends by itself, later."""
+        interrupt = getattr(self._storage, "interrupt", None)
+        if interrupt is not None:
+            with suppress(StorageError):
+                interrupt()
+
+    def _close(self, storage: Storage) -> None:
+        """In the thread, after all earlier calls: close the storage."""
+        try:
+            if self._instead is None and self._leases:
+                storage.release_all(self._leases)
+        finally:
+            storage.close()
+
+
+class _Call:
+    """One act of the storage, for which a coroutine waits."""
+
+    __slots__ = ("act", "error", "over", "result")
+
+    def __init__(self, act: _Act) -> None:
+        self.act = act
+        self.over = Turnstile()
+        self.result: Any = None
+        self.error: Exception | None = None
+
+
+def _call_of_reactor() -> Callable[..., object]:
+    """Return what calls a function in this thread, the reactor's, from another thread."""
+    if is_asyncio_available():
+        return asyncio.get_running_loop().call_soon_threadsafe
+    from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
+
+    call: Callable[..., object] = reactor.callFromThread
+    return call
+
+
+def _write_and_forget(storage: Storage) -> None:
+    """Check that a storage can be written to."""
+    storage.release("", storage.lease("", 1) or "")
