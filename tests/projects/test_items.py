@@ -1,0 +1,312 @@
+"""Projects of the shapes that people write: each gives the same items with the add-on on as with Scrapy alone.
+
+The shapes are those of real projects (stores by sitemap, meetings of cities, laws, gazettes by date, contracts by API, posts of
+a social network, an old news crawler, a fleet), in our own small words.
+"""
+
+# ruff: noqa: RUF012  the attributes are as people write them
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+from itemadapter import ItemAdapter
+from scrapy import FormRequest, Request, Spider
+from scrapy.exceptions import DropItem
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+from scrapy.utils.asyncio import call_later
+
+from ..support.crawls import in_reactor
+from ..support.items import items
+from ..support.redis_server import redis_server
+from ..support.sitemap_web import index, urlset, xml
+from ..support.web import Reply, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+HTML = {"Content-Type": "text/html"}
+
+
+def html(body: str) -> Reply:
+    return Reply(200, f"<html><head><title>x</title></head><body>{body}</body></html>".encode(), HTML)
+
+
+def store(name: str) -> Reply:
+    return html(f'<script type="application/ld+json">{json.dumps({"@type": "Store", "name": name})}</script>')
+
+
+def fill(site: Site) -> None:
+    here = site.url()
+    links = "".join(f'<a href="/{path}">x</a>' for path in ("law/1", "law/2", "news/2018/1", "tag/all"))
+    site.pages |= {
+        "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {here}sitemap_index.xml\nSitemap: /more.xml\n".encode(),
+        "/sitemap_index.xml": xml(index(f"{here}stores.xml", f"{here}products.xml")),
+        "/stores.xml": xml(urlset(*(f"{here}{land}/store/{n}" for land in ("us", "ca") for n in range(3)))),
+        "/products.xml": xml(urlset(f"{here}product/1")),
+        "/more.xml": xml(urlset(f"{here}us/store/9", f"{here}private/store/1")),
+        "/": html(links),
+        "/news/2018/1": html('<h1>News</h1><a href="/news/2018/2">next</a>'),
+        "/news/2018/2": html("<h1>More news</h1>"),
+        "/tag/all": html('<a href="/news/2018/2">x</a>'),
+        "/api?page=1": Reply(200, json.dumps({"results": [1, 2], "next": "/api?page=2"}).encode()),
+        "/api?page=2": Reply(200, json.dumps({"results": [3], "next": None}).encode()),
+        "/a.pdf": Reply(200, b"%PDF"),
+        **{f"/law/{n}": html(f"<h1>Law {n}</h1>") for n in (1, 2)},
+        **{f"/{land}/store/{n}": store(f"{land} {n}") for land in ("us", "ca") for n in range(10)},
+        "/product/1": store("a product"),
+    }
+
+
+class Structured(SitemapSpider):
+    """A base class that reads JSON-LD, as hundreds of spiders share."""
+
+    name = "structured"
+    custom_settings = {"ROBOTSTXT_OBEY": True}
+    wanted = ("Store",)
+    sitemap_rules = [(r"/store/\d+$", "parse_sd")]
+
+    def parse_sd(self, response: Response) -> Iterator[Any]:
+        for script in response.css('script[type="application/ld+json"]::text').getall():
+            found = json.loads(script)
+            if found["@type"] in self.wanted:
+                yield from self.post_process_item({"ref": response.url, **found}, response)
+
+    def post_process_item(self, item: dict[str, Any], response: Response) -> Iterator[Any]:
+        yield item
+
+
+class NamesAFile(Structured):
+    sitemap_urls = ["{0}stores.xml"]
+
+
+class NamesTheRobotsTxt(Structured):
+    sitemap_urls = ["{0}robots.txt"]
+
+
+class FollowsSome(NamesTheRobotsTxt):
+    sitemap_follow = ["stores"]
+
+
+class AllowsADomain(NamesTheRobotsTxt):
+    allowed_domains = ["127.0.0.1"]
+    sitemap_rules = [(re.compile("/us/store/"), "parse_sd")]
+
+
+class Rendered(NamesTheRobotsTxt):
+    """Marks each request for a browser, as projects with a rendering download handler do."""
+
+    def _parse_sitemap(self, response: Response) -> Iterator[Any]:
+        for request in super()._parse_sitemap(response):
+            yield request.replace(meta={**request.meta, "rendered": True})
+
+    def post_process_item(self, item: dict[str, Any], response: Response) -> Iterator[Any]:
+        yield {**item, "rendered": response.meta["rendered"]}
+
+
+class StartsItself(Structured):
+    start_urls = ["{0}sitemap_index.xml"]
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield Request(url, self._parse_sitemap, headers={"X-Store": "1"})
+
+
+class Meetings(Spider):
+    """Of a city: several start URLs, ROBOTSTXT_OBEY off in the spider, a pipeline that drops."""
+
+    name = "meetings"
+    custom_settings = {"ROBOTSTXT_OBEY": False}
+
+    @property
+    def start_urls(self) -> list[str]:  # type: ignore[override]
+        return [f"{self.here}law/{n}" for n in (1, 2)] + [f"{self.here}private/law"]
+
+    here = "{0}"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield {"title": response.css("h1::text").get("none"), "url": response.url}
+
+
+class NoDraft:
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        if ItemAdapter(item).get("title") == "none":
+            raise DropItem("a draft")
+        return item
+
+
+@dataclass
+class Law:
+    title: str
+    kind: str = "law"
+
+
+class Laws(CrawlSpider):
+    """Items are dataclasses; Scrapy's HTTP cache is on, as in development."""
+
+    name = "laws"
+    start_urls = ["{0}"]
+    rules = (Rule(LinkExtractor(allow=r"/law/\d"), callback="parse_law"),)
+
+    def parse_law(self, response: Response) -> Iterator[Law]:
+        yield Law(response.css("h1::text").get(""))
+
+
+class Gazettes(Spider):
+    """By date: forms, `cb_kwargs`, files."""
+
+    name = "gazettes"
+    here = "{0}"
+    start_date, end_date = 1, 2
+
+    async def start(self) -> AsyncIterator[Any]:
+        for day in range(self.start_date, self.end_date + 1):
+            yield FormRequest(
+                f"{self.here}law/{day}", formdata={"day": str(day)}, cb_kwargs={"day": day}, dont_filter=True
+            )
+
+    def parse(self, response: Response, day: int) -> Iterator[Any]:
+        yield {"day": day, "file_urls": [response.urljoin("/a.pdf")]}
+
+
+class Contracts(Spider):
+    """From an API, page by page; errors are items, too."""
+
+    name = "contracts"
+    here = "{0}"
+    handle_httpstatus_list = [404]
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(f"{self.here}api?{urlencode({'page': 1})}", meta={"file_name": "page-1"})
+        yield Request(f"{self.here}nowhere", meta={"file_name": "nowhere"})
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        if response.status != 200:
+            yield {"errors": response.status, "file_name": response.meta["file_name"]}
+            return
+        found = response.json()  # type: ignore[attr-defined]
+        yield {"data": found["results"], "file_name": response.meta["file_name"]}
+        if found["next"]:
+            yield response.follow(found["next"], meta={"file_name": "later"})
+
+
+class Posts(Meetings):
+    """Of a social network: cookies and headers by settings, no robots.txt."""
+
+    custom_settings = {
+        "ROBOTSTXT_OBEY": False,
+        "COOKIES_ENABLED": False,
+        "DEFAULT_REQUEST_HEADERS": {"Cookie": "a=b", "Accept": "*/*"},
+    }
+
+
+class OldNews(CrawlSpider):
+    """Of 2018: rules that follow tags, and a page that several links name."""
+
+    name = "news"
+    start_urls = ["{0}"]
+    rules = (
+        Rule(LinkExtractor(allow=r"/news/\d+/"), callback="parse_item", follow=True),
+        Rule(LinkExtractor(allow="/tag/")),
+    )
+
+    def parse_item(self, response: Response) -> Iterator[Any]:
+        yield {"headline": response.css("h1::text").get()}
+
+
+def of(spider: type[Spider], site: Site) -> type[Spider]:
+    """`spider` with the URL of `site` in its attributes."""
+    filled: dict[str, Any] = {}
+    for name in ("here", "start_urls", "sitemap_urls"):
+        value = getattr(spider, name, None)
+        if isinstance(value, str):
+            filled[name] = value.format(site.url())
+        elif isinstance(value, list):
+            filled[name] = [each.format(site.url()) for each in value]
+    return type(spider.__name__, (spider,), filled)
+
+
+@pytest.mark.parametrize(
+    ("spider", "most", "settings"),
+    [
+        (NamesAFile, 6, {}),
+        (NamesTheRobotsTxt, 7, {}),
+        (FollowsSome, 7, {}),
+        (AllowsADomain, 4, {}),
+        (Rendered, 7, {}),
+        (StartsItself, 6, {}),
+        (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
+        (Laws, 2, {"HTTPCACHE_ENABLED": True}),
+        (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
+        (Contracts, 3, {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}),
+        (Posts, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
+        (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
+    ],
+)
+@in_reactor
+async def test_project_gives_the_items_that_scrapy_alone_gives(
+    spider: type[Spider], most: int, settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    crawled = []
+    with Site({"/nowhere": Reply(404), "*": html("")}) as site:
+        fill(site)
+        for addon in (False, True):
+            path: Path = tmp_path_factory.mktemp("project")
+            own = {"ROBOTSTXT_OBEY": True, "FILES_STORE": str(path / "files"), "HTTPCACHE_DIR": str(path / "cache")}
+            before = len(site.paths())
+            crawled.append([repr(each) for each in await items(of(spider, site), {**own, **settings}, addon=addon)])
+            asked = site.paths()[before:]
+            crawled.append(sorted({path for path in asked if not path.endswith("robots.txt")}))
+    assert crawled[:2] == crawled[2:]
+    assert len(crawled[0]) == most
+
+
+@in_reactor
+async def test_news_of_a_site_that_is_down_for_a_moment_are_crawled_with_the_add_on_only() -> None:
+    """The difference: Scrapy alone takes the outage for a robots.txt without rules, asks at once, and gets nothing."""
+    crawled = []
+    for addon in (False, True):
+        with Site({"*": html("")}) as site:
+            fill(site)
+            up, site.pages = site.pages, {"*": Reply(503)}
+            call_later(1, setattr, site, "pages", up)
+            settings = {"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
+            crawled.append(await items(of(OldNews, site), settings, addon=addon))
+    assert [len(each) for each in crawled] == [0, 2]
+
+
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@pytest.mark.parametrize("addon", [False, True])
+@in_reactor
+async def test_spider_of_a_fleet_gets_its_start_urls_from_redis(addon: bool) -> None:
+    spiders = pytest.importorskip("scrapy_redis.spiders", reason="scrapy-redis is not installed")
+
+    class Queued(spiders.RedisSpider):  # type: ignore[misc,name-defined]
+        name = "queued"
+        redis_key = "queued:start_urls"
+        max_idle_time = 1
+
+        def parse(self, response: Response) -> Iterator[Any]:
+            yield {"headline": response.css("h1::text").get()}
+
+    with redis_server() as redis, Site({"*": html("")}) as site:
+        fill(site)
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "REDIS_URL": redis.url,
+            "ROBOTSTXT_OBEY": True,
+        }
+        from redis import Redis
+
+        with Redis.from_url(redis.url) as queue:
+            queue.lpush("queued:start_urls", *(site.url(path) for path in ("/law/1", "/news/2018/2", "/private/1")))
+        assert await items(Queued, settings, addon=addon) == [{"headline": "Law 1"}, {"headline": "More news"}]
