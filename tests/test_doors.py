@@ -55,7 +55,7 @@ OUTSIDE = {
     "core": {"idna"},
     "policy": {"brotli"},
     "storage": {"redis"},
-    "bulk": {"duckdb", "fastwarc", "pyarrow"},  # the extra
+    "bulk": {"duckdb", "pyarrow"},  # the extra
 }
 
 # A pure room uses no clock, no network, no file and no log: none of these modules, names and methods.
@@ -222,7 +222,7 @@ def test_judging_columns_loads_nothing_of_the_extra_bulk() -> None:
         "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not set(run.stdout.split()) & (FOREIGN | {"duckdb", "fastwarc", "pyarrow"})
+    assert not set(run.stdout.split()) & (FOREIGN | {"duckdb", "pyarrow"})
 
 
 def test_importing_what_settings_name_installs_no_reactor() -> None:

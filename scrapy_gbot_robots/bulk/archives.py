@@ -1,19 +1,24 @@
-"""Archives of robots.txt files, read record by record: WARC files and Parquet files.
+"""Archives of robots.txt files, read record by record: WARC files, Parquet files, and HOST/robots.txt in a directory.
 
-A broken WARC record does not affect the others: reading goes on where the next record begins, and the loss is counted.
+A site may write what it likes into the body of its record. So the next record is looked for only where this one ends, as its
+length says, and where a gzip member ends. After a record without a length that can be believed, the rest of its member is
+left out: in a file that is not compressed record by record, all that follows. Each such place is counted.
 Memory is bounded, whatever length a record claims.
 Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives.
 """
 
 from __future__ import annotations
 
-import io
+import re
+import zlib
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..policy.decoding import DecodeError, decoded
-from .arrow import BODY, STATUS, URL, need
+from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
+from .files import as_text
 from .judging import BulkError
 
 if TYPE_CHECKING:
@@ -21,13 +26,18 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
+ROBOTS_TXT: Final = "robots.txt"
 
 _MOST_URL: Final = 16_384  # characters
-_MOST_COMPRESSED: Final = 1_100  # times: gzip cannot do better
-_GZIP: Final = b"\x1f\x8b\x08"
-_BLOCK: Final = 2**20  # bytes searched at a time
+_GZIP: Final = b"\x1f\x8b"
+_BLOCK: Final = 65_536  # bytes read or decompressed at a time
+_MOST_HEAD: Final = 65_536  # bytes of a WARC header, or of the headers of an answer
 _PARQUET_ROWS: Final = 256  # read at a time: bodies may be large
 _CUT_BY_LENGTH: Final = "length"  # WARC-Truncated, as against "time" and "disconnect"
+_DATE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", re.ASCII)
+_LINE_ENDS: Final = re.compile(rb"[\r\n]*")
+_STATUS_LINE: Final = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
+_END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
 class Capture(NamedTuple):
@@ -78,9 +88,14 @@ class Reading:
         """
         try:
             self.size = Path(self._path).stat().st_size
-            yield from self._parquet() if self._path.endswith(".parquet") else self._warc()
-        except (OSError, EOFError) as error:
-            raise BulkError(f"{self._path}: {getattr(error, 'strerror', None) or error}") from None
+            if self._path.lower().endswith(".parquet"):
+                yield from self._parquet()
+            elif Path(self._path).name == ROBOTS_TXT:
+                yield from self._of_host()
+            else:
+                yield from self._warc()
+        except OSError as error:
+            raise BulkError(f"{self._path}: {error.strerror}") from None
 
     def _lost(self, why: object) -> None:
         self.broken += 1
@@ -89,80 +104,108 @@ class Reading:
     # WARC
 
     def _warc(self) -> Iterator[Capture]:
+        self._is_warc = False
         with Path(self._path).open("rb") as file:
-            begin: int | None = 0
-            good = False
-            while begin is not None:
-                self.done = begin
-                is_new = not begin  # damage is counted once, however many places are tried before one is good
-                try:
-                    for record in _records(_From(file, begin)):
-                        good = is_new = True
-                        self.done = begin + record.stream_pos
-                        self._check_length(record)
-                        capture = self._capture(record)
-                        if capture is not None:
-                            yield capture
-                    begin = None
-                except (OSError, EOFError, ValueError) as error:
-                    if is_new:
-                        self._lost(f"byte {self.done:,}: {error}")
-                    begin = _next_place(file, self.done + 1)
-        if not good:
-            raise BulkError(f"{self._path}: this is no WARC: {self.example or 'no answer is in it'}")
+            text = _Text(file)
+            try:
+                while text.next_member():
+                    yield from self._member(text)
+            except (zlib.error, EOFError) as error:
+                self._lost(f"byte {text.place:,}: {error}")
+        if not self._is_warc:
+            raise BulkError(f"{self._path}: this is no WARC: {self.example or 'it is empty'}")
         self.done = self.size
 
-    def _check_length(self, record: Any) -> None:
-        """Raise ValueError if a record claims more than there can be: it would swallow those after it."""
-        if record.content_length > (self.size - self.done) * _MOST_COMPRESSED:
-            raise ValueError("the record claims to be longer than the file")
+    def _member(self, text: _Text) -> Iterator[Capture]:
+        try:
+            while (head := text.header()) is not None:
+                self.done = text.place
+                capture = self._record(text, head)
+                if capture is not None:
+                    yield capture
+        except ValueError as error:
+            self._lost(f"byte {text.place:,}: {error}")
 
-    def _capture(self, record: Any) -> Capture | None:
-        """Return the capture of a response record. An unusable record is counted; then return None."""
-        url = record.headers.get("WARC-Target-URI", "").strip("<> ")
-        date, head = record.record_date, record.http_headers
-        status = head.status_code if head is not None else None
-        if not url or len(url) > _MOST_URL or status is None or date is None:
-            self._lost(f"byte {self.done:,}: no {'URL' if not url else 'date' if date is None else 'HTTP answer'}")
+    def _record(self, text: _Text, head: bytes) -> Capture | None:
+        """Take a record; return what it captured. An unusable record is counted; then return None.
+
+        Raises:
+            ValueError: it is not known where the record ends, or it is cut off.
+        """
+        fields = _fields(head)
+        length = fields.get("content-length", [""])[0]
+        if not (length.isascii() and length.isdigit()):
+            raise ValueError("a record without a length")
+        self._is_warc = True
+        block = text.take(min(int(length), _MOST_HEAD + self._max_bytes + 1))
+        if not text.skip(int(length) - len(block)):
+            raise ValueError("the record is cut off")
+        is_http = fields.get("content-type", ["application/http"])[0].lower().startswith("application/http")
+        if fields.get("warc-type") != ["response"] or not is_http:
             return None
-        raw = record.reader.read(self._max_bytes + 1)
-        whole = len(raw) >= record.content_length
-        at = date.timestamp()
-        truncated = record.headers.get("WARC-Truncated")
-        if not whole and len(raw) <= self._max_bytes:
-            self._lost(f"byte {self.done:,}: the record is cut off")
+        url, at = fields.get("warc-target-uri", [""])[0].strip("<> "), _seconds_of(fields.get("warc-date", [""])[0])
+        end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
+        if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
+            missing = "URL" if not url else "date" if at is None else "HTTP answer"
+            self._lost(f"byte {text.place:,}: no {missing}")
             return None
-        if truncated and truncated.strip().lower() != _CUT_BY_LENGTH:
+        raw = block[end.end() :][: self._max_bytes + 1]
+        is_whole = len(raw) == int(length) - end.end()
+        truncated = fields.get("warc-truncated", [""])[0].lower()
+        if truncated not in {"", _CUT_BY_LENGTH}:
             return Capture(url, at, None, why=f"the body ended early ({shown(truncated, 20)})")
-        whole = whole and not truncated
-        coding = ",".join(head.get_multiple("Content-Encoding"))
-        if "chunked" in (head.get("Transfer-Encoding") or "").lower():
+        return self._answer(url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated)
+
+    def _answer(
+        self, url: str, at: float, status: int, headers: dict[str, list[str]], raw: bytes, is_whole: bool
+    ) -> Capture:
+        """Return a response with its body decoded."""
+        if "chunked" in headers.get("transfer-encoding", [""])[0].lower():
             raw = _dechunked(raw)
         try:
-            body, cut = decoded(raw, coding, self._max_bytes, whole=whole)
+            coding = ",".join(headers.get("content-encoding", ()))
+            body, cut = decoded(raw, coding, self._max_bytes, whole=is_whole)
         except DecodeError as error:
             if status in range(200, 300):
                 return Capture(url, at, None, why=str(error))
             body, cut = b"", False
-        return Capture(url, at, status, body, cut, head.get("Location"))
+        return Capture(url, at, status, body, cut, headers.get("location", [None])[0])
+
+    # A directory
+
+    def _of_host(self) -> Iterator[Capture]:
+        path = Path(self._path)
+        host = path.absolute().parent.name
+        try:
+            origins = [Origin.of(f"{scheme}://{host}") for scheme in ("https", "http")]
+        except ValueError:
+            self._lost(f"{self._path}: the directory does not have the name of a host")
+            return
+        with path.open("rb") as file:
+            raw = file.read(self._max_bytes + 1)
+        for origin in origins:
+            body, cut = raw[: self._max_bytes], len(raw) > self._max_bytes
+            yield Capture(origin.robots_url, path.stat().st_mtime, 200, body, cut)
+        self.done = self.size
 
     # Parquet
 
     def _parquet(self) -> Iterator[Capture]:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        try:
-            with pq.ParquetFile(self._path) as file:
-                names = file.schema_arrow.names
-                need(names, [URL, STATUS, BODY], self._path)
-                wanted = [name for name in (URL, STATUS, BODY, FETCHED_AT, LOCATION) if name in names]
-                rows = file.metadata.num_rows or 1
-                for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted):
+        with parquet_file(self._path) as file:
+            names = file.schema_arrow.names
+            need(names, [URL, STATUS, BODY], self._path)
+            optional = [name for name in (FETCHED_AT, LOCATION) if name in names]
+            need(names, optional, self._path)
+            rows = file.metadata.num_rows or 1
+            try:
+                for batch in batches_of(file, self._path, [URL, STATUS, BODY, *optional], _PARQUET_ROWS):
+                    if batch is None:
+                        self._lost("a row group that decompresses to more than a hundred times its size")
+                        continue
                     yield from self._rows(batch)
                     self.done += self.size * len(batch) // rows
-        except pa.ArrowException as error:
-            raise BulkError(f"{self._path}: {shown(str(error))}") from None
+            except ValueError as error:  # of Arrow: a column that cannot be converted
+                raise BulkError(f"{self._path}: {shown(str(error))}") from None
         self.done = self.size
 
     def _rows(self, batch: Any) -> Iterator[Capture]:
@@ -173,13 +216,21 @@ class Reading:
             return batch[name].cast(kind).to_pylist() if name in batch.schema.names else [None] * len(batch)
 
         # Cut before Python sees them: one column may hold bodies of 100 MB.
-        bodies = pc.binary_slice(batch[BODY].cast(pa.large_binary()), 0, self._max_bytes + 1).to_pylist()
+        def cut(bodies: Any) -> Any:
+            return pc.binary_slice(bodies.cast(pa.large_binary()), 0, self._max_bytes + 1)
+
+        served = batch[BODY]
+        if isinstance(served, pa.DictionaryArray):
+            used = served.indices.unique()
+            bodies = cut(served.dictionary.take(used)).take(pc.index_in(served.indices, used))
+        else:
+            bodies = cut(served)
         times = _seconds(batch[FETCHED_AT]) if FETCHED_AT in batch.schema.names else [None] * len(batch)
         rows = zip(
             column(URL, pa.string()),
             times,
             column(STATUS, pa.int32()),
-            bodies,
+            bodies.to_pylist(),
             column(LOCATION, pa.string()),
             strict=True,
         )
@@ -188,53 +239,108 @@ class Reading:
                 self._lost("a row without a URL")
                 continue
             raw = body or b""
-            cut = len(raw) > self._max_bytes
-            yield Capture(url, at or 0.0, status, raw[: self._max_bytes], cut, location, "no answer")
+            yield Capture(
+                url, at or 0.0, status, raw[: self._max_bytes], len(raw) > self._max_bytes, location, "no answer"
+            )
 
 
-class _From(io.RawIOBase):
-    """The rest of a file from one place on, with the methods that FastWARC calls."""
+class _Text:
+    """The text of a file, gzip member by gzip member. A file that is not compressed is one member."""
 
-    def __init__(self, file: BinaryIO, begin: int) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._begin = begin
-        file.seek(begin)
+        self._raw = file.read(_BLOCK)
+        self._is_gzip = self._raw.startswith(_GZIP)
+        self._zip: Any = None
+        self._ended = True  # this member
+        self._text, self._at = b"", 0  # what was read of it, and from where on it was not taken yet
 
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        return self._file.read(size)
+    @property
+    def place(self) -> int:
+        """Where the file is read, in bytes: in the text of a file that is not compressed, else about where."""
+        return self._file.tell() - len(self._raw) - (0 if self._is_gzip else len(self._text) - self._at)
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, counted from where this begins; return it."""
-        return self._file.seek(offset + (self._begin if whence == io.SEEK_SET else 0), whence) - self._begin
+    def next_member(self) -> bool:
+        """Leave out the rest of this member; return whether there is another one."""
+        self.skip(None)
+        self._raw = self._raw or self._file.read(_BLOCK)
+        self._ended = not self._raw.strip(b"\0")  # zeros may fill a file up
+        self._zip = zlib.decompressobj(31) if self._is_gzip else None
+        return not self._ended
 
-    def tell(self) -> int:
-        """Return the place, counted from where this begins."""
-        return self._file.tell() - self._begin
+    def _more(self) -> bool:
+        """Read on in this member; return whether there was more."""
+        if self._ended:
+            return False
+        raw = self._raw or self._file.read(_BLOCK)
+        if self._zip is None:
+            text, self._raw, self._ended = raw, b"", not raw
+        else:
+            text = self._zip.decompress(raw, _BLOCK)
+            self._ended = self._zip.eof
+            self._raw = self._zip.unused_data if self._ended else self._zip.unconsumed_tail
+            if not raw and not text and not self._ended:
+                raise EOFError("the file ends within a record")
+        self._text, self._at = self._text[self._at :] + text, 0
+        return True
+
+    def header(self) -> bytes | None:
+        """Take the header of the next record, up to an empty line; None at the end of the member.
+
+        Raises:
+            ValueError: there is no header.
+        """
+        while True:
+            self._at = _LINE_ENDS.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text) or not self._more():
+                break
+        while (end := self._text.find(b"\r\n\r\n", self._at)) < 0:
+            if len(self._text) - self._at > _MOST_HEAD or not self._more():
+                break
+        if end < 0 and self._at == len(self._text):
+            return None
+        if end < 0 or not self._text.startswith(b"WARC/1.", self._at):
+            raise ValueError("no record")
+        head, self._at = self._text[self._at : end], end + 4
+        return head
+
+    def take(self, size: int) -> bytes:
+        """Take as many bytes; fewer at the end of the member."""
+        while len(self._text) - self._at < size and self._more():
+            pass
+        taken = self._text[self._at : self._at + size]
+        self._at += len(taken)
+        return taken
+
+    def skip(self, size: int | None) -> bool:
+        """Leave out as many bytes, None for the rest of the member; return whether they were there."""
+        while size is None or size > len(self._text) - self._at:
+            size = None if size is None else size - (len(self._text) - self._at)
+            self._text, self._at = b"", 0
+            if not self._more():
+                return False
+        self._at += size
+        return True
 
 
-def _records(stream: io.RawIOBase) -> Iterator[Any]:
-    """Yield the response records."""
+def _fields(head: bytes) -> dict[str, list[str]]:
+    """Return the fields of a header by their names in lower case."""
+    fields: dict[str, list[str]] = {}
+    for line in head.splitlines()[1:]:
+        name, _, value = line.partition(b":")
+        fields.setdefault(name.strip().decode("latin-1").lower(), []).append(as_text(value.strip()))
+    return fields
+
+
+def _seconds_of(date: str) -> float | None:
+    """Return a WARC-Date in seconds since the epoch; None if it is none."""
+    found = _DATE.fullmatch(date)
+    if found is None:
+        return None
     try:
-        from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: PLC0415
-    except ImportError:
-        raise BulkError("WARC files need FastWARC: pip install 'scrapy-gbot-robots[bulk]'") from None
-    yield from ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=True)
-
-
-def _next_place(file: BinaryIO, begin: int) -> int | None:
-    """Return the next place from `begin` on at which a record may begin; None if there is none."""
-    file.seek(0)
-    mark, at = (_GZIP, 0) if file.read(2) == _GZIP[:2] else (b"\r\nWARC/1.", 2)
-    file.seek(begin)
-    rest = b""
-    while block := file.read(_BLOCK):
-        place = (rest + block).find(mark)
-        if place >= 0:
-            return begin - len(rest) + place + at
-        begin += len(block)
-        rest = (rest + block)[1 - len(mark) :]
-    return None
+        return datetime.fromisoformat(f"{found[1]}+00:00").timestamp() + float(found[2] or 0)
+    except ValueError:
+        return None
 
 
 def _dechunked(raw: bytes) -> bytes:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 URL, STATUS, BODY = "url", "status", "body"
 
 _BATCH_BYTES: Final = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
+_FEW_ROWS: Final = 16
 _MOST_COMPRESSED: Final = 100  # times; robots.txt files are compressed to a fifth
 
 
@@ -102,31 +103,38 @@ def parquet_file(path: str) -> Any:
     except ImportError:
         raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
     try:
-        file = pq.ParquetFile(path)
-        # A body that many rows have is in memory once.
-        return pq.ParquetFile(path, read_dictionary=[BODY]) if file.schema_arrow.names.count(BODY) == 1 else file
+        return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
         raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
 
 
 def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
-    """Yield record batches of a Parquet file. Memory is bounded, whatever the rows decompress to.
+    """Yield record batches of a Parquet file; None for a row group that would take too much memory.
 
     Raises:
         BulkError: the file is damaged.
     """
     import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             chunks = [group.column(each) for each in range(group.num_columns)]
             size = sum(each.total_uncompressed_size for each in chunks)
-            packed = sum(each.total_compressed_size for each in chunks)
+            # A page is decompressed as a whole, and a bomb may have all its rows in one page.
+            if size > max(_BATCH_BYTES, _MOST_COMPRESSED * sum(each.total_compressed_size for each in chunks)):
+                yield None
+                continue
             rows = max(1, min(most_rows, _BATCH_BYTES * group.num_rows // max(1, size)))
-            if size > max(_BATCH_BYTES, _MOST_COMPRESSED * packed):  # a bomb may have all its bytes in a few rows
-                rows = 1
-            yield from file.iter_batches(rows, row_groups=[number], columns=list(columns))
+            # Many rows may have one large value, which is stored once.
+            shared = [each.path_in_schema for each in chunks if "RLE_DICTIONARY" in each.encodings]
+            reader = file
+            if shared and size <= _BATCH_BYTES:
+                reader = pq.ParquetFile(path, metadata=file.metadata, read_dictionary=shared)
+            elif shared:
+                rows = min(rows, _FEW_ROWS)
+            yield from reader.iter_batches(rows, row_groups=[number], columns=list(columns))
     except (OSError, pa.ArrowException) as error:
         raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
 

@@ -34,8 +34,8 @@ _AHEAD: Final = 2  # pieces of work that wait for each worker
 class Judged(NamedTuple):
     """Rows of the list, and for each crawler the answers to their URLs, perhaps with reasons.
 
-    `unknown` has the robots.txt files that the archive lacks. By two robots.txt files, each crawler has two columns: after
-    all columns by the first file come those by the second.
+    `unknown` has the robots.txt files that the archive lacks. By two robots.txt files, each crawler has two columns:
+    all columns by the first file come before those by the second.
     """
 
     rows: Rows

@@ -80,6 +80,8 @@ class UrlFile:
             yield {field.name: _plain(field.type) for field in schema if field.name != URL}
             rows = file.metadata.num_rows or 1
             for batch in batches_of(file, self._path, schema.names, _ROWS):
+                if batch is None:
+                    raise BulkError(f"{self._path}: its rows are too large")
                 yield self._with_urls(batch)
                 self.done += self.size * len(batch) // rows
 

@@ -4,7 +4,7 @@ Plan:
 
 1. URLs of one site lie side by side, so the site's robots.txt is looked up and read once (`sites`).
 2. The policy says what a status code or a failure means, as in a crawl.
-3. The rules of a robots.txt judge all URLs of the site at once (core/sweep.py). For reasons, each URL is judged on its own.
+3. The rules of a robots.txt judge all URLs of the site at once (many.py). For reasons, each URL is judged on its own.
 4. Many sites serve the same file, or the same rules beside another sitemap. So prepared rules are kept for the next site.
 
 Source: as policy/outages.py and core/rules.py.
@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..core.crawlers import AllOf, Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
-from ..core.rules import wording_of
-from ..core.sweep import SiteUrls, Sweep
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
@@ -30,6 +28,7 @@ from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
 from ..policy.purposes import refusal
+from .many import SiteUrls, Sweep, wording_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

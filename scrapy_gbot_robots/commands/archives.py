@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..bulk.archives import Reading
+from ..bulk.archives import ROBOTS_TXT, Reading
 from ..bulk.judging import BulkError
 from ..bulk.store import Store
 from ..core.urls import shown
@@ -62,9 +62,13 @@ def _is_pattern(name: str) -> bool:
 def _files(name: str) -> list[str]:
     path = Path(name)
     if path.is_dir():
-        files = sorted(str(each) for each in path.rglob("*") if each.name.lower().endswith(SUFFIXES) and each.is_file())
+        files = sorted(
+            str(each)
+            for each in path.rglob("*")
+            if (each.name.lower().endswith(SUFFIXES) or each.name == ROBOTS_TXT) and each.is_file()
+        )
         if not files:
-            raise CommandError(f"{name}: the directory has no {', '.join(SUFFIXES)} file")
+            raise CommandError(f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}")
         return files
     if not _is_pattern(name):
         return [name]

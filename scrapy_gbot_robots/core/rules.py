@@ -17,7 +17,7 @@ from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from .preferences import Preferences, Statements
     from .rule_index import Index
@@ -287,37 +287,6 @@ class RulesOfAll(Rules):
         from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
 
         return combined(rules.preferences(url) for _, rules in self._by_crawler) if self.allowed(url) else NOTHING_SAID
-
-
-# What judging by the million needs to know of rules, and no user of `Rules`.
-
-
-def wording_of(rules: Rules) -> Hashable:
-    """Return all that the answers of `rules.allowed` depend on, but `strict`: the same wording gives the same answers."""
-    if rules.parts:
-        return tuple(map(wording_of, rules.parts))
-    return rules._allows.text, rules._disallows.text  # noqa: SLF001
-
-
-def most_wildcards(rules: Rules) -> int:
-    """Return how many rules have a wildcard at the most. `rules` are those of one crawler."""
-    allows, disallows = rules._allows, rules._disallows  # noqa: SLF001
-    texts = allows.text + disallows.text
-    return min(texts.count("*") + texts.count("$"), len(allows.lines) + len(disallows.lines))
-
-
-def can_refuse(rules: Rules) -> bool:
-    """Return whether any rule disallows anything."""
-    return any(map(can_refuse, rules.parts)) or bool(rules._disallows.text.strip("\n"))  # noqa: SLF001
-
-
-def allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
-    """Return 1 for each URL that may be fetched, else 0. In each, the path begins at the slash at `start`.
-
-    `rules` are those of one crawler.
-    """
-    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
-    return bytearray([allows(url, start) for url in urls])
 
 
 def _rules(

@@ -135,7 +135,7 @@ def test_archive_may_be_many_files_of_which_the_latest_capture_counts(home: Path
 @pytest.mark.parametrize(
     ("robots", "error"),
     [
-        (["empty"], "empty: the directory has no .warc, .warc.gz, .parquet file"),
+        (["empty"], "empty: the directory has no .warc, .warc.gz, .parquet file, and no HOST/robots.txt"),
         (["x/*.warc"], "x/*.warc: no file has such a name"),
         (["a.warc.gz", "b.warc"], "b.warc: No such file"),
         (["a.warc.gz", "urls.txt"], "--robots takes one robots.txt, or archives, got 2 files"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-for needed in ("duckdb", "fastwarc", "pyarrow"):
+for needed in ("duckdb", "pyarrow"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 ROBOTS = {

@@ -7,8 +7,7 @@ import pickle
 import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
-from scrapy_gbot_robots.core.rules import wording_of
-from scrapy_gbot_robots.core.sweep import SiteUrls, Sweep
+from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep, wording_of
 
 BODY = (
     b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"

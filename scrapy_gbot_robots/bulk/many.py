@@ -4,7 +4,7 @@ Operations wanted, for the sorted URLs of a site, from five to fifty thousand:
 
 * `SiteUrls(urls, site)`: these URLs, prepared once for all crawlers.
 * `Sweep(rules)`: a crawler's rules, prepared once for all sites whose robots.txt has the same rules.
-* `sweep.allowed(urls)`: the answers of `allowed_in_all_forms` (url_forms.py) for each URL.
+* `sweep.allowed(urls)`: the answers of `allowed_in_all_forms` (core/url_forms.py) for each URL.
 
 Plan:
 
@@ -16,7 +16,7 @@ Plan:
    longest literal segment, and one search through the text finds them. With "$" an LF marks the end of a path.
 4. What matches is painted over the answers, the least preferred rule first. So the most preferred rule is on top.
 5. If many sites have the same rules, and these have more wildcards than a site has URLs, then the index of the rules
-   (rule_index.py) is worth its making: it is asked about one path after the other.
+   (core/rule_index.py) is worth its making: it is asked about one path after the other.
 
 A worked example. The rules are "disallow: /a", "allow: /a/b", "disallow: /*.pdf$", and the paths of the URLs
 
@@ -25,7 +25,7 @@ A worked example. The rules are "disallow: /a", "allow: /a/b", "disallow: /*.pdf
     /c.pdf    the text has ".pdf\n": "/*.pdf$" is tried and paints 0
     /c.pdf?x  holds no ".pdf\n", so it is not tried: stays 1
 
-Source: that of rules.py.
+Source: that of core/rules.py.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ from bisect import bisect_left, bisect_right
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
-from .patterns import follow
-from .rules import allowed_each, can_refuse, most_wildcards
-from .url_forms import has_one_form, paths_in_all_forms, without_usual
+from ..core.patterns import follow
+from ..core.url_forms import has_one_form, paths_in_all_forms, without_usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from .rules import Rules
+    from ..core.rules import Rules
 
     # What a pattern matches: its priority, the number of the first path, and the number after the last.
     Hit = tuple[int, int, int]
@@ -146,7 +145,7 @@ class Sweep:
 
     def allowed(self, urls: SiteUrls) -> bytearray:
         """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
-        if not can_refuse(self.rules):
+        if not _can_refuse(self.rules):
             return bytearray(b"\1") * urls.count
         if self._parts is None:
             self._parts = [Sweep(part) for part in self.rules.parts]
@@ -160,7 +159,7 @@ class Sweep:
         in_full = [urls.site + path for path in urls.paths]
         if len(in_full) <= _FEW_PATHS:
             return bytearray(map(self.rules.allowed, in_full))
-        return allowed_each(self.rules, in_full, len(urls.site))
+        return _allowed_each(self.rules, in_full, len(urls.site))
 
     def _painted(self, urls: SiteUrls) -> bytearray:
         """Look for all that each rule matches."""
@@ -186,7 +185,7 @@ class Sweep:
         """
         if paths <= _FEW_PATHS:
             return True
-        wildcards = most_wildcards(self.rules)
+        wildcards = _most_wildcards(self.rules)
         tries = wildcards * paths
         if tries > _MOST_TRIES:
             return True
@@ -270,3 +269,34 @@ def _longest(rest: str, anchored: bool) -> str:
     """Return the longest literal text in the rest of a pattern, with an LF if that ends the path."""
     literal = f"{rest}\n" if anchored else rest
     return max(literal.split("*"), key=len) if "*" in literal else literal
+
+
+# What this needs to know of rules, and no user of `Rules`.
+
+
+def wording_of(rules: Rules) -> Hashable:
+    """Return all that the answers of `rules.allowed` depend on, but `strict`: the same wording gives the same answers."""
+    if rules.parts:
+        return tuple(map(wording_of, rules.parts))
+    return rules._allows.text, rules._disallows.text  # noqa: SLF001
+
+
+def _most_wildcards(rules: Rules) -> int:
+    """Return how many rules have a wildcard at the most. `rules` are those of one crawler."""
+    allows, disallows = rules._allows, rules._disallows  # noqa: SLF001
+    texts = allows.text + disallows.text
+    return min(texts.count("*") + texts.count("$"), len(allows.lines) + len(disallows.lines))
+
+
+def _can_refuse(rules: Rules) -> bool:
+    """Return whether any rule disallows anything."""
+    return any(map(_can_refuse, rules.parts)) or bool(rules._disallows.text.strip("\n"))  # noqa: SLF001
+
+
+def _allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
+    """Return 1 for each URL that may be fetched, else 0. In each, the path begins at the slash at `start`.
+
+    `rules` are those of one crawler.
+    """
+    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
+    return bytearray([allows(url, start) for url in urls])

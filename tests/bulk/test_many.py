@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.sweep import SiteUrls, Sweep
+from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
 
 SITE = "https://www.example.com"
