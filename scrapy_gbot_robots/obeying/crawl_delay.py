@@ -4,20 +4,29 @@ Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have i
 request reaches a download slot, the delay is set again before Scrapy looks at the slot's queue. So it does not matter when
 Scrapy deletes an unused slot, which slot a request comes to, or which other origins use that slot: the largest of their
 delays counts. A slot waits from the start of one request to the start of the next.
+
+`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: one crawl-delay for all processes that share a Redis. In addition, a request of such a slot
+waits for its turn just before it is sent. A turn before a middleware or a queue would be of no use: these could bring the
+requests of two processes together again. While a request waits, it occupies one transfer of its slot, like a request to a
+slow host. If the Redis fails, each process applies the delay by itself.
 """
 
 from __future__ import annotations
 
 import logging
+import time
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
+from ..concurrency import OneThread, Places, pause
+from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..engine import around_sending, download_slots
+from ..storage.base import StorageError
 from ..storage.client import redis_of
-from .shared_pace import SharedPace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -31,8 +40,10 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
     from ..settings import GbotSettings
+    from ..storage.redis import RedisStorage
     from .answer import Answer
 
+TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key
 _OWN_SLOT = "gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
 
@@ -55,6 +66,8 @@ class _Pace:
         self.slot = slot
         self._own_delay = slot.delay
         self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
+        self.turns = Places(1)  # one request of this process waits for its turn at a time
+        self.next_turn_at = 0.0  # of this process, on the monotonic clock
 
     @property
     def secs(self) -> float:
@@ -92,7 +105,7 @@ class CrawlDelays:
         self._heeds_robots_txt = settings.crawl_delay
         self._longest = settings.crawl_delay_max_secs
         self._refuses_longer = settings.crawl_delay and settings.crawl_delay_over == "refuse"
-        self._shared = _shared_pace(settings, crawler)
+        self._shared = SharedTurns(settings, crawler) if settings.crawl_delay_shared else None
         self._wishes: WeakKeyDictionary[Request, _Wish] = WeakKeyDictionary()
         self._paces: dict[str, _Pace] = {}
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
@@ -133,7 +146,7 @@ class CrawlDelays:
         """Let a request that is about to be sent wait for its turn among all processes."""
         pace = self._paces.get(request.meta.get(_SLOT, ""))
         if self._shared is not None and pace is not None and pace.secs:
-            await self._shared.turn(request.meta[_SLOT], pace.secs)
+            await self._shared.wait(request.meta[_SLOT], pace)
         return await send(request)
 
     def _reached_downloader(self, request: Request) -> None:
@@ -184,8 +197,61 @@ class CrawlDelays:
             logger.debug("Applying a crawl-delay of %g s to %s", wish.secs, wish.origin)
 
 
-def _shared_pace(settings: GbotSettings, crawler: Crawler) -> SharedPace | None:
-    """The pace that processes share; None if the settings do not ask for it."""
-    if not settings.crawl_delay_shared:
-        return None
-    return SharedPace(redis_of(settings, crawler.settings), crawler.stats)
+class SharedTurns:
+    """Lets the requests of a slot wait for their turn among all processes that share a Redis."""
+
+    def __init__(self, settings: GbotSettings, crawler: Crawler) -> None:
+        self._opens = redis_of(settings, crawler.settings)
+        self._stats = crawler.stats
+        self._redis: RedisStorage | None = None
+        self._thread = OneThread()
+        self._is_lost = False
+        self._try_again_at = 0.0  # set by the thread, too: calls that wait behind one that fails are not made
+
+    async def wait(self, slot: str, pace: _Pace) -> None:
+        """Wait for the next turn of the download slot `slot`; while the Redis fails, for the next turn of this process."""
+        async with pace.turns:
+            if not await self._waited_for_redis(slot, pace.secs):
+                await pause(max(0.0, pace.next_turn_at - time.monotonic()))
+            pace.next_turn_at = time.monotonic() + pace.secs
+
+    async def _waited_for_redis(self, slot: str, secs: float) -> bool:
+        """Wait for the turn that the Redis gives; False if it gives none."""
+        try:
+            while wait := await self._thread.run(partial(self._take, slot, secs)):
+                await pause(wait)
+        except StorageError as error:
+            self._stats.inc_value("gbot_robots/storage/errors")
+            if not self._is_lost:
+                self._is_lost = True
+                logger.warning(
+                    "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries "
+                    "again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
+                    shown(str(error), limit=500).rstrip("."),
+                )
+            return False
+        if wait is None:
+            return False
+        if self._is_lost:
+            self._is_lost = False
+            logger.info("This process shares the crawl-delay with the other processes again")
+        self._stats.inc_value("gbot_robots/crawl_delay/turns")
+        return True
+
+    def _take(self, slot: str, secs: float) -> float | None:
+        """In the thread: take the turn, or say for how many seconds it is not free yet; None while the Redis fails."""
+        if time.monotonic() < self._try_again_at:
+            return None
+        try:
+            if self._redis is None:
+                self._redis = self._opens()
+            return self._redis.take_turn(slot, secs)
+        except Exception as error:  # what makes the client may raise anything
+            self._try_again_at = time.monotonic() + TRY_AGAIN_SECS
+            raise StorageError(str(error)) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._redis is not None:
+            await self._thread.run(self._redis.close)
+        self._thread.end()

@@ -9,7 +9,10 @@ import pytest
 from scrapy import Request
 from scrapy.resolver import dnscache
 
+from scrapy_gbot_robots.storage.redis import RedisStorage
+
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.redis_server import redis_server
 from ..support.web import Asked, Site, redirect
 
 if TYPE_CHECKING:
@@ -228,3 +231,24 @@ async def test_process_applies_a_shared_delay_by_itself_and_warns_once_while_red
         assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
     assert warning.startswith("This process cannot share the crawl-delay with the others now")
+
+
+@in_reactor
+async def test_redis_that_hangs_costs_one_time_out_for_all_slots_and_each_keeps_its_delay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 1.0)
+    with redis_server() as server, Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+        settings = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}
+        slots = "abcdef"
+        urls = [
+            Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot}) for slot in slots for number in "123"
+        ]
+        server.pause()
+        crawler = await paced([*urls], settings)
+        server.resume()
+        assert len(crawler.spider.crawled) == len(urls)
+        sent = {slot: [each for each in site.asked if each.path[1] == slot] for slot in slots}
+        first = [min(each.at for each in sent[slot]) for slot in slots]
+        assert max(first) - min(first) < 1  # else they waited for their time-outs in turn
+        assert all(min(gaps(*each)) > DELAY - SLACK for each in sent.values())
