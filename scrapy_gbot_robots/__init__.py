@@ -20,7 +20,7 @@ _HOME = {
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
-    "Preferences": "core.preferences",
+    "Preferences": "experimental.preferences",
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from .addon import Addon as Addon
     from .core.crawlers import AllOf as AllOf
     from .core.crawlers import Crawler as Crawler
-    from .core.preferences import Preferences as Preferences
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rules as Rules
     from .core.urls import Origin as Origin
     from .core.verdict import Rule as Rule
     from .core.verdict import Verdict as Verdict
+    from .experimental.preferences import Preferences as Preferences
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware

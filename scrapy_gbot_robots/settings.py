@@ -21,9 +21,9 @@ from scrapy.utils.project import data_path, inside_project
 
 from .core.crawlers import AllOf, Crawler
 from .engine import is_for_one_page
+from .experimental.purposes import PURPOSES
 from .policy.outages import LADDERS, Policy
 from .policy.overrides import json_of
-from .policy.purposes import PURPOSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.test_doors import DOORS  # noqa: E402  it is no package that is installed
 
-_WORDS = ["settings", "signals", "meta", "exceptions"]  # drawn as one
+_WORDS = ["settings", "signals", "exceptions"]  # drawn as one
 _STYLE = (
     "text{font:14px system-ui,sans-serif;fill:#12343b}.s{font-size:12px;fill:#47656b}.h{font-weight:600}"
     "rect{fill:#fff;stroke:#00796b;rx:6}.pure{fill:#e0f2f1}.out{fill:#fff8e1;stroke:#b28704}"

@@ -24,10 +24,10 @@ from ..core.robots import RobotsTxt
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..experimental.purposes import refusal
 from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
-from ..policy.purposes import refusal
 from .many import SiteUrls, Sweep, wording_of
 
 if TYPE_CHECKING:

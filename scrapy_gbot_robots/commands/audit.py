@@ -16,13 +16,14 @@ from ..bulk.audit import Judged, by_archive, by_files, collect_rarely, judged
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
 from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, note, origin_of
 from ..core.urls import Origin, shown
+from ..experimental import purposes
+from ..experimental.purposes import held_against
 from ..report.tally import Tally
 from ..report.words import count
-from . import archives, crawlers, purposes
+from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
 from .inputs import MAX_URL, STDIN, checked, overrides_checked, read, size_of, url_batches
 from .output import printable
-from .purposes import held_against
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -18,11 +18,12 @@ from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, read_groups
 from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
+from ..experimental import purposes
+from ..experimental.purposes import refusal, word_on
 from ..obeying.overridden import OverriddenAnswer
 from ..policy.overrides import Action
-from ..policy.purposes import refusal, word_on
 from ..report.words import count, span
-from . import crawlers, purposes
+from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import checked, is_host, is_url, origin_of, overrides_checked, read, typed
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.crawlers import Crawler
-    from ..core.preferences import Preferences
+    from ..experimental.preferences import Preferences
     from ..policy.outages import Decision
     from ..policy.overrides import Override
     from ..settings import GbotSettings

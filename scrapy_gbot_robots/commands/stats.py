@@ -14,8 +14,8 @@ from ..bulk.judging import Judge
 from ..core import lines as grammar
 from ..core.crawlers import Crawler
 from ..core.patterns import matches
-from ..core.preferences import LABELS
 from ..core.urls import shown
+from ..experimental.preferences import LABELS
 from ..policy.outages import State
 from ..report.words import count
 from . import archives, crawlers

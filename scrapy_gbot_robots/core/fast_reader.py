@@ -27,7 +27,7 @@ A worked example, for the agents "mybot" and "*":
 Warning: the careful reader is the specification. A shortcut here may only skip what that reader would find to be without
 meaning for the agents; tests/fuzz and tests/core/test_readers.py compare the two.
 
-Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected; preferences.py reads them.
+Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as they are written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ from .lines import (
     UNUSED_FIELDS,
     USER_AGENT,
     agent_of,
-    as_written,
     content_blocks,
     read_line,
     seconds,
@@ -56,14 +55,10 @@ from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from .preferences import Statements
-
-    # A `Content-` line: its kind, how many agents its group had so far, its number, and its value.
-    PreferenceLine = tuple[int, int, int, bytes]
-    # A `Content-Signal` line before any group: its number and its value.
-    Signal = tuple[int, bytes]
+    # A `Content-` line as it is written, with its number.
+    ContentLine = tuple[int, bytes]
 
 _USER_AGENT: Final = USER_AGENT
 _ALLOW: Final = ALLOW
@@ -109,7 +104,7 @@ _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 class ScannedGroup:
     """One group: the paths of its rules as written, with their lines, and its agents, each with its crawl delay."""
 
-    __slots__ = ("agents", "allow_lines", "allows", "disallow_lines", "disallows", "preferences")
+    __slots__ = ("agents", "allow_lines", "allows", "content_lines", "disallow_lines", "disallows")
 
     def __init__(self) -> None:
         self.agents: dict[bytes, float | None] = {}
@@ -117,7 +112,7 @@ class ScannedGroup:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        self.preferences: list[PreferenceLine] = []
+        self.content_lines: list[tuple[int, ContentLine]] = []  # each with the number of agents before it
 
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ", as its first one does.
@@ -131,8 +126,8 @@ class ScannedGroup:
         self.disallow_lines += range(before + 1, before + 1 + len(paths))
         return True
 
-    def add(self, kind: int, value: bytes, line: int) -> None:
-        """Add what line `line` says, if it is an allow rule, a crawl delay or a preference."""
+    def add(self, kind: int, value: bytes, line: int, raw: bytes) -> None:
+        """Add what line `line` says, if it is an allow rule, a crawl delay or a `Content-` line; that one as written."""
         if kind == _ALLOW:
             self.allows.append(value.strip())
             self.allow_lines.append(line)
@@ -140,19 +135,19 @@ class ScannedGroup:
             delay = seconds(value.partition(b"#")[0].strip())
             self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
         elif kind in {_USAGE, _SIGNAL}:
-            self.preferences.append((kind, len(self.agents), line, value.partition(b"#")[0].strip()))
+            self.content_lines.append((len(self.agents), (line, raw)))
 
     def patterns(self) -> tuple[Patterns, Patterns]:
         """Return the patterns of the allow rules and of the disallow rules."""
         allows = _patterns(self.allows, self.allow_lines) if self.allows else NO_PATTERNS
         return allows, _patterns(self.disallows, self.disallow_lines) if self.disallows else NO_PATTERNS
 
-    def preferences_for(self, agent: bytes) -> list[PreferenceLine]:
-        """Return the preference lines that stand after the user-agent line of `agent`, one of the group's agents."""
-        if not self.preferences:
+    def content_lines_for(self, agent: bytes) -> list[ContentLine]:
+        """Return the `Content-` lines that stand after the user-agent line of `agent`, one of the group's agents."""
+        if not self.content_lines:
             return []
         place = list(self.agents).index(agent)
-        return [line for line in self.preferences if line[1] > place]
+        return [line for agents_before, line in self.content_lines if agents_before > place]
 
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
@@ -164,10 +159,10 @@ def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
         if merged:
             return _rules(merged, agent, strict, found.signals)
     reason = NO_GROUP if agents else IGNORES_ROBOTS
-    return Rules(unmatched=reason, preferences=statements_of((), found.signals) if found.signals else None)
+    return Rules(unmatched=reason, content_lines=tuple(found.signals))
 
 
-def scan_all(body: bytes, strict: bool = False) -> tuple[list[ScannedGroup], list[Signal]]:
+def scan_all(body: bytes, strict: bool = False) -> tuple[list[ScannedGroup], list[ContentLine]]:
     """Return the groups of all agents in file order, and the `Content-Signal` lines before any group."""
     found = _Scan(None, strict)
     found.read(body)
@@ -190,7 +185,7 @@ class _Scan:
         self._number = 0  # of the last line read
         self._seen_agent = False
         self.groups: list[ScannedGroup] = []
-        self.signals: list[Signal] = []
+        self.signals: list[ContentLine] = []
 
     def read(self, body: bytes) -> None:
         """Read all of `body`; blocks of a long one that cannot matter are only counted."""
@@ -253,9 +248,9 @@ class _Scan:
                 if group is not None:
                     add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
-                group.add(kind, value, number)
+                group.add(kind, value, number, text)
             elif kind == _SIGNAL and not self._seen_agent:
-                self.signals.append((number, value.partition(b"#")[0].strip()))
+                self.signals.append((number, text))
         self._group, self._number = group, number
 
     def _group_of(self, value: bytes, group: ScannedGroup | None) -> ScannedGroup | None:
@@ -291,36 +286,25 @@ def _may_have_agents(lower: bytes) -> bool:
 
 
 def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
-    """Return the kind and the value of a line as the careful reader sees it; that of a preference as it is written."""
+    """Return the kind and the value of a line as the careful reader sees it."""
     line = read_line(0, text, strict=strict)
-    kind = _OWN.get(line.key.lower(), UNUSED) if line.kind == UNUSED else line.kind
-    return kind, as_written(text, strict=strict) if kind in {_USAGE, _SIGNAL} else line.value
+    return (_OWN.get(line.key.lower(), UNUSED) if line.kind == UNUSED else line.kind), line.value
 
 
-def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[Signal]) -> Rules:
+def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     first, *others = groups
     delay = first.agents[agent]
-    preferences = first.preferences_for(agent)
+    content_lines = [*signals, *first.content_lines_for(agent)]
     for group in others:
         first.allows += group.allows
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
-        preferences += group.preferences_for(agent)
+        content_lines += group.content_lines_for(agent)
         delay = group.agents[agent] if delay is None else delay
     allows, disallows = first.patterns()
-    stated = statements_of(preferences, signals) if preferences or signals else None
-    return Rules(allows, disallows, agent.decode("ascii"), delay, strict, preferences=stated)
-
-
-def statements_of(preferences: Iterable[PreferenceLine], signals: Sequence[Signal]) -> Statements:
-    """Return what the preference lines of a crawler's groups state, and the signals before any group."""
-    from .preferences import Statements  # noqa: PLC0415 - most files state none
-
-    own = list(preferences)
-    usage = [(line, value) for kind, _, line, value in own if kind == _USAGE]
-    return Statements(usage, [*signals, *((line, value) for kind, _, line, value in own if kind == _SIGNAL)])
+    return Rules(allows, disallows, agent.decode("ascii"), delay, strict, content_lines=tuple(content_lines))
 
 
 def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:

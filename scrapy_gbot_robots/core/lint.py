@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import lines as grammar
 from .lines import agent_of, read_lines, split_lines, without_bom
-from .lint_preferences import on_preferences
 from .patterns import covers, directory_of_index
 from .robots import RobotsTxt, read_groups
 from .urls import shown
@@ -183,6 +182,8 @@ def findings(
     kept = body[:max_bytes]
     lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
     found = {*_on_lines(robotstxt, kept, lost), *_on_joined(robotstxt.lines)}
+    from ..experimental.lint import on_preferences  # noqa: PLC0415 - it is above core
+
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
     found |= {*_on_groups(groups, strict=strict), *_on_closed(groups)}
     return sorted(found, key=lambda each: (_RANK[each.kind], each.line, each.text))

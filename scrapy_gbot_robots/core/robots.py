@@ -39,11 +39,11 @@ from .verdict import Rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..experimental.preferences import Preferences
     from .crawlers import Crawler
-    from .fast_reader import ScannedGroup, Signal
+    from .fast_reader import ContentLine, ScannedGroup
     from .lines import Line
     from .lint import Finding
-    from .preferences import Preferences
     from .rules import Rules
     from .verdict import Verdict
 
@@ -311,6 +311,6 @@ def _absolute(value: bytes) -> str | None:
     return url
 
 
-def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[Signal]]:
+def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[ContentLine]]:
     """Return the groups of all agents as a crawl reads them, and the `Content-Signal` lines before any group."""
     return scan_all(robotstxt._body, robotstxt._strict)  # noqa: SLF001 - no user of `RobotsTxt` needs them

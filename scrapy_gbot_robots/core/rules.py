@@ -19,11 +19,13 @@ from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Ru
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .preferences import Preferences, Statements
+    from ..experimental.preferences import Preferences
+    from .fast_reader import ContentLine
     from .rule_index import Index
 
 # Memory; measured, rounded up.
-_BYTES_WITHOUT_RULES: Final = 500
+_BYTES_WITHOUT_RULES: Final = 600
+_BYTES_PER_CONTENT_LINE: Final = 150  # without its text
 _BYTES_EACH: Final = 2_200  # without the patterns, with the index
 
 _FEW_QUESTIONS: Final = 4  # are answered by trying each rule; the next one builds the index
@@ -34,6 +36,8 @@ _LONG_PATH: Final = 1_000  # characters; to try many rules with it takes as long
 _LONG_NS: Final = 5_000_000
 _NS_OF_CHAR: Final = 50  # for each character of a pattern: a segment may be a single one
 _NS_OF_COMPARISON: Final = 0.25  # of a character of a pattern with one of the path
+_CHARS_PER_BYTE: Final = 4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+_MANY_CONTENT_LINES: Final = 100
 _BYTES_ESCAPED: Final = 12  # a character of a URL past ASCII becomes at most so many of a path
 
 _NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with an empty tuple of texts
@@ -53,10 +57,10 @@ class Rules:
 
     __slots__ = (
         "_allows",
+        "_content_lines",
         "_disallows",
         "_index",
         "_memo",
-        "_preferences",
         "_questions",
         "_strict",
         "_texts",
@@ -75,14 +79,14 @@ class Rules:
         strict: bool = False,
         *,
         unmatched: str = NO_MATCH,
-        preferences: Statements | None = None,
+        content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
         """Take the rules. `unmatched` is the reason that a verdict gives if none of them matches."""
         self._allows = allows
         self._disallows = disallows
         self._strict = strict
+        self._content_lines = content_lines  # those that are for the crawler, as they are written, with their numbers
         self._unmatched = unmatched
-        self._preferences = preferences
         self._index: Index | None = None
         self._texts: tuple[list[str], list[str]] | None = (
             None  # the disallow and allow patterns, once there is an index
@@ -95,7 +99,7 @@ class Rules:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules without the index, which can be built again."""
-        said = self._unmatched, self._preferences
+        said = self._unmatched, self._content_lines
         return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
     @property
@@ -108,7 +112,7 @@ class Rules:
         """How many bytes of memory these rules take at the most, with their index. An estimate from measurements."""
         weight = self._allows.weight + self._disallows.weight
         weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
-        return weight if self._preferences is None else weight + self._preferences.weight
+        return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
 
     def patterns(self) -> tuple[list[str], list[str]]:
         """Return the allow patterns and the disallow patterns. The pattern of a rule without a path is empty.
@@ -147,11 +151,10 @@ class Rules:
 
         Experimental: see `Preferences`.
         """
-        from .preferences import NOTHING_SAID  # noqa: PLC0415 - most crawls never ask
+        from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
 
-        if self._preferences is None or not self.allowed(url):
-            return NOTHING_SAID
-        return self._preferences.of(self._path(url))
+        stated = [lines for rules in self.parts or (self,) if (lines := rules._content_lines)]  # noqa: SLF001 - ours
+        return said_by(stated if stated and self.allowed(url) else (), url)
 
     def takes_long(self, url: str | bytes) -> bool:
         """Return whether `allowed`, `verdict` or `preferences` may take more than some five milliseconds for `url`.
@@ -159,7 +162,9 @@ class Rules:
         Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
         wildcard counts as the most hostile one, and as one that is tried.
         """
-        wildcard_chars = 0 if self._preferences is None else self._preferences.wildcard_chars
+        if len(self._content_lines) > _MANY_CONTENT_LINES:
+            return True
+        wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in self._content_lines)
         if self._index is not None:
             wildcard_chars += self._index.wildcard_chars
         elif len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
@@ -282,12 +287,6 @@ class RulesOfAll(Rules):
                 return verdict._replace(crawler=name or "*")
         return self._by_crawler[0][1].verdict(url)
 
-    def preferences(self, url: str | bytes) -> Preferences:
-        """Return what the site says to the crawlers about the use of `url`'s content; the most restrictive counts."""
-        from .preferences import NOTHING_SAID, combined  # noqa: PLC0415 - most crawls never ask
-
-        return combined(rules.preferences(url) for _, rules in self._by_crawler) if self.allowed(url) else NOTHING_SAID
-
 
 def _rules(
     allows: Patterns,
@@ -296,6 +295,6 @@ def _rules(
     crawl_delay: float | None,
     strict: bool,
     unmatched: str,
-    preferences: Statements | None,
+    content_lines: tuple[ContentLine, ...],
 ) -> Rules:
-    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched, preferences=preferences)
+    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched, content_lines=content_lines)

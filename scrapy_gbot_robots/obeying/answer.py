@@ -6,9 +6,9 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..core.preferences import NOTHING_SAID
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
+from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
 from ..policy.outages import Decision, State
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..core.crawlers import RobotsAgent
-    from ..core.preferences import Preferences
     from ..core.robots import RobotsTxt
     from ..core.rules import Rules
     from ..core.urls import Origin
+    from ..experimental.preferences import Preferences
     from ..policy.outages import Entry
 
 BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until the next one

@@ -23,6 +23,7 @@ from ..core.url_forms import as_sent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
+from ..experimental.purposes import PreferenceCheck
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.outages import State
@@ -35,7 +36,6 @@ from .crawl_delay import CrawlDelays
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overriding import overridden
-from .preferences import for_purposes
 from .robotparser import AnswerRobotParser, GbotRobotParser
 from .waiting import Waiting
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from ..core.crawlers import RobotsAgent
-    from ..core.preferences import Preferences
+    from ..experimental.preferences import Preferences
     from .answer import Answer
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
@@ -79,7 +79,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self._identity.watch()
         self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
-        self._preferences = for_purposes(self._settings, crawler)
+        self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._spider_opened, signals.spider_opened)

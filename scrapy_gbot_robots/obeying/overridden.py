@@ -6,8 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from ..core.preferences import NOTHING_SAID
 from ..core.url_forms import verdict_on_all_forms
+from ..experimental.preferences import NOTHING_SAID
 from ..policy.outages import Decision, State
 from ..policy.overrides import Action
 from .answer import Answer
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.crawlers import RobotsAgent
-    from ..core.preferences import Preferences
     from ..core.rules import Rules
     from ..core.urls import Origin
     from ..core.verdict import Verdict
+    from ..experimental.preferences import Preferences
     from ..policy.overrides import Override
 
 _STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 
 from ..concurrency import run_in_thread
-from ..policy.purposes import GRANTED, REFUSED, UNSAID
+from ..experimental.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from ..sitemaps.feed import left_out

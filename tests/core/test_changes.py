@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.changes import AgentChange, PreferenceChange, changes
+from scrapy_gbot_robots.core.changes import AgentChange, changes
+from scrapy_gbot_robots.experimental.preferences import PreferenceChange
 
 
 def changed(old: str, new: str) -> list[AgentChange]:

@@ -1,21 +1,20 @@
 """What is wrong in lines about the use of content: `Content-Usage`, `Content-Signal`, `License`.
 
-It is a part of lint.py, with the same boundary. Sources: those of preferences.py; RSL 1.0 for `License`.
+`core.lint` has the kinds of finding, and asks this module. Sources: those of preferences.py; RSL 1.0 for `License`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from . import lines as grammar
-from .preferences import LABELS, USES, path_and_dictionary
-from .structured import read_dictionary
-from .urls import is_absolute, shown
+from ..core.lines import GLOBAL
+from ..core.urls import is_absolute, shown
+from .preferences import LABELS, USES, path_and_dictionary, read_dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .robots import FieldLine, RobotsTxt
+    from ..core.robots import FieldLine, RobotsTxt
 
 UNREADABLE: Final = "preference that says nothing"
 CONTRADICTING: Final = "contradicting preferences"
@@ -87,7 +86,7 @@ def _unread_signal(value: str) -> str:
 
 def _on_groups(robotstxt: RobotsTxt, *fields: Sequence[FieldLine]) -> Iterator[Found]:
     """Find groups for named crawlers without preferences, if the group for all has some: those do not count for them."""
-    everyone = grammar.GLOBAL.decode("ascii")
+    everyone = GLOBAL.decode("ascii")
     speaking = {agent for lines in fields for field in lines for agent in field.agents}
     if everyone not in speaking:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import Preferences
-from scrapy_gbot_robots.policy.purposes import PURPOSES, refusal, word_on
+from scrapy_gbot_robots.experimental.purposes import PURPOSES, refusal, word_on
 
 SAID = Preferences(train_ai=False, search=True, ai_use=None, lines=(3, 7))
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import AllOf, Crawler, Preferences, RobotsTxt
-from scrapy_gbot_robots.core.preferences import NOTHING_SAID, combined, of_headers
-from scrapy_gbot_robots.core.structured import read_dictionary
+from scrapy_gbot_robots.experimental.preferences import NOTHING_SAID, combined, of_headers, read_dictionary
 
 # The example of draft-ietf-aipref-attach
 DRAFT = b"""User-Agent: *

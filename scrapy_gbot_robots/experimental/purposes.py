@@ -1,0 +1,129 @@
+"""What a crawl is for, held against what sites say about the use of their pages.
+
+A purpose is a label of the drafts, such as "train-ai". It is refused only if the site says so. A crawl says its purposes by
+`GBOT_ROBOTS_PURPOSES`, and by `GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted; the command has `--purpose`.
+
+The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page only. The more restrictive
+of both counts. A crawl without a purpose uses nothing of this module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.verdict import Verdict
+from ..meta import PREFERENCES, PROVENANCE
+from .preferences import LABELS, Preferences, combined, of_headers
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Iterable, Sequence
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+_ATTRIBUTES: Final = {key.decode(): attribute for attribute, key, _ in LABELS}  # of `Preferences`, by purpose
+PURPOSES: Final = tuple(_ATTRIBUTES)
+
+GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
+
+
+def word_on(purpose: str, said: Preferences) -> str:
+    """Whether `said` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
+    return {True: GRANTED, False: REFUSED}.get(getattr(said, _ATTRIBUTES[purpose]), UNSAID)
+
+
+def refusal(purposes: Iterable[str], said: Preferences, who: str = "the site") -> Verdict | None:
+    """Return why a page may not be used for `purposes`, None if it may. `who` names the author of `said`."""
+    refused = [purpose for purpose in purposes if word_on(purpose, said) == REFUSED]
+    if not refused:
+        return None
+    where = f" (line {', '.join(map(str, said.lines))})" if said.lines else ""
+    return Verdict(allowed=False, rule=None, reason=f"{who} refuses {', '.join(refused)}{where}")
+
+
+class PreferenceCheck:
+    """Compares the preferences of sites with the purposes of one crawl."""
+
+    def __init__(self, purposes: tuple[str, ...], crawler: Crawler, *, refuses: bool) -> None:
+        self._purposes = purposes
+        self._crawler = crawler
+        self._refuses = refuses
+
+    @classmethod
+    def of_crawl(cls, crawler: Crawler, purposes: tuple[str, ...], preferences: str) -> PreferenceCheck | None:
+        """Return the check for the settings of a crawl; None if it has no purposes, or reads no preferences."""
+        return cls(purposes, crawler, refuses=preferences == "refuse") if purposes and preferences != "off" else None
+
+    def before(self, request: Request, said: Preferences) -> Verdict | None:
+        """Note what robots.txt has `said` about the page of `request`; return a verdict if that forbids the request."""
+        request.meta[PREFERENCES] = _note(said)
+        verdict = refusal(self._purposes, said) if self._refuses else None
+        if verdict is not None:
+            self._count(said)
+        return verdict
+
+    def after(self, request: Request, response: Response) -> Verdict | None:
+        """Add what the headers of `response` say; return a verdict if they keep the response from the spider."""
+        noted = request.meta.get(PREFERENCES)
+        if noted is None:
+            return None
+        headers = response.headers
+        by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
+        said = combined([_from_note(noted), by_header])
+        request.meta[PREFERENCES] = _note(said)
+        if isinstance(request.meta.get(PROVENANCE), dict):
+            request.meta[PROVENANCE]["preferences"] = request.meta[PREFERENCES]
+        self._count(said)
+        for purpose in self._purposes:
+            if word_on(purpose, by_header) == REFUSED:
+                self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/by_header")
+        return refusal(self._purposes, by_header, "a header of the page") if self._refuses else None
+
+    def _count(self, said: Preferences) -> None:
+        for purpose in self._purposes:
+            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{word_on(purpose, said)}")
+
+
+def _note(said: Preferences) -> dict[str, Any]:
+    """The preferences as plain values, for `request.meta`."""
+    return {**{purpose: word_on(purpose, said) for purpose in PURPOSES}, "use": said.use, "lines": list(said.lines)}
+
+
+def _from_note(noted: dict[str, Any]) -> Preferences:
+    granted = {GRANTED: True, REFUSED: False}
+    values: dict[str, Any] = {attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()}
+    return Preferences(**values, use=noted["use"], lines=tuple(noted["lines"]))
+
+
+def add_argument(parser: ArgumentParser) -> None:
+    """Add the option `--purpose` to a sub-command that gives verdicts."""
+    parser.add_argument(
+        "--purpose",
+        dest="purposes",
+        action="append",
+        default=[],
+        choices=PURPOSES,
+        help="what the crawl is for; a URL is disallowed if its site refuses that; may be repeated (experimental)",
+    )
+
+
+def held_against(
+    purposes: Sequence[str], verdict: Callable[[str], Verdict], said: Callable[[str], Preferences]
+) -> Callable[[str], Verdict]:
+    """Return a function that gives the verdict on a URL. A URL is disallowed if its site refuses one of `purposes`.
+
+    Args:
+        purposes: what the crawl would be for.
+        verdict: gives the verdict without purposes.
+        said: gives what the robots.txt says about the use of a URL's content.
+    """
+    if not purposes:
+        return verdict
+
+    def judge(url: str) -> Verdict:
+        found = verdict(url)
+        return (refusal(purposes, said(url)) or found) if found.allowed else found
+
+    return judge
