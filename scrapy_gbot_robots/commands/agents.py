@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.robots import RobotsTxt
 from ..report.words import count
 from .command import FINE, CommandError
 from .inputs import checked, is_site, is_url, typed, typed_source, versions
-from .known_crawlers import AS_OF, KNOWN_CRAWLERS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from ..core.known_crawlers import KnownCrawler
     from ..core.verdict import Verdict
-    from .known_crawlers import Known
     from .output import Column, Part, Terminal
 
 HELP = "Show which well-known crawlers may fetch a URL, for search, AI or link previews"
@@ -59,7 +59,7 @@ def _judged(text: str, *, has_robots: bool) -> str:
     return "/"
 
 
-def _facts(known: Known, verdict: Verdict) -> dict[str, object]:
+def _facts(known: KnownCrawler, verdict: Verdict) -> dict[str, object]:
     return {
         "crawler": known.tokens[0],
         "operator": known.operator,

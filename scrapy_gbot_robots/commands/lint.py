@@ -9,7 +9,10 @@ Source: OASIS SARIF 2.1.0; GitHub's "Workflow commands" for the annotations.
 from __future__ import annotations
 
 import json
+from argparse import ArgumentTypeError
 from collections import Counter
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -38,6 +41,7 @@ _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _GITHUB_LEVELS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
+_PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -58,16 +62,39 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="same as --format json")
     parser.add_argument(
         "--fail-on",
-        choices=LEVELS,
+        type=partial(_kinds, levels=LEVELS),
         default=NOTE,
-        help="end with status 1 only if a finding is at least this bad (default: note)",
+        metavar="LEVEL|KIND,...",
+        help="end with status 1 only for these kinds of finding, or for all as bad as error, warning, note (default: note)",
     )
+    parser.add_argument(
+        "--ignore",
+        type=_kinds,
+        action="append",
+        default=[],
+        metavar="KIND,...",
+        help="leave these kinds of finding out",
+    )
+
+
+def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
+    """Return the kinds that their ids stand for, and all that are at least as bad as one of `levels`."""
+    found: set[str] = set()
+    for word in text.split(","):
+        as_bad = levels[: levels.index(word) + 1] if word in levels else ()
+        kinds = {kind.name for kind in KINDS.values() if kind.id == word or kind.level in as_bad}
+        if not kinds:
+            near = get_close_matches(word, [kind.id for kind in KINDS.values()], n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the kinds are at {_PAGE}"
+            raise ArgumentTypeError(f'"{word}" is no kind of finding; {hint}')
+        found |= kinds
+    return found
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the findings; return the exit status: FOUND if a finding is bad enough, FAILED if a source cannot be read."""
     gbot = checked(settings)
-    fails_on = LEVELS[: LEVELS.index(options.fail_on) + 1]
+    ignored = set().union(*options.ignore)
     results, status = [], FINE
     for source in each_version(options.sources, settings):
         if isinstance(source, Version) and source.missing:
@@ -77,8 +104,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             status = FAILED
             continue
         found = findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
+        found = [finding for finding in found if finding.kind not in ignored]
         results.append((source, found))
-        if status == FINE and any(finding.level in fails_on for finding in found):
+        if status == FINE and any(finding.kind in options.fail_on for finding in found):
             status = FOUND
     FORMATS[options.format](results, out)
     return status
@@ -128,6 +156,7 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         {
             "id": _rule_id(kind.name),
             "shortDescription": {"text": kind.name},
+            "helpUri": f"{_PAGE}#{kind.id}",
             "defaultConfiguration": {"level": kind.level},
         }
         for kind in KINDS.values()

@@ -15,10 +15,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import lines as grammar
+from .crawlers import Crawler
+from .known_crawlers import meant_by
 from .lines import agent_of, read_lines, split_lines, without_bom
 from .patterns import covers, directory_of_index
 from .robots import RobotsTxt, read_groups
-from .urls import shown
+from .urls import path_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -69,7 +71,10 @@ class Finding(NamedTuple):
 
 
 NOT_TEXT: Final = Kind(
-    "not text", ERROR, "this is not UTF-8 text: no line of it is understood, so all is allowed", part=""
+    "not text", ERROR, "this is {what}: no line of it is understood, so all is allowed{hint}", part=""
+)
+NO_ROBOTS_TXT: Final = Kind(
+    "no robots file", ERROR, "this is {what}no robots.txt: no line of it is understood, so all is allowed", part=""
 )
 WEB_PAGE: Final = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
 CUT: Final = Kind(
@@ -90,9 +95,17 @@ MISSPELT: Final = Kind(
 OTHER_FIELD: Final = Kind(
     "another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means'
 )
-IGNORED: Final = Kind("ignored", ERROR, "neither a directive nor a comment", "whole")
-NO_SLASH: Final = Kind("no leading slash", ERROR, 'no path begins like "{value}": it should begin with "/"')
+IGNORED: Final = Kind("ignored", ERROR, "neither a directive nor a comment{hint}", "whole")
+NO_SLASH: Final = Kind("no leading slash", ERROR, 'no path begins like "{value}": it should begin with "/"{hint}')
 SPACE: Final = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
+COMMENT_IN_PATH: Final = Kind(
+    "comment within a path", ERROR, 'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
+)
+REGEX: Final = Kind(
+    "regular expression",
+    ERROR,
+    'no crawler reads regular expressions: "{part}" is matched as it stands; "*" is anything, "$" the end',
+)
 SHADOWED: Final = Kind(
     "shadowed rule",
     ERROR,
@@ -103,11 +116,18 @@ OVER_LONG: Final = Kind("over-long", ERROR, "longer than {most} bytes, the rest 
 NOT_UTF8: Final = Kind("not UTF-8", ERROR, "{what}")
 TWO_SITEMAPS: Final = Kind("several sitemaps in a line", ERROR, "white space in the URL of a sitemap: one URL a line")
 BAD_SITEMAP: Final = Kind("bad sitemap", ERROR, "not an absolute http, https or ftp URL: {value}")
+NOINDEX: Final = Kind(
+    "noindex",
+    ERROR,
+    'Google does not use the field "{key}" and may index the page: use a robots meta tag or the header X-Robots-Tag',
+    "key",
+)
 UNREADABLE: Final = Kind("preference that says nothing", ERROR, "{what}")
 BAD_LICENSE: Final = Kind("bad license", ERROR, "{what}")
 CONTRADICTING: Final = Kind("contradicting preferences", WARNING, "{what}")
 NOT_REPEATED: Final = Kind("preferences not repeated", WARNING, "{what}")
 CLOSED: Final = Kind("whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site')
+NO_CRAWLER: Final = Kind("name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?')
 JOINED: Final = Kind(
     "joined groups",
     WARNING,
@@ -118,7 +138,11 @@ PREFIX: Final = Kind("prefix", WARNING, '"{key}" begins with "{name}" and was re
 MISSING_COLON: Final = Kind("missing colon", WARNING, 'no colon after "{key}"', "key")
 UNUSED_FIELD: Final = Kind("unused field", WARNING, 'Google does not use the field "{key}"', "key")
 UNKNOWN_FIELD: Final = Kind("unknown field", WARNING, 'unknown field "{key}"', "key")
+OWN_GROUP: Final = Kind(
+    "own group", NOTE, '{whom} not heed the group of "*", so this is open to it: {paths}; repeat what should hold'
+)
 NO_RULES: Final = Kind("group without rules", NOTE, "no rules{follow}")
+DOLLAR: Final = Kind("dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule')
 DUPLICATE: Final = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}', "whole")
 AGENT_VERSION: Final = Kind(
     "user agent with version", NOTE, 'this is for "{agent}" of any version: a version is ignored'
@@ -138,13 +162,23 @@ _RANK: Final = {name: rank for rank, name in enumerate(KINDS)}
 # What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by the kind that it refines.
 _BY_LINE: Final = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP, TYPO, PREFIX)
 _BY_FIELD: Final = (MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
-_FINER: Final = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: PREFIX, AGENT_VERSION: AGENT_CUT}
+_FINER: Final = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: PREFIX, AGENT_VERSION: AGENT_CUT, NOINDEX: UNUSED_FIELD}
 _REMARKS: Final = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
 
 _PAGE_BEGINS: Final = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
+_OTHER_COMMENTS: Final = (b"//", b"/*", b";", b"--", b"<!--")  # of other languages
+# What only regular expressions have. ".*" also is a dot and any run of characters, as in "/index.*", so it has to stand
+# where no file name has a dot.
+_REGEX: Final = re.compile(
+    rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]|\\[dws](?![A-Za-z])|\\[.?/+*()]"
+    rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)"
+)
+_DOT_STAR: Final = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
+_NOINDEX: Final = b"noindex"
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
 _FIELD_NAMES: Final = {kind: name.decode("ascii") for kind, name, _ in grammar.FIELDS}
 _MAX_FIELD: Final = 30  # characters; a longer name is no misspelling
@@ -152,6 +186,9 @@ _ENDING: Final = 2  # characters of an ending, as in "Disallowed"; more of them 
 _RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
 _LICENSE: Final = b"license"  # a field of RSL 1.0
 _MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
+_PATHS_BEGIN: Final = ("/", "*")  # the patterns of paths
+_MOST_PAIRS: Final = 200_000  # of a rule for "*" and a rule of another group that are compared
+_MOST_PATHS, _MOST_NAMES = 3, 3  # that a finding names
 _WORK_OF_RULE: Final = 100  # looking at a rule takes as long as comparing this number of characters
 
 
@@ -172,20 +209,25 @@ def findings(
         truncated: whether more was served than `body`.
     """
     if _is_binary(body):
-        return [finding(1, NOT_TEXT)]
+        is_utf_16 = body.startswith(_UTF_16)
+        what = 'UTF-16 (Notepad\'s "Unicode"), not UTF-8' if is_utf_16 else "not UTF-8 text"
+        return [finding(1, NOT_TEXT, what=what, hint="; save it as UTF-8" if is_utf_16 else "")]
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
     groups = read_groups(robotstxt.lines)
     if _PAGE_BEGINS.match(without_bom(body)):
         rules = sum(len(group.rules) for group in groups)
         said = f"; {rules} of its lines are read as rules" if rules else ": it has no rules, so all is allowed"
         return [finding(1, WEB_PAGE, rules=said)]
+    if _is_another_file(robotstxt.lines):
+        is_json = without_bom(body).lstrip().startswith((b"{", b"["))
+        return [finding(1, NO_ROBOTS_TXT, what="JSON and " if is_json else "")]
     kept = body[:max_bytes]
     lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
     found = {*_on_lines(robotstxt, kept, lost), *_on_joined(robotstxt.lines)}
     from ..experimental.lint import on_preferences  # noqa: PLC0415 - it is above core
 
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
-    found |= {*_on_groups(groups, strict=strict), *_on_closed(groups)}
+    found |= {*_on_groups(groups, strict=strict), *_on_closed(groups), *_on_own_groups(groups)}
     return sorted(found, key=lambda each: (_RANK[each.kind], each.line, each.text))
 
 
@@ -202,6 +244,21 @@ def _is_binary(body: bytes) -> bool:
     return all(line.kind == grammar.UNKNOWN for line in RobotsTxt.parse(body).lines)
 
 
+def _is_another_file(lines: Iterable[Line]) -> bool:
+    """Whether there are lines, and all are in another language, such as those of an error message."""
+    said = [line for line in lines if not line.flags & (grammar.EMPTY | grammar.IS_COMMENT)]
+    return bool(said) and all(line.kind == grammar.UNKNOWN and not _means_field(line) for line in said)
+
+
+def _means_field(line: Line) -> bool:
+    """Whether a line of an unknown field is for other programs, or misspelt."""
+    return line.key.lower() == _LICENSE or bool(_nearest_field(_text(line.key)))
+
+
+def _nearest_field(key: str) -> list[str]:
+    return get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75) if len(key) <= _MAX_FIELD else []
+
+
 def _lost(kept: bytes, rest: bytes, *, strict: bool) -> str:
     """Say what comes after the size limit: how many bytes, and how many whole rules."""
     whole = rest if kept.endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
@@ -216,13 +273,13 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
     number = 0
     for number, (line, raw) in enumerate(zip(robotstxt.lines, split_lines(body), strict=True), 1):
         in_group = in_group or line.kind == grammar.USER_AGENT
-        yield from _on_form(line)
+        yield from _on_form(line, raw)
         if line.flags & grammar.HAS_DIRECTIVE:
             yield from _on_bytes(line, raw.partition(b"#")[0])
         if line.kind in _RULES:
             if not in_group:
                 yield finding(number, RULE_BEFORE_GROUP)
-            yield from _on_path(number, line.value)
+            yield from _on_path(line, raw)
         elif line.kind == grammar.USER_AGENT:
             yield from _on_agent(number, line.value)
         elif line.kind == grammar.SITEMAP:
@@ -234,14 +291,15 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
         yield finding(number, CUT, size=len(body), lost=lost)
 
 
-def _on_form(line: Line) -> Iterator[Finding]:
+def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the form of a line."""
     if line.flags & grammar.TOO_LONG:
         yield finding(line.number, OVER_LONG, most=grammar.MAX_LINE_BYTES)
     if line.flags & grammar.HAS_DIRECTIVE:
         yield from _on_field(line, _text(line.key))
     elif not line.flags & (grammar.EMPTY | grammar.IS_COMMENT):
-        yield finding(line.number, IGNORED)
+        hint = '; a comment begins with "#"' if raw.lstrip().startswith(_OTHER_COMMENTS) else ""
+        yield finding(line.number, IGNORED, hint=hint)
     if line.flags & grammar.MISSING_COLON:
         yield finding(line.number, MISSING_COLON, key=_text(line.key))
 
@@ -250,14 +308,13 @@ def _on_field(line: Line, key: str) -> Iterator[Finding]:
     """Look at the name of a field."""
     number, name = line.number, _FIELD_NAMES.get(line.kind, "")
     if line.kind == grammar.UNKNOWN:
-        known = _FIELD_NAMES.values() if len(key) <= _MAX_FIELD else ()
-        for close in get_close_matches(key.lower(), known, n=1, cutoff=0.75):
-            yield finding(number, MISSPELT, key=key, name=close)
-            return
-        if line.key.lower() != _LICENSE:
+        nearest = _nearest_field(key)
+        if nearest:
+            yield finding(number, MISSPELT, key=key, name=nearest[0])
+        elif line.key.lower() != _LICENSE:
             yield finding(number, UNKNOWN_FIELD, key=key)
     elif line.kind == grammar.UNUSED:
-        yield finding(number, UNUSED_FIELD, key=key)
+        yield finding(number, NOINDEX if line.key.lower() == _NOINDEX else UNUSED_FIELD, key=key)
     elif line.flags & grammar.TYPO:
         yield finding(number, TYPO, key=key, name=name)
     elif line.kind in _RULES and _ENDING < len(key) - len(name) <= _MAX_FIELD:
@@ -278,12 +335,23 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
         yield finding(line.number, NOT_UTF8, what="not UTF-8: bytes are matched as they stand")
 
 
-def _on_path(number: int, path: bytes) -> Iterator[Finding]:
+def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the path of a rule."""
+    number, path = line.number, line.value
     if path and (path[:1] not in b"/*$" or (path.startswith(b"$") and not path.split()[1:])):
-        yield finding(number, NO_SLASH, value=_text(path))
+        hint = f'; leave out scheme and host: "{_text(path_of(path).encode())}"' if b"://" in path else ""
+        yield finding(number, NO_SLASH, value=_text(path), hint=hint)
     if b" " in path or b"\t" in path:
         yield finding(number, SPACE)
+    before, hash_sign, _ = raw.partition(b"#")
+    if hash_sign and path and not before[-1:].isspace():
+        name = _FIELD_NAMES[line.kind].capitalize()
+        yield finding(number, COMMENT_IN_PATH, rule=f"{name}: {_text(path)}")
+    regex = _REGEX.search(path) or (path.count(b"*") == path.count(b".*") and _DOT_STAR.search(path))
+    if regex:
+        yield finding(number, REGEX, part=_text(regex[0]))
+    elif b"$" in path[1:-1]:
+        yield finding(number, DOLLAR)
 
 
 def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
@@ -291,7 +359,11 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     agent = agent_of(value).decode("ascii")
     if not agent:
         yield finding(number, NO_AGENT, value=_text(value))
-    elif len(agent) < len(value):
+    elif len(agent) == len(value):
+        names = meant_by(agent)
+        if names:
+            yield finding(number, NO_CRAWLER, agent=_text(value), names=" or ".join(names[:_MOST_NAMES]))
+    else:
         kind = AGENT_VERSION if _PRODUCT.match(value) else AGENT_CUT
         yield finding(number, kind, agent=agent, value=_text(value, 60))
 
@@ -391,6 +463,26 @@ def _shuts(group: Group) -> Rule | None:
     if any(rule.allow and rule.pattern for rule in group.rules):
         return None
     return next((rule for rule in group.rules if rule.pattern and covers(rule.pattern, "/")), None)
+
+
+def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:
+    """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
+    shared = [rule for group in groups if grammar.GLOBAL in group.agents for rule in group.rules if not rule.allow]
+    shared = [rule for rule in shared if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")]
+    pairs = 0
+    for numbers, agents in _merged(groups).items():
+        rules = [rule for number in numbers for rule in groups[number].rules if rule.pattern]
+        pairs += len(rules) * len(shared)
+        names = [agent.decode("ascii") for agent in agents if Crawler.of(agent).heeds_global]
+        decided = all(rule.allow for rule in rules) or any(covers(rule.pattern, "/") for rule in rules)
+        if grammar.GLOBAL in agents or not names or decided or pairs > _MOST_PAIRS:
+            continue
+        opened = [rule.pattern for rule in shared if not any(covers(own.pattern, rule.pattern) for own in rules)]
+        if opened:
+            whom = f'"{names[0]}" and others do' if names[1:] else f'"{names[0]}" does'
+            more = f" and {len(opened) - _MOST_PATHS:,} more" if opened[_MOST_PATHS:] else ""
+            paths = ", ".join(shown(path, 60) for path in opened[:_MOST_PATHS]) + more
+            yield finding(groups[numbers[0]].agents[names[0].encode()], OWN_GROUP, whom=whom, paths=paths)
 
 
 def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_gbot_robots.commands.known_crawlers import KNOWN_CRAWLERS, PURPOSES
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, PURPOSES
 
 from ..support.command import run, run_here
 from ..support.web import Site

@@ -61,6 +61,14 @@ def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
     assert run_here("lint", "-", "--json", cwd=tmp_path, stdin=b"") == (0, "", "")
 
 
+def test_json_names_a_file_as_it_is_called_in_the_c_locale(tmp_path: Path) -> None:
+    (tmp_path / "rö.txt").write_bytes(BAD)
+    ended = run(
+        "lint", "rö.txt", "--json", cwd=tmp_path, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    )
+    assert {json.loads(line)["source"] for line in ended.out.splitlines()} == {"rö.txt"}
+
+
 def test_settings_of_the_project_count(tmp_path: Path) -> None:
     body = b"user-agent: *\ndissallow: /x\ndisallow: /y\n"
     assert "was read as" in run_here("lint", "-", cwd=tmp_path, stdin=body).out
@@ -175,12 +183,35 @@ def test_a_name_is_told_to_be_of_a_site_or_of_a_file(name: str, site: bool) -> N
         (b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n", "warning", 1),
         (b"user-agent: bot/1\ndisallow: /x\n", "warning", 0),
         (b"user-agent: bot/1\ndisallow: /x\n", "note", 1),
+        (b"user-agent: *\ndisallow: /\n", "error", 0),
+        (b"user-agent: *\ndisallow: /\n", "error,whole-site-disallowed", 1),
+        (b"user-agent: *\ndisallow: /\ncrawl-delay: 3\n", "unused-field", 1),
     ],
 )
 def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, level: str, status: int) -> None:
     ended = run_here("lint", "-", "--fail-on", level, cwd=tmp_path, stdin=body)
     assert ended.status == status
     assert "clean" not in ended.out, "all findings are shown"
+
+
+def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
+    body = b"user-agent: *\ncrawl-delay: 3\nhost: x\ndisallow: /\n"
+    asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
+    assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--ignore", "unused-feld"], '"unused-feld" is no kind of finding; did you mean unused-field?'),
+        (["--ignore", "note"], '"note" is no kind of finding; '),
+        (["--fail-on", "fatal"], '"fatal" is no kind of finding; the kinds are at https://'),
+    ],
+)
+def test_a_kind_that_does_not_exist_is_wrong_usage(tmp_path: Path, arguments: list[str], said: str) -> None:
+    ended = run_here("lint", "-", *arguments, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
 
 
 def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
@@ -195,6 +226,10 @@ def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
     assert list(validator.iter_errors({**log, "version": "1"})), "the schema is one that something can fail"
     (only,) = log["runs"]
     rules = [rule["id"] for rule in only["tool"]["driver"]["rules"]]
+    (link,) = [
+        rule["helpUri"] for rule in only["tool"]["driver"]["rules"] if rule["id"] == "robots-txt/whole-site-disallowed"
+    ]
+    assert link == "https://scrapy-gbot-robots.readthedocs.io/lint/#whole-site-disallowed"
     first = only["results"][0]
     assert first["ruleId"] == rules[first["ruleIndex"]] == "robots-txt/rule-before-any-group"
     assert first["level"] == "error"

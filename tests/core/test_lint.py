@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 import time
+from pathlib import Path
 
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint as kinds
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, meant_by
 from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
 
 HEAD = b"user-agent: *\n"
@@ -29,6 +32,16 @@ def found(body: bytes, **options: bool) -> list[tuple[str, int, str]]:
         pytest.param(b"sitemap: https://example.com/s.xml\n", id="sitemap-alone"),
         pytest.param("user-agent: *\ndisallow: /men%C3%BC # für alle\n".encode(), id="utf-8-comment"),
         pytest.param(b"license: https://e.com/l.xml\nuser-agent: *\ndisallow: /x", id="license"),
+        pytest.param(b"license: https://e.com/l.xml", id="license-alone"),
+        pytest.param(
+            b"user-agent: *\ndisallow: /x # why\ndisallow: /y\t#why\ndisallow:#none", id="comments-after-rules"
+        ),
+        pytest.param(
+            b"user-agent: *\ndisallow: /index.*\ndisallow: /*.js.*.gz\ndisallow: /.*\ndisallow: *.*$", id="stars"
+        ),
+        pytest.param(
+            b"user-agent: *\ndisallow: /*?f[a]=1\ndisallow: /(x)\ndisallow: /sky+\ndisallow: /a\\b", id="brackets"
+        ),
     ],
 )
 def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
@@ -49,7 +62,17 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         pytest.param(b"disallowed: /x", WARNING, kinds.PREFIX.name, id="prefix"),
         pytest.param(b"disallow /x", WARNING, kinds.MISSING_COLON.name, id="missing-colon"),
         pytest.param(b"crawl-delay: 3", WARNING, kinds.UNUSED_FIELD.name, id="crawl-delay"),
-        pytest.param(b"noindex: /x", WARNING, kinds.UNUSED_FIELD.name, id="noindex"),
+        pytest.param(b"noindex: /x", ERROR, kinds.NOINDEX.name, id="noindex"),
+        pytest.param(b"// no comment", ERROR, kinds.IGNORED.name, id="comment-of-another-language"),
+        pytest.param(b"disallow: /x#section", ERROR, kinds.COMMENT_IN_PATH.name, id="hash-in-a-path"),
+        pytest.param(b"disallow: /[0-9]+", ERROR, kinds.REGEX.name, id="character-class"),
+        pytest.param(b"disallow: /(a|b)/", ERROR, kinds.REGEX.name, id="alternatives"),
+        pytest.param(b"disallow: /a(.*)", ERROR, kinds.REGEX.name, id="capture"),
+        pytest.param(b"disallow: /search\\?", ERROR, kinds.REGEX.name, id="backslash"),
+        pytest.param(b"disallow: /p/\\d{8}/", ERROR, kinds.REGEX.name, id="digits"),
+        pytest.param(b"disallow: /a.*b", ERROR, kinds.REGEX.name, id="dot-star-between-words"),
+        pytest.param(b"disallow: /video/.*", ERROR, kinds.REGEX.name, id="dot-star-after-a-slash"),
+        pytest.param(b"disallow: /p$more", NOTE, kinds.DOLLAR.name, id="dollar-within"),
         pytest.param(b"humans: all", WARNING, kinds.UNKNOWN_FIELD.name, id="unknown-field"),
         pytest.param(b"disallow" * 9 + b": /x", WARNING, kinds.PREFIX.name, id="long-key"),
         pytest.param(b"x" * 99 + b": /x", WARNING, kinds.UNKNOWN_FIELD.name, id="long-unknown-key"),
@@ -84,19 +107,131 @@ def test_a_user_agent_that_means_another_is_found(name: bytes, level: str, kind:
     assert found(b"user-agent: " + name + b"\ndisallow: /x\n") == [(level, 1, kind)]
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("GPT-Bot", "GPTBot"),
+        ("Google", "Googlebot or Googlebot-Image or Googlebot-News"),
+        ("ChatGPT", "ChatGPT-User"),
+        ("claude", "Claude-SearchBot or ClaudeBot or Claude-User"),
+        ("Bing", "Bingbot"),
+        ("Googlebot_News", "Googlebot-News"),
+    ],
+)
+def test_a_name_that_looks_like_a_crawler_and_is_none_is_found(name: str, meant: str) -> None:
+    (finding,) = findings(f"user-agent: {name}\ndisallow: /x\n".encode())
+    assert (finding.level, finding.kind) == (WARNING, kinds.NO_CRAWLER.name)
+    assert finding.text.endswith(f"; did you mean {meant}?")
+
+
+@pytest.mark.parametrize("name", ["googlebot-video", "somebot"])
+def test_a_name_of_a_crawler_is_in_order(name: str) -> None:
+    assert findings(f"user-agent: {name}\ndisallow: /x\n".encode()) == []
+
+
+@pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
+def test_a_known_crawler_is_one_by_each_of_its_names(known: KnownCrawler) -> None:
+    assert known.crawler.name == known.tokens[0]
+    assert [meant_by(name) for name in known.tokens] == [[]] * len(known.tokens)
+
+
+SHARED = b"user-agent: *\ndisallow: /cart\ndisallow: /admin/*\ndisallow: /c\ndisallow: /d\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "opened"),
+    [
+        (b"disallow: /search", "/cart, /admin/*, /c and 1 more;"),
+        (b"disallow: /cart\ndisallow: /admin\ndisallow: /c", "/d;"),
+    ],
+)
+def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens(own: bytes, opened: str) -> None:
+    (finding,) = [each for each in findings(SHARED + b"user-agent: Googlebot\nuser-agent: a\n" + own) if each.line == 6]
+    assert (finding.level, finding.kind) == (NOTE, kinds.OWN_GROUP.name)
+    assert finding.text.startswith(
+        f'"googlebot" and others do not heed the group of "*", so this is open to it: {opened}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "own"),
+    [
+        pytest.param(b"Googlebot", b"disallow:", id="may-fetch-everything"),
+        pytest.param(b"Googlebot", b"allow: /\ndisallow: /x", id="may-fetch-nearly-everything"),
+        pytest.param(b"badbot", b"disallow: /", id="may-fetch-nothing"),
+        pytest.param(b"Googlebot", b"allow: /cart\nallow: /admin\nallow: /d\ndisallow: /c", id="decides-about-each"),
+        pytest.param(b"AdsBot-Google", b"disallow: /x", id="never-heeds-all"),
+        pytest.param(b"*", b"disallow: /x", id="more-for-all"),
+    ],
+)
+def test_a_group_of_its_own_that_was_meant_is_in_order(agent: bytes, own: bytes) -> None:
+    found = {each.kind for each in findings(SHARED + b"user-agent: " + agent + b"\n" + own)}
+    assert kinds.OWN_GROUP.name not in found
+
+
+def test_a_whitelist_opens_nothing() -> None:
+    body = b"user-agent: *\ndisallow: /\nuser-agent: Googlebot\ndisallow: /x"
+    assert kinds.OWN_GROUP.name not in {each.kind for each in findings(body)}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"error":"forbidden"}\n', "this is JSON and no robots.txt: no line"),
+        (b"\xef\xbb\xbf [1,\n2]", "this is JSON and no robots.txt: no line"),
+        (b"Forbidden", "this is no robots.txt: no line"),
+        (b"# a comment\n\nerror: not found\nhumans: all", "this is no robots.txt: no line"),
+    ],
+)
+def test_another_file_is_one_error_as_a_web_page_is(body: bytes, said: str) -> None:
+    (finding,) = findings(body)
+    assert (finding.level, finding.kind) == (ERROR, kinds.NO_ROBOTS_TXT.name)
+    assert finding.text.startswith(said)
+
+
+def test_a_file_with_misspelt_fields_alone_is_told_line_by_line() -> None:
+    assert found(b"disalllow: /\nwords") == [(ERROR, 1, kinds.MISSPELT.name), (ERROR, 2, kinds.IGNORED.name)]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"disallow: https://www.example.com/private/", 'leave out scheme and host: "/private/"'),
+        (b"// robots for shop", 'a comment begins with "#"'),
+        (b"noindex: /x", "use a robots meta tag or the header X-Robots-Tag"),
+        (b"disallow: /x#section", 'the rule is "Disallow: /x"'),
+        (b"disallow: /[a-z]+/", '"[a-z]+" is matched as it stands'),
+    ],
+)
+def test_a_finding_says_what_to_do(line: bytes, said: str) -> None:
+    assert said in findings(HEAD + line)[0].text
+
+
+def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^##+ (.*)$", page, re.MULTILINE)
+    expected = [
+        [f"{level.capitalize()}s", *(kind.id for kind in kinds.KINDS.values() if kind.level == level)]
+        for level in kinds.LEVELS
+    ]
+    assert headings == [heading for level in expected for heading in level]
+    assert all(re.fullmatch("[a-z0-9-]+", kind.id) for kind in kinds.KINDS.values())
+
+
 def test_rules_before_any_group_are_found() -> None:
     assert found(b"disallow: /\nuser-agent: *\ndisallow: /x") == [(ERROR, 1, kinds.RULE_BEFORE_GROUP.name)]
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "said"),
     [
-        pytest.param("user-agent: *\ndisallow: /\n".encode("utf-16"), id="utf-16"),
-        pytest.param(b"\x7fELF\0\0\1\2\nnothing: here\0", id="binary"),
+        pytest.param("user-agent: *\ndisallow: /\n".encode("utf-16"), "; save it as UTF-8", id="utf-16"),
+        pytest.param(b"\x7fELF\0\0\1\2\nnothing: here\0", "so all is allowed", id="binary"),
     ],
 )
-def test_binary_data_is_one_finding(body: bytes) -> None:
+def test_binary_data_is_one_finding(body: bytes, said: str) -> None:
     assert found(body) == [(ERROR, 1, kinds.NOT_TEXT.name)]
+    assert findings(body)[0].text.endswith(said)
 
 
 def test_past_the_size_limit_is_found() -> None:
