@@ -178,7 +178,11 @@ def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
 
 
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
-    """Return what the line `raw` says. `number` becomes the number of the result."""
+    """Return what the line `raw` says. `number` becomes the number of the result.
+
+    A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add` and `_patterns`, and
+    `agent_of` ends at a comment: these must agree.
+    """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
     text = text.strip()

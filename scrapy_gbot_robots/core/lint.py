@@ -287,7 +287,7 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
                 yield finding(number, BAD_SITEMAP, value=_text(line.value))
             if len(line.value.split()) > 1:
                 yield finding(number, TWO_SITEMAPS)
-    if robotstxt.truncated:
+    if robotstxt.cut:
         yield finding(number, CUT, size=len(body), lost=lost)
 
 

@@ -97,20 +97,25 @@ class RobotsTxt:
     """What a robots.txt says, to any crawler.
 
     Attributes:
-        truncated: whether bytes past the size limit were left out (Google's page, "File format").
+        cut: whether bytes past the size limit were left out (Google's page, "File format").
     """
 
-    __slots__ = ("_body", "_rules", "_strict", "truncated")
+    __slots__ = ("_body", "_rules", "_strict", "cut")
 
-    def __init__(self, body: bytes, strict: bool, truncated: bool) -> None:
+    def __init__(self, body: bytes, strict: bool | None = None, cut: bool = False) -> None:
+        if strict is None:
+            raise TypeError("RobotsTxt.parse(body) reads a robots.txt, not RobotsTxt(body)")
         self._body = body
         self._strict = strict
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
-        self.truncated = truncated
+        self.cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the bytes only: everything else can be read from them again."""
-        return RobotsTxt, (self._body, self._strict, self.truncated)
+        return RobotsTxt, (self._body, self._strict, self.cut)
+
+    def __repr__(self) -> str:
+        return f"<RobotsTxt of {len(self._body):,} bytes{', cut' if self.cut else ''}>"
 
     @classmethod
     def parse(
@@ -151,9 +156,10 @@ class RobotsTxt:
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
-        A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309 2.2.1). A `Crawler`
-        falls back from token to token, then to "*". `AllOf` refuses a URL that is refused to any of its crawlers. Only the
-        path of `url` counts.
+        A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309 2.2.1); if it has no
+        token, as " ", it means "*" alone. A `Crawler` falls back from token to token, then to "*". `AllOf` refuses a URL
+        that is refused to any of its crawlers. Only the path of `url` counts, in the one form in which it is written
+        (url_forms.py has the others).
         """
         return self.rules_for(user_agent).verdict(url)
 

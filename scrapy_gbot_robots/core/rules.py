@@ -102,6 +102,11 @@ class Rules:
         said = self._unmatched, self._content_lines
         return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Rules of group {self.group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
+        )
+
     @property
     def parts(self) -> tuple[Rules, ...]:
         """If these are the rules of several crawlers: the rules of each of them. Else ()."""
@@ -260,6 +265,9 @@ class RulesOfAll(Rules):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules of each crawler."""
         return RulesOfAll, (self._by_crawler,)
+
+    def __repr__(self) -> str:
+        return f"<RulesOfAll: {', '.join(f'{name} {rules!r}' for name, rules in self._by_crawler)}>"
 
     @property
     def parts(self) -> tuple[Rules, ...]:

@@ -139,12 +139,12 @@ class TestSizeLimit:
 
     def test_file_of_just_the_limit_is_not_cut(self) -> None:
         robots = RobotsTxt.parse(self.body)
-        assert not robots.truncated
+        assert not robots.cut
         assert robots.verdict(ROOT + "x/y", "x").rule == (False, "/x/y", 3)
 
     def test_line_cut_at_the_limit_is_parsed_and_remarked_on(self) -> None:
         robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /abc", max_bytes=len(b"user-agent: *\ndisallow: /a"))
-        assert robots.truncated
+        assert robots.cut
         assert not robots.allowed(ROOT + "axx", "x")
         assert [(remark.line, remark.kind) for remark in robots.remarks] == [(2, "cut")]
         assert str(robots.remarks[0]) == (

@@ -30,7 +30,7 @@ def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bo
 def test_robots_txt_says_the_same_after_a_journey() -> None:
     robots = RobotsTxt.parse(ROBOTS, strict=True, max_bytes=60)
     again = pickle.loads(pickle.dumps(robots))  # noqa: S301
-    assert (again.truncated, again.lines, again.remarks) == (True, robots.lines, robots.remarks)
+    assert (again.cut, again.lines, again.remarks) == (True, robots.lines, robots.remarks)
     assert [again.verdict(url, "a") for url in URLS] == [robots.verdict(url, "a") for url in URLS]
 
 

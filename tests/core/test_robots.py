@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
+from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt, Rules
 
 BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
 
@@ -59,7 +59,7 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
 
 
 def test_body_that_was_cut_before_is_remarked_on() -> None:
-    assert RobotsTxt.parse(BODY, cut=True).truncated
+    assert RobotsTxt.parse(BODY, cut=True).cut
     assert {remark.kind for remark in RobotsTxt.parse(BODY, cut=True).remarks} - {
         remark.kind for remark in RobotsTxt.parse(BODY).remarks
     } == {"cut"}
@@ -129,3 +129,17 @@ def test_many_plain_rules_are_asked_by_bisection() -> None:
 def test_sitemaps_are_told_once_and_in_order() -> None:
     body = b"sitemap: https://e.com/b\nsitemap: https://e.com/a\nsitemap: /no\nsitemap: https://e.com/b"
     assert RobotsTxt.parse(body).sitemaps == ("https://e.com/b", "https://e.com/a")
+
+
+def test_what_is_printed_says_what_it_is() -> None:
+    robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: b\nallow: /x\ndisallow: /", max_bytes=40)
+    assert repr(robots) == "<RobotsTxt of 40 bytes, cut>"
+    assert repr(robots.rules_for("a")) == "<Rules of group 'a': 1 allow, 0 disallow>"
+    assert repr(robots.rules_for(AllOf(["a", "c"]))) == (
+        "<RulesOfAll: a <Rules of group 'a': 1 allow, 0 disallow>, c <Rules of group None: 0 allow, 0 disallow>>"
+    )
+
+
+def test_robots_txt_that_is_not_parsed_is_a_type_error_that_says_how() -> None:
+    with pytest.raises(TypeError, match=r"^RobotsTxt\.parse\(body\) reads a robots\.txt"):
+        RobotsTxt(b"user-agent: *")
