@@ -271,6 +271,7 @@ class GbotSettings:
     unreachable: str = _row("google", one_of(*LADDERS))
     unreachable_wait_secs: float = _row(60, seconds())
     soft_404: bool = _row(True, FLAG)
+    refused: str = _row("allow", one_of("allow", "disallow"))
     max_bytes: int = _row(512_000, count(1))
     max_redirects: int = _row(5, count(0))
     timeout_secs: float = _row(30, seconds(zero=False))
@@ -327,7 +328,7 @@ class GbotSettings:
     @property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
-        return Policy(ladder=self.unreachable, max_age_secs=self.max_age_secs, soft_404=self.soft_404)
+        return Policy(self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused)
 
 
 def _name_of(field_name: str) -> str:

@@ -28,6 +28,7 @@ from ..experimental.purposes import refusal
 from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unreachable, outcome_of
 from ..policy.overrides import Action
+from ..policy.walls import wall_of
 from .many import SiteUrls, Sweep, wording_of
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ class Judge:
             return None
         allowed = decision.state is State.FULL_ALLOW
         verdict = Verdict(allowed, None, decision.why)
-        return YES if allowed else UNREACHABLE, verdict if override is None else override.named(verdict)
+        answer = YES if allowed else UNREACHABLE if decision.temporary else NO
+        return answer, verdict if override is None else override.named(verdict)
 
     def _refuse(self, column: bytearray, rules: Rules, urls: Sequence[str]) -> None:
         """Disallow those of the URLs whose use for the purposes the site refuses."""
@@ -235,14 +237,20 @@ class Judge:
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
-        if robots.status in self._have_rules:
+        if robots.status in self._have_rules and not wall_of(robots.status, {}, robots.body):
             return None
         outcome: Outcome
         if robots.status is None:
             outcome = Unreachable(robots.why)
         else:
             outcome = outcome_of(
-                robots.status, "", robots.body, cut=robots.cut, soft_404=self._policy.soft_404, proxied=False
+                robots.status,
+                "",
+                robots.body,
+                cut=robots.cut,
+                soft_404=self._policy.soft_404,
+                proxied=False,
+                headers={},
             )
             if isinstance(outcome, Fetched):
                 self._have_rules.add(robots.status)

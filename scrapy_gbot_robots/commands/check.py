@@ -21,6 +21,7 @@ from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental import purposes
 from ..experimental.purposes import refusal, word_on
 from ..obeying.overridden import OverriddenAnswer
+from ..policy.outages import Kind, State
 from ..policy.overrides import Action
 from ..report.words import count, span
 from . import crawlers
@@ -304,6 +305,10 @@ def _state(decision: Decision) -> str:
     """What applies without rules, and why."""
     if decision.temporary:
         return f"{decision.state.value} for now: {decision.why}"
+    if decision.copy is not None and decision.copy.kind is Kind.WALL:
+        return f"{decision.state.value}, since a wall answered, not the site: {decision.why}"
+    if decision.state is State.FULL_DISALLOW:
+        return f"{decision.state.value}, since the site refuses it: {decision.why}"
     return f"{decision.state.value}, since there is no robots.txt: {decision.why}"
 
 

@@ -29,7 +29,6 @@ from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
 from ..policy.outcome import (
     REDIRECTS,
     Failure,
-    Fetched,
     Outcome,
     Unavailable,
     Unreachable,
@@ -39,6 +38,7 @@ from ..policy.outcome import (
     recalled,
     to_private_address,
 )
+from ..policy.walls import HEADERS
 from ..signals import robotstxt_served
 from .failures import NotCachedError, failure_of
 from .host_lookup import leads_inside
@@ -60,7 +60,7 @@ GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by
 
 _BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 _STATUS_SECS = 2.0  # for a second request, for the status alone; plus the time that the first one's headers took
-_DECODE_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to decode
+_READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
 
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to its request.
 _OWN_META = {
@@ -182,6 +182,12 @@ class Exchange:
         return b",".join((self.headers or self.response.headers).getlist("Content-Encoding")).decode("latin-1")
 
     @property
+    def takes_long(self) -> bool:
+        """Whether `outcome` may take milliseconds: it decodes a long body, or looks for lines in what may be a page."""
+        body = b"" if self.response is None else self.response.body
+        return len(body) > _READ_IN_THREAD_BYTES and bool(self.content_encoding or b"<" in body[:_READ_IN_THREAD_BYTES])
+
+    @property
     def _transfer_coding(self) -> str:
         """A transfer coding that the download handler has left in the body, as Scrapy's for aiohttp does; "" if none."""
         assert self.response is not None  # noqa: S101  as above
@@ -218,11 +224,12 @@ class Exchange:
             body,
             soft_404=settings.soft_404,
             proxied=bool((self.request or self.own).meta.get("proxy")),
+            headers={name: value.decode("latin-1") for name in HEADERS if (value := response.headers.get(name))},
             cut=cut,
             max_age=headers.max_age(response.headers.getlist("Cache-Control"), response.headers.get("Age")),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
         )
-        return failed(lost, broken) if lost is not None and isinstance(outcome, Fetched) else outcome
+        return failed(lost, broken) if lost is not None and response.status in _BODY_DECIDES else outcome
 
 
 class Fetcher:
@@ -293,8 +300,7 @@ class Fetcher:
                 return self._failed(exchange, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
                 read = partial(exchange.outcome, asked[-1], self._settings)
-                long = len(answer.body) > _DECODE_IN_THREAD_BYTES and exchange.content_encoding
-                outcome = await run_in_thread(read) if long else read()
+                outcome = await run_in_thread(read) if exchange.takes_long else read()
                 if not exchange.recalled:
                     self._tell_served(outcome, answer, exchange)
                 return outcome

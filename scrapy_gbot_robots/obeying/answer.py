@@ -10,7 +10,7 @@ from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
-from ..policy.outages import Decision, State
+from ..policy.outages import Decision, Kind, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -59,6 +59,7 @@ class Answer:
         robots_sha256: the SHA-256 of its body, in hexadecimal; None if there is no body, or no setting needs it.
         source: where the answer comes from.
         probe: whether one page may be requested though everything is disallowed, to see if the site is available.
+        walled: whether a bot wall has answered in place of the site.
         weight: roughly how many bytes of memory this answer takes.
     """
 
@@ -77,6 +78,7 @@ class Answer:
         "status",
         "temporary",
         "temporary_since",
+        "walled",
         "weight",
         "why",
     )
@@ -91,6 +93,7 @@ class Answer:
         self.site_available = False
         self.source = Source.STORED
         self.probe = decision.probe
+        self.walled = decision.copy is not None and decision.copy.kind is Kind.WALL
         self.given_at = now
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at

@@ -61,7 +61,7 @@ class CrawlEvents:
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
-        self._warned = 0
+        self._warned = self._walls = 0
         self._warned_at = 0.0  # on the monotonic clock
         self._not_warned = 0  # unreachable robots.txt files without a warning
         self._first_not_warned = ""
@@ -130,6 +130,8 @@ class CrawlEvents:
             logger.debug(
                 "%s: %s, %s (%s%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source, age
             )
+            if answer.walled:
+                self._walled(answer)
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
             self._unreachable(answer, request)
@@ -171,6 +173,19 @@ class CrawlEvents:
             self.count("changed")
             logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
+
+    def _walled(self, answer: Answer) -> None:
+        """Count the answer of a bot wall, and warn of the first ones."""
+        self._walls += 1
+        self.count("walled")
+        if self._walls <= WARNED_ONE_BY_ONE:
+            logger.warning(
+                "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s",
+                answer.origin.robots_url,
+                shown(answer.why),  # from the storage, as below
+                self._settings.refused,
+                answer.state.value,
+            )
 
     def _unreachable(self, answer: Answer, request: Request | None) -> None:
         """Warn that a robots.txt is unreachable: one by one for the first, then at most a line a minute for all others."""

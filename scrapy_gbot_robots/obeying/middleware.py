@@ -286,7 +286,7 @@ def _is_judged(request: Request) -> bool:
 def _is_own_trouble(request: Request, response: Response) -> bool:
     """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
     proxied = bool(request.meta.get("proxy"))
-    outcome = outcome_of(response.status, response.url, b"", soft_404=False, proxied=proxied)
+    outcome = outcome_of(response.status, response.url, b"", soft_404=False, proxied=proxied, headers={})
     return isinstance(outcome, Unreachable) or Origin.of_robots_txt(response.url) is not None
 
 

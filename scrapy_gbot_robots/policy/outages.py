@@ -23,6 +23,9 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 _SKEW = 5 * MINUTE  # clocks of processes that share a storage may differ by this much
 _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
+REFUSALS = frozenset(
+    {401, 402, 403, 451}
+)  # statuses with which a site refuses, and does not say that a file is missing
 _OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
 
 
@@ -31,6 +34,7 @@ class Kind(Enum):
 
     RULES = "rules"  # a robots.txt, maybe an empty one
     NONE = "none"  # that there is none
+    WALL = "wall"  # a bot wall's, in place of the site's
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class Policy:
     max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
     min_age_secs: float = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
     soft_404: bool = True  # for `outcome_of`
+    refused: str = "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
     first_retry_secs: float = 1.0  # wait after the first failure; it doubles with each further one, up to the next two
     busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
     slow_retry_secs: float = HOUR  # longest wait after any other failure
@@ -154,7 +159,7 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
     kind, body, cut, why = (
         (Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}")
         if isinstance(outcome, Fetched)
-        else (Kind.NONE, b"", False, outcome.why)
+        else (Kind.WALL if outcome.wall else Kind.NONE, b"", False, outcome.why)
     )
     lifetime = DAY if outcome.max_age is None else max(outcome.max_age, policy.min_age_secs)
     fresh_until = now + min(lifetime, policy.max_age_secs)
@@ -201,7 +206,7 @@ def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: b
     refresh_at = fresh_until - min(_REFRESH_SHARE * lifetime, _REFRESH_MOST)
     if outage:
         refresh_at = min(max(refresh_at, _retry_at(outage, now, policy)), fresh_until)
-    return _definite(copy, copy.why, refresh_at, fresh_until)
+    return _definite(copy, copy.why, refresh_at, fresh_until, policy)
 
 
 def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
@@ -217,8 +222,12 @@ def _retry_at(outage: Outage, now: float, policy: Policy) -> float:
     return outage.retry_at if outage.since <= now + _SKEW and outage.retry_at <= now + longest + _SKEW else now
 
 
-def _definite(copy: Copy, why: str, refresh_at: float, ask_at: float, *, temporary: bool = False) -> Decision:
+def _definite(
+    copy: Copy, why: str, refresh_at: float, ask_at: float, policy: Policy, *, temporary: bool = False
+) -> Decision:
     state = State.RULES if copy.kind is Kind.RULES else State.FULL_ALLOW
+    if policy.refused == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
+        state = State.FULL_DISALLOW
     return Decision(state, why, temporary, refresh_at, ask_at, copy)
 
 
@@ -231,7 +240,7 @@ def _on_ladder(
     retry_at = _retry_at(outage, now, policy)
     stands_until = retry_at + policy.grace_secs
     if meaning is Meaning.COPY and copy:
-        return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, temporary=True)
+        return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True)
     if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, probe=True)
     if meaning is Meaning.DISALLOW:

@@ -16,9 +16,10 @@ from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
 from .not_found import says_not_found
+from .walls import wall_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SCHEMES = frozenset({"http", "https"})
@@ -42,13 +43,14 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The site certainly has no robots.txt: nothing is restricted (RFC 9309 2.3.1.3)."""
+    """There is certainly no robots.txt: nothing is restricted (RFC 9309 2.3.1.3), unless `Policy.refused` says otherwise."""
 
     status: int  # as served, even for a redirect that was not followed or a 5xx that means 404
     url: str  # the URL that said so
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
     recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
+    wall: str = ""  # whose wall has answered in place of the site, and how that shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +121,26 @@ def outcome_of(
     *,
     soft_404: bool,
     proxied: bool,
+    headers: Mapping[str, str],
     cut: bool = False,
     max_age: float | None = None,
     retry_after: float | None = None,
 ) -> Outcome:
     """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
 
-    `body` is content-decoded; `cut` says that it was cut at a size limit. `max_age` and `retry_after` are seconds, as
-    `headers` reads them. With `soft_404`, a 5xx whose title or first heading says "not found" is a 404. The 407
-    for a request that was `proxied` is the proxy's word, not the site's (RFC 9110 15.5.8).
+    `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that `walls` looks at.
+    `max_age` and `retry_after` are seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first
+    heading says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word, not the site's (RFC 9110
+    15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
     if proxied and status == _PROXY_AUTHENTICATION_REQUIRED:
         return failed(Failure.PROXY, f"HTTP {status}")
     meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
+    wall = wall_of(status, headers, body) if meaning is not Unreachable else ""
+    if wall:
+        return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
     if meaning is Fetched:
         return Fetched(status, url, body, cut, max_age)
     if meaning is Unavailable:

@@ -167,6 +167,7 @@ class RobotsReport:
             overrides=[use.row for use in uses[:_ROWS]],
             overrides_used=len(self._uses),
             preferences=self._preferences(),
+            walled=self._crawler.stats.get_value("gbot_robots/walled", 0),
             sitemaps_left_out=left_out(self._crawler),
         )
 

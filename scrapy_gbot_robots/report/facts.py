@@ -91,6 +91,7 @@ class Report:
         overrides: overrides that decided about requests.
         overrides_used: how many such overrides there are.
         preferences: what sites said about the crawl's purposes.
+        walled: answers of bot walls in place of sites.
         sitemaps_left_out: how many sitemaps the spider did not get, by the setting or rule that left them out.
     """
 
@@ -116,6 +117,7 @@ class Report:
     overrides: Sequence[OverrideRow] = ()
     overrides_used: int = 0
     preferences: Sequence[PreferenceRow] = ()
+    walled: int = 0
     sitemaps_left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -142,6 +144,14 @@ class Report:
         counts += [f"none from {count(without, 'origin')}"] if without else []
         age = f"; the oldest was {span(self.oldest_secs)} old" if self.oldest_secs >= 1 else ""
         return ", ".join(counts) + age
+
+    @property
+    def walls_in_words(self) -> str:
+        """How many answers were not of the sites, but of bot walls; "" if none was."""
+        of_walls = (
+            f"{count(self.walled, 'answer')} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
+        )
+        return of_walls if self.walled else ""
 
     @property
     def end_in_words(self) -> str:

@@ -37,7 +37,8 @@ def page(report: Report) -> str:
         blocked=f"{report.blocked:,}",
         unreachable=amount(report.unreachable, exact=report.exact or not report.unreachable),
         states=shares([(state.value, words, count) for state, count, words in report.states_in_words]),
-        answers=_sentence(report.answers_in_words and f"Answers: {report.answers_in_words}"),
+        answers=_sentence(report.answers_in_words and f"Answers: {report.answers_in_words}")
+        + _sentence(report.walls_in_words),
         reasons=bars([(why, "", count) for why, count in report.reasons], _NOTHING),
         over_time=over_time(report.over_time, report.span_secs, report.began),
         bars=bars(

@@ -34,6 +34,8 @@ def _about_the_crawl(report: Report) -> Iterator[str]:
         yield report.end_in_words
     if report.answers_in_words:
         yield f"answers: {report.answers_in_words}"
+    if report.walls_in_words:
+        yield report.walls_in_words
     if report.sitemaps_left_out:
         yield "sitemaps left out: " + ", ".join(
             f"{number:,} by {why}" for why, number in report.sitemaps_left_out.items()

@@ -225,6 +225,7 @@ class RobotsSitemapSpider(SitemapSpider):
             response.body,
             soft_404=self._gbot.soft_404,
             proxied=bool(response.meta.get("proxy")),
+            headers={},
         )
         return isinstance(outcome, Unreachable)
 

@@ -39,7 +39,7 @@ def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> Non
 @pytest.mark.parametrize("status", [200, 204, 301, 304, 404, 410, 429, 451, 500, 503, 600])
 def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
     policy = Policy(ladder=ladder)
-    outcome = outcome_of(status, "", b"", soft_404=True, proxied=False)
+    outcome = outcome_of(status, "", b"", soft_404=True, proxied=False, headers={})
     decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
     expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
     urls = ["https://a.example/x"]

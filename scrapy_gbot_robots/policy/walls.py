@@ -1,0 +1,75 @@
+"""Whether a bot wall answered in place of the site: a table of marks, each with its public source.
+
+Googlebot passes these walls, other crawlers do not; so Google's page has no word of them. A 2xx with any line for a crawler
+or a sitemap is the site's own file, whatever stands around it. Bodies are hostile: a bounded part is read, in one pass.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# A header, the beginnings of its value that count, and whose wall sends it.
+_HEADERS = (
+    # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response
+    ("cf-mitigated", ("challenge",), "Cloudflare's challenge"),
+    # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
+    ("x-amzn-waf-action", ("challenge", "captcha"), "AWS WAF"),
+    # Seen with a 202 and a CAPTCHA; SiteGround describes its anti-bot AI, not the header.
+    ("sg-captcha", ("challenge",), "SiteGround's challenge"),
+)
+HEADERS = frozenset({name for name, _, _ in _HEADERS} | {"accept-signature"})
+
+# How titles begin, in lower case.
+_TITLES = {
+    "just a moment...": "Cloudflare's challenge",  # FlareSolverr, src/flaresolverr_service.py, as the next two
+    "attention required! | cloudflare": "Cloudflare's block page",
+    "ddos-guard": "DDoS-Guard",
+    "making sure you're not a bot!": "Anubis",  # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
+    "oh noes!": "Anubis",  # the same: it refuses
+    "vercel security checkpoint": "Vercel's challenge",  # vercel.com/docs/vercel-firewall/firewall-concepts
+    "robot challenge screen": "SiteGround's challenge",
+    "pardon our interruption": "Imperva",  # docs.imperva.com, Advanced Bot Protection
+    "request rejected": "F5 BIG-IP",  # its default page, a 200: "Configuring What Happens if a Request is Blocked"
+    "access to this page has been denied": "HUMAN",  # docs.humansecurity.com, the challenge page
+}
+
+_SIGNED = frozenset({401, 403})  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
+_SUCCESS, _ACCEPTED = range(200, 300), 202  # AWS WAF, SiteGround and some Anubis answer a challenge with 202
+_HEAD_BYTES, _TITLE_CHARS = 16 * 1024, 300
+_TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
+_LINE_OF_A_FILE = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
+)
+
+
+def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Return whose wall a response looks like, and by which mark; "" if it looks like the site's own answer.
+
+    `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty if it is not known.
+    """
+    mark = _mark(status, headers, body)
+    return "" if mark and status in _SUCCESS and _LINE_OF_A_FILE.search(body) else mark
+
+
+def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    for name, beginnings, whose in _HEADERS:
+        if headers.get(name, "").strip().lower().startswith(beginnings):
+            return f"{whose}, by its header {name}"
+    if status in _SIGNED and "accept-signature" in headers:
+        return "a wall for signed crawlers, by its header accept-signature"
+    head = body[:_HEAD_BYTES]
+    found = _TITLE.search(head) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else None
+    if found is not None:
+        title = unescape(found[1][:_TITLE_CHARS].decode("utf-8", "replace")).replace(
+            "\N{RIGHT SINGLE QUOTATION MARK}", "'"
+        )
+        title = " ".join(title.lower().split())
+        whose = next((whose for beginning, whose in _TITLES.items() if title.startswith(beginning)), "")
+        if whose:
+            return f"{whose}, by its title"
+    return "a challenge, by its status" if status == _ACCEPTED else ""

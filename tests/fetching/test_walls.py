@@ -1,0 +1,69 @@
+"""Bot walls and refusals in real crawls, by `GBOT_ROBOTS_REFUSED`."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Content, Reply, Site, raw, redirect
+from .scenarios import RULES, head
+
+MOMENT = b"<!doctype html><title>Just a moment...</title><p>wait"
+BIG = MOMENT + b"<p>wait" * 1_500_000
+
+SERVERS: dict[str, tuple[Content, bool, bool]] = {  # what answers, whether it is a wall, whether "disallow" refuses it
+    "cloudflare": (Reply(403, MOMENT, {"cf-mitigated": "challenge"}), True, True),
+    "cloudflare-200": (Reply(200, MOMENT), True, True),
+    "aws-waf": (Reply(202, b"", {"x-amzn-waf-action": "challenge"}), True, True),
+    "aws-waf-captcha": (Reply(405, b"", {"x-amzn-waf-action": "captcha"}), True, True),
+    "siteground": (Reply(202, b"<meta>", {"sg-captcha": "challenge"}), True, True),
+    "anubis": (Reply(200, b"<html><title>Making sure you&#39;re not a bot!</title>"), True, True),
+    "signatures": (Reply(401, b"", {"Accept-Signature": "sig=()"}), True, True),
+    "behind-a-redirect": (redirect("/wall"), True, True),
+    "10-mb": (Reply(200, BIG), True, True),
+    "10-mb-gzip": (Reply(200, gzip.compress(BIG), {"Content-Encoding": "gzip"}), True, True),
+    "401": (Reply(401), False, True),
+    "402": (Reply(402), False, True),
+    "403-with-rules": (Reply(403, RULES), False, True),
+    "451": (Reply(451), False, True),
+    "404": (Reply(404), False, False),
+    "rules-after-a-page": (Reply(200, MOMENT + b"\nuser-agent: *\nallow: /"), False, False),
+    "comment": (Reply(200, b"# Just a moment...\nuser-agent: *\nallow: /"), False, False),
+}
+
+
+@pytest.mark.parametrize("refused", ["allow", "disallow"])
+@pytest.mark.parametrize(("answer", "is_wall", "is_refused"), SERVERS.values(), ids=SERVERS)
+@in_reactor
+async def test_wall_and_refusal_mean_what_the_setting_says(
+    answer: Content, is_wall: bool, is_refused: bool, refused: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"GBOT_ROBOTS_REFUSED": refused, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
+    with Site({"/robots.txt": answer, "/wall": Reply(200, MOMENT), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
+        is_crawled = refused == "allow" or not is_refused
+        assert bool(pages(crawler).crawled) is is_crawled
+        assert stats(crawler).get("gbot_robots/walled", 0) == is_wall
+        assert "gbot_robots/given_up" not in stats(crawler)  # nothing waits
+    said = [line for line in own_warnings(caplog) if "bot wall" in line]
+    assert len(said) == is_wall
+    assert all(site.url("/robots.txt") in line and f"GBOT_ROBOTS_REFUSED = {refused!r}" in line for line in said)
+
+
+@in_reactor
+async def test_broken_answer_of_a_wall_stays_unreachable() -> None:
+    cut = raw(head("Content-Length: 99", status="202 Accepted"), MOMENT)
+    with Site({"/robots.txt": cut, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}, urls=[site.url("/free")])
+        assert not pages(crawler).crawled
+        assert stats(crawler)["gbot_robots/unreachable"] == 1
+
+
+@in_reactor
+async def test_summary_tells_walls_from_sites(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with Site({"/robots.txt": Reply(200, MOMENT), "*": b"ok"}) as site:
+        await crawl(Pages, urls=[site.url("/free")])
+    assert "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean" in caplog.text
