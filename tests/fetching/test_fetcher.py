@@ -215,6 +215,25 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
         assert "session=9" not in page.headers.get("cookie", "")
 
 
+class Signing:
+    """A user's middleware that signs requests, as Web Bot Auth does."""
+
+    def process_request(self, request: Request) -> None:
+        request.headers["Signature-Agent"] = '"https://crawler.example"'
+        request.headers["Signature-Input"] = 'sig1=("@target-uri");tag="web-bot-auth"'
+        request.headers["Signature"] = f"sig1=:{request.url}:"
+
+
+@in_reactor
+async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its_hops_anew() -> None:
+    with Site({"/robots.txt": redirect("/1"), **hops(2), "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}, urls=[site.url("/free")])
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        signed = [(request.path, request.headers["signature"]) for request in site.asked]
+        assert signed == [(path, f"sig1=:{site.url(path)}:") for path in ("/robots.txt", "/1", "/2", "/free")]
+        assert all({"signature-agent", "signature-input"} <= set(request.headers) for request in site.asked)
+
+
 @in_reactor
 async def test_http_cache_of_scrapy_does_not_serve_a_robots_txt_that_the_server_serves(tmp_path: Path) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
