@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
+from scrapy import Request
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
+from scrapy_gbot_robots import Origin, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import events
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
 from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage.client import choice_of
+from scrapy_gbot_robots.storage.history import SqliteHistory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -27,7 +32,10 @@ from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site, free_port
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from scrapy_gbot_robots import RobotsTxt
 
 RULES = b"user-agent: *\ndisallow: /no"
 
@@ -278,3 +286,142 @@ def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:
     assert str(choice_of(GbotSettings.of(other.settings), other)) == (
         "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0"
     )
+
+
+# Files that change
+
+OLD = b"user-agent: *\ndisallow: /a\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "changes"),
+    [
+        pytest.param(b"user-agent: *\ndisallow: /b\n", 1, id="rules"),
+        pytest.param(b"user-agent: *\ndisallow: /a\n" + b"disallow: /b%d\n" * 3000, 1, id="large"),
+        pytest.param(OLD + b"content-signal: ai-train=no\n", 1, id="preferences"),
+        pytest.param(Reply(404, b"nothing here"), 1, id="vanished"),
+        pytest.param(b"# of today\n" + OLD, 0, id="only-a-comment"),
+    ],
+)
+@in_reactor
+async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
+    new: bytes | Reply, changes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, seen = Clock.of(monkeypatch), []
+    with Site({"/robots.txt": OLD, "*": b"ok"}) as site:
+
+        def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
+            seen.append((str(origin), old.allowed("/a", "testbot"), spider))
+            assert (new.groups, new.fields("content-signal")) != (old.groups, old.fields("content-signal"))
+
+        async def script(visitor: Visitor) -> None:
+            visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
+            await visitor.may(site.url("/c"))
+            assert seen == []
+            site.pages["/robots.txt"] = new
+            clock.goes_on(DAY + 1)
+            await visitor.may(site.url("/c"))
+            await pause(0.3)
+
+        crawler = await visit(script)
+        assert site.paths().count("/robots.txt") == 2
+        assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
+        assert stats(crawler).get("gbot_robots/changed", 0) == changes
+
+
+@in_reactor
+async def test_history_keeps_as_many_versions_as_the_setting_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, clock = tmp_path / "robots.sqlite", Clock.of(monkeypatch)
+    with Site({"*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            for number in range(4):
+                site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /%d\n" % number
+                await visitor.may(site.url("/a"))
+                clock.goes_on(DAY + 1)
+
+        await visit(script, **in_sqlite(path), GBOT_ROBOTS_HISTORY=3)
+        with closing(SqliteHistory(path, most=3, read_only=True)) as storage:
+            versions = storage.versions(site.url("").rstrip("/"))
+    assert [version.body[-3:] for version in versions] == [b"/1\n", b"/2\n", b"/3\n"]
+
+
+@pytest.mark.parametrize("storage", ["memory", "redis"])
+@in_reactor
+async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(storage: str) -> None:
+    with pytest.raises(ValueError, match="GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"):
+        await crawl(Pages, {"GBOT_ROBOTS_STORAGE": storage, "GBOT_ROBOTS_HISTORY": 2})
+
+
+# Handlers of signals
+
+
+@pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
+@in_reactor
+async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str) -> None:
+    ended: list[str] = []
+    with Site({"/robots.txt": "user-agent: *\nsitemap: https://example.com/s.xml", "*": b"ok"}) as site:
+
+        class Asking(Pages):
+            """Requests one more page at a signal, and takes its time."""
+
+            async def start(self) -> AsyncIterator[Request]:
+                self.crawler.signals.connect(self.ask, getattr(signals, signal))
+                async for request in super().start():
+                    yield request
+
+            async def ask(self) -> None:
+                assert self.crawler.engine
+                asked = self.crawler.engine.download_async(Request(site.url("/by-the-handler")))
+                await maybe_deferred_to_future(deferred_from_coro(asked))
+                await pause(0.05)
+                ended.append(signal)
+
+        crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")])
+        assert ended == [signal]
+        assert set(pages(crawler).crawled) == {site.url("/first")}
+        assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
+        assert stats(crawler)["finish_reason"] == "finished"
+
+
+@in_reactor
+async def test_handler_that_does_not_wait_is_done_before_the_first_request_goes_on() -> None:
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+        asked: list[list[str]] = []
+
+        async def script(visitor: Visitor) -> None:
+            visitor.crawler.signals.connect(lambda: asked.append(site.paths()), robotstxt_known, weak=False)
+            assert await visitor.may(site.url("/"))
+
+        await visit(script)
+        assert asked == [["/robots.txt"]]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@in_reactor
+async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail_later() -> None:
+        await pause(0.01)
+        raise ZeroDivisionError
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+        told: list[Origin] = []
+
+        def hear(origin: Origin) -> None:
+            told.append(origin)
+
+        async def script(visitor: Visitor) -> None:
+            visitor.crawler.signals.connect(fail_later if waits else fail, robotstxt_known, weak=False)
+            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
+            assert await visitor.may(site.url("/"))
+
+        await visit(script)
+        assert told == [Origin.of(site.url(""))]
+        (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        assert "Error caught on signal handler" in error.getMessage()
+        assert "ZeroDivisionError" in caplog.text

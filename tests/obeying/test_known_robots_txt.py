@@ -12,6 +12,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import UnreachableRobotsTxt
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
+from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
@@ -19,19 +20,10 @@ from ..support.web import Reply, Site, redirect
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 
 
-class Forgetful:
+class Forgetful(MemoryStorage):
     """Keeps nothing, like a storage in trouble."""
 
-    def get(self, origin: str) -> None: ...
-
     def put(self, origin: str, entry: object) -> None: ...
-
-    def lease(self, origin: str, secs: float) -> str:
-        return "token"
-
-    def release(self, origin: str, token: str) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def asking(url: str, *, times: int = 1) -> list[Request]:

@@ -7,13 +7,13 @@ import sqlite3
 import threading
 import time
 from contextlib import ExitStack, closing
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from scrapy_gbot_robots import Origin, RobotsTxt, signals
+from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import Closing, pause, within
 from scrapy_gbot_robots.core.crawlers import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
@@ -32,10 +32,7 @@ from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from scrapy.crawler import Crawler
 
     from scrapy_gbot_robots.policy.outcome import Outcome
 
@@ -179,6 +176,64 @@ async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_goo
             site.pages["/robots.txt"] = CLOSED
             clock.goes_on(HOUR)
             assert not await visitor.may(site.url("/"))
+
+        await visit(script)
+
+
+@pytest.mark.parametrize("has_fetched", [True, False], ids=["has-fetched", "has-the-lease"])
+@in_reactor
+async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
+    has_fetched: bool, clock: Clock, tmp_path: Path
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            clock.goes_on(23.5 * HOUR)
+            if has_fetched:
+                now = clock.time()
+                copy = Copy(
+                    Kind.RULES, 200, site.url("/robots.txt"), CLOSED.encode(), False, "HTTP 200", now, now + DAY
+                )
+                other.put(site.url(""), Entry(copy))
+            else:
+                assert other.lease(site.url(""), DAY)
+            assert await visitor.may(site.url("/"))  # the first one starts the refresh
+            await pause(0.2)
+            assert await visitor.may(site.url("/")) is not has_fetched
+
+        crawler = await visit(script, **in_sqlite(path))
+        assert fetches(site) == 1
+        assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+
+
+@in_reactor
+async def test_of_many_requests_that_come_one_refreshes_the_answer(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, looked = Gate(""), 0
+    find = StorageClient.find
+
+    async def noted(*arguments: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return await find(*arguments)
+
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+            site.pages["/robots.txt"] = gate
+            monkeypatch.setattr(StorageClient, "find", noted)
+            clock.goes_on(23.5 * HOUR)
+            for _ in range(10):
+                assert await visitor.may(site.url("/"))
+            assert looked == 1
+            clock.goes_on(11)  # this refresh takes long: another try can do no harm
+            assert await visitor.may(site.url("/"))
+            assert looked == 2
+            gate.open()
 
         await visit(script)
 
@@ -423,6 +478,32 @@ async def test_answer_of_another_process_serves_the_requests_that_waited_for_it_
         await visit(script, **settings)
 
 
+@in_reactor
+async def test_holder_of_a_lease_is_looked_for_soon_and_then_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secs: list[float] = []
+
+    async def noted(for_secs: float) -> None:
+        secs.append(for_secs)
+        if len(secs) == 20:
+            other.release(site.url(""), lease)
+
+    monkeypatch.setattr(lookups, "pause", noted)
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": b"", "*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+        lease = other.lease(site.url(""), DAY) or ""
+
+        async def script(visitor: Visitor) -> None:
+            assert await visitor.may(site.url("/"))
+
+        await visit(script, **in_sqlite(path))
+    assert secs[0] < 0.1
+    assert all(one <= other <= 2 * one for one, other in pairwise(secs))
+    assert secs[3] > 2 * secs[0]
+    assert secs[-1] == secs[-2] == 1.0
+
+
 # What is held
 
 
@@ -445,24 +526,6 @@ async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path
             "gbot_robots/lookup/fetched": 3,
             "gbot_robots/lookup/storage": 4,  # a and c, each time they come again
             "gbot_robots/lookup/memory": 5,  # b, which is used often
-        }
-
-
-@in_reactor
-async def test_answers_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "MOST_BYTES", 30_000)
-    large = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(100))
-    with Site({"/robots.txt": large, "*": b"ok"}) as a, Site({"/robots.txt": large, "*": b"ok"}) as b:
-
-        async def script(visitor: Visitor) -> None:
-            for site in (a, a, b, b, a):
-                assert await visitor.may(site.url("/"))
-
-        crawler = await visit(script)
-        assert stats(crawler, "gbot_robots/lookup/") == {
-            "gbot_robots/lookup/fetched": 2,
-            "gbot_robots/lookup/storage": 1,
-            "gbot_robots/lookup/memory": 2,
         }
 
 
@@ -540,90 +603,3 @@ async def test_only_a_large_robots_txt_is_read_off_the_reactor(rules: int, off: 
             await visit(script)
         assert len(seen) == 1
         assert (seen[0] is not threading.current_thread()) is off
-
-
-# Handlers of signals
-
-
-class Asking:
-    """A signal handler that requests a page of the signal's origin, and takes its time."""
-
-    def __init__(self, crawler: Crawler, url: str) -> None:
-        self._crawler = crawler
-        self._url = url
-        self.got = 0
-
-    async def handler(self) -> None:
-        assert self._crawler.engine
-        await maybe_deferred_to_future(deferred_from_coro(self._crawler.engine.download_async(Request(self._url))))
-        await pause(0.05)
-        self.got += 1
-
-
-class Told(Pages):
-    """Requests its URLs, and one more page at each signal about an origin or a sitemap."""
-
-    name = "told"
-
-    def listen(self, signal: object) -> None:
-        self.asking = Asking(self.crawler, str(self.urls[0]).replace("/first", "/by-the-handler"))
-        self.crawler.signals.connect(self.asking.handler, signal)
-
-    async def start(self) -> AsyncIterator[Request]:
-        self.listen(getattr(signals, self.signal))  # type: ignore[attr-defined]
-        async for request in super().start():
-            yield request
-
-
-@pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
-@in_reactor
-async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str) -> None:
-    robotstxt = b"user-agent: *\ndisallow: /no\nsitemap: https://example.com/s.xml"
-    with Site({"/robots.txt": robotstxt, "*": b"ok"}) as site:
-        crawler = await crawl(Told, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")], signal=signal)
-        assert isinstance(crawler.spider, Told)
-        assert set(crawler.spider.crawled) == {site.url("/first")}
-        assert crawler.spider.asking.got == 1
-        assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
-        assert stats(crawler)["finish_reason"] == "finished"
-
-
-@in_reactor
-async def test_handler_that_does_not_wait_is_done_before_the_first_request_goes_on() -> None:
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        asked: list[list[str]] = []
-
-        async def script(visitor: Visitor) -> None:
-            visitor.crawler.signals.connect(lambda: asked.append(site.paths()), robotstxt_known, weak=False)
-            assert await visitor.may(site.url("/"))
-
-        await visit(script)
-        assert asked == [["/robots.txt"]]
-
-
-@pytest.mark.parametrize("waits", [False, True])
-@in_reactor
-async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
-    async def fail_later() -> None:
-        await pause(0.01)
-        raise ZeroDivisionError
-
-    def fail() -> None:
-        raise ZeroDivisionError
-
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        told: list[Origin] = []
-
-        def hear(origin: Origin) -> None:
-            told.append(origin)
-
-        async def script(visitor: Visitor) -> None:
-            visitor.crawler.signals.connect(fail_later if waits else fail, robotstxt_known, weak=False)
-            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
-            assert await visitor.may(site.url("/"))
-
-        await visit(script)
-        assert told == [Origin.of(site.url(""))]
-        (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        assert "Error caught on signal handler" in error.getMessage()
-        assert "ZeroDivisionError" in caplog.text
