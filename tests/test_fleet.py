@@ -178,8 +178,10 @@ def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path
     SqliteStorage(path).close()
     damaged = path.read_bytes()[:6000]
     path.write_bytes(damaged)
-    assert_one_warning_and_all_pages(start, in_sqlite(tmp_path / "robots.sqlite"), "renamed to robots.sqlite.corrupt-")
-    (aside,) = tmp_path.glob("robots.sqlite.corrupt-*")
+    assert_one_warning_and_all_pages(
+        start, in_sqlite(tmp_path / "robots.sqlite"), "renamed to robots.sqlite.set-aside-"
+    )
+    (aside,) = tmp_path.glob("robots.sqlite.set-aside-*")
     assert aside.read_bytes() == damaged
 
 

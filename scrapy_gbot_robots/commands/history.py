@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..core.changes import AgentChange
     from ..settings import GbotSettings
-    from ..storage.history import Version
+    from ..storage.sqlite import Version
     from .output import Column, Terminal
 
 HELP = "List the versions of a robots.txt that the storage has kept"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings, Settings
 
     from ..policy.overrides import Overrides
-    from ..storage.history import Version as KeptVersion
+    from ..storage.sqlite import Version as KeptVersion
     from .project_crawl import Known, Visit
 
 STDIN = "-"
@@ -278,10 +278,10 @@ def history_of(origin: Origin, settings: Settings) -> list[KeptVersion]:
         raise CommandError(
             "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the Scrapy project"
         )
-    from ..storage.history import SqliteHistory  # noqa: PLC0415  only what is used is loaded
+    from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
 
     try:
-        with closing(SqliteHistory(gbot.sqlite_path, most=1, max_body=gbot.max_bytes, read_only=True)) as storage:
+        with closing(SqliteStorage(gbot.sqlite_path, max_body=gbot.max_bytes, read_only=True)) as storage:
             return storage.versions(str(origin))
     except StorageError as error:
         raise CommandError(str(error)) from None

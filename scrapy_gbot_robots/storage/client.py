@@ -110,9 +110,11 @@ def choice_of(settings: GbotSettings, crawler: Crawler | None = None, *, read_on
         needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
         raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
     if path is not None:
-        opens = _sqlite(settings, max_body=settings.max_bytes, tell=logger.warning, read_only=read_only)
+        from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
+
+        opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
         remedy = "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
-        return StorageChoice("sqlite", partial(opens, path), str(path), remedy=remedy)
+        return StorageChoice("sqlite", partial(opens, tell=logger.warning), str(path), remedy=remedy)
     if settings.storage == "sqlite":
         return StorageChoice("memory", MemoryStorage, why=f"{_NO_PROJECT}, so nothing is kept for the next run")
     if settings.storage == "memory":
@@ -156,17 +158,6 @@ def _redis(settings: GbotSettings, crawler: Crawler | None) -> StorageChoice:
     why = "" if queue == place else f"scrapy-redis keeps its queue in another one, {queue}"
     remedy = "Check that this Redis runs, or set GBOT_ROBOTS_REDIS_URL to another one"
     return StorageChoice("redis", opens, place, why, remedy)
-
-
-def _sqlite(settings: GbotSettings, **options: Any) -> Callable[..., Storage]:
-    """Return the class for a SQLite file. Only the module in use is imported."""
-    if settings.history:
-        from .history import SqliteHistory  # noqa: PLC0415
-
-        return partial(SqliteHistory, most=settings.history, **options)
-    from .sqlite import SqliteStorage  # noqa: PLC0415
-
-    return partial(SqliteStorage, **options)
 
 
 def _class_of_user(name: str) -> type[Storage]:

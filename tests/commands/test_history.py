@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
-from scrapy_gbot_robots.storage.history import SqliteHistory
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import run_here
 
@@ -28,7 +28,7 @@ BODIES = (
 def at(tmp_path: Path) -> list[str]:
     """Settings that name a file with three versions: of the first, third and fifth of January 1970."""
     path = tmp_path / "robots.sqlite"
-    with closing(SqliteHistory(path, most=9)) as storage:
+    with closing(SqliteStorage(path, history=9)) as storage:
         for number, body in enumerate(BODIES):
             then = 2.0 * number * DAY + 3600
             url = "https://a.example/robots.txt"

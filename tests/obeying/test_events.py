@@ -20,7 +20,6 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
 from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage.client import choice_of
-from scrapy_gbot_robots.storage.history import SqliteHistory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -343,7 +342,7 @@ async def test_history_keeps_as_many_versions_as_the_setting_says(
                 clock.goes_on(DAY + 1)
 
         await visit(script, **in_sqlite(path), GBOT_ROBOTS_HISTORY=3)
-        with closing(SqliteHistory(path, most=3, read_only=True)) as storage:
+        with closing(SqliteStorage(path, history=3, read_only=True)) as storage:
             versions = storage.versions(site.url("").rstrip("/"))
     assert [version.body[-3:] for version in versions] == [b"/1\n", b"/2\n", b"/3\n"]
 

@@ -22,7 +22,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage import sqlite
 from scrapy_gbot_robots.storage.base import Found, StorageError, Wanted
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
@@ -83,8 +83,8 @@ async def look(
 async def test_lease_comes_with_no_good_entry_and_to_one_caller_at_a_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sqlite = partial(SqliteStorage, tmp_path / "robots.sqlite")
-    async with opened(sqlite, caplog) as one, opened(sqlite, caplog) as other:
+    opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
+    async with opened(opens, caplog) as one, opened(opens, caplog) as other:
         assert await look(one, ORIGIN, is_there) == (None, True)
         assert await look(other, ORIGIN, is_there) == (None, False)
         await one.store_and_release(ORIGIN, Entry(RULES))
@@ -331,13 +331,13 @@ async def test_storage_that_can_be_read_again_but_not_written_is_not_used_yet(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    connect, opened_files = sqlite_file.connect, []
+    connect, opened_files = sqlite._connect, []
 
     def noted(path: Path) -> sqlite3.Connection:
         opened_files.append(connect(path))
         return opened_files[-1]
 
-    monkeypatch.setattr(sqlite_file, "connect", noted)
+    monkeypatch.setattr(sqlite, "_connect", noted)
     async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
         await entries.get(ORIGIN)
         opened_files[-1].execute("PRAGMA query_only = 1")
@@ -382,8 +382,8 @@ async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
         await entries.put(ORIGIN, Entry(MISSING))
         assert await entries.get(ORIGIN) == Entry(MISSING)
         (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-        assert "renamed to robots.sqlite.corrupt-" in warning
-        assert len(list(tmp_path.glob("robots.sqlite.corrupt-*"))) == 1
+        assert "renamed to robots.sqlite.set-aside-" in warning
+        assert len(list(tmp_path.glob("robots.sqlite.set-aside-*"))) == 1
 
 
 @as_scrapy_runs_it

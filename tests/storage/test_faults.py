@@ -19,7 +19,7 @@ import redis
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage import sqlite
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -234,13 +234,13 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     path = tmp_path / "directory" / "robots.sqlite"
     path.parent.mkdir()
     connections: list[sqlite3.Connection] = []
-    connect = sqlite_file.connect
+    connect = sqlite._connect
 
     def noted(path: Path) -> sqlite3.Connection:
         connections.append(connect(path))
         return connections[-1]
 
-    monkeypatch.setattr(sqlite_file, "connect", noted)
+    monkeypatch.setattr(sqlite, "_connect", noted)
     faults: dict[str, Fault] = {
         "full": disk_full,
         "gone": partial(directory_gone, path),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.storage.history import SqliteHistory
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -30,10 +29,10 @@ def entry(body: bytes, at: float, status: int = 200) -> Entry:
 
 
 def kept(path: Path, *entries: Entry, most: int = 3) -> list[tuple[float, int, bytes]]:
-    with closing(SqliteHistory(path, most=most)) as storage:
+    with closing(SqliteStorage(path, history=most)) as storage:
         for each in entries:
             storage.put(ORIGIN, each)
-    with closing(SqliteHistory(path, most=most, read_only=True)) as storage:
+    with closing(SqliteStorage(path, history=most, read_only=True)) as storage:
         return [(version.fetched_at, version.status, version.body) for version in storage.versions(ORIGIN)]
 
 
@@ -60,11 +59,17 @@ def test_older_version_than_the_latest_is_not_put_behind_it(path: Path) -> None:
     assert kept(path, entry(b"new", 5), entry(b"old", 1)) == [(5, 200, b"new")]
 
 
+def test_version_from_a_clock_that_was_years_ahead_does_not_stop_the_history(path: Path) -> None:
+    years = 10 * 365 * 86_400
+    found = kept(path, entry(b"a", 100), entry(b"b", 100 + years), entry(b"b", 200), entry(b"c", 300), entry(b"c", 400))
+    assert found == [(100, 200, b"a"), (199, 200, b"b"), (300, 200, b"c")]
+
+
 def test_file_that_has_no_history_gets_one_and_loses_nothing(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
         storage.put("https://b.example", entry(b"other", 1))
         storage.put(ORIGIN, entry(b"a", 1))
-    with closing(SqliteHistory(path, most=3, read_only=True)) as storage:
+    with closing(SqliteStorage(path, history=3, read_only=True)) as storage:
         assert storage.versions(ORIGIN) == []
     assert kept(path, entry(b"b", 2)) == [(2, 200, b"b")]
     with closing(SqliteStorage(path)) as storage:
@@ -109,13 +114,13 @@ def test_row_of_another_program_is_left_out_and_displaces_no_version(
 
 
 def test_bomb_is_left_out(path: Path) -> None:
-    with closing(SqliteHistory(path, most=3)) as storage:
+    with closing(SqliteStorage(path, history=3)) as storage:
         storage.put(ORIGIN, entry(bytes(10_000_000), 1))
-    with closing(SqliteHistory(path, most=3, max_body=1000)) as storage:
+    with closing(SqliteStorage(path, history=3, max_body=1000)) as storage:
         assert storage.versions(ORIGIN) == []
 
 
 def test_cleared_file_that_is_not_there_is_not_created_by_reading(path: Path) -> None:
-    with closing(SqliteHistory(path, most=1, read_only=True)) as storage:
+    with closing(SqliteStorage(path, history=1, read_only=True)) as storage:
         assert storage.versions(ORIGIN) == []
     assert not path.exists()

@@ -69,7 +69,7 @@ def test_processes_that_find_a_broken_file_at_once_begin_one_new_file(tmp_path: 
     path.write_bytes(damaged)
     fetched = shared(f"sqlite:{path}", 5, 40)
     assert len(fetched) == len(set(fetched)) == 40
-    aside = [each for each in tmp_path.glob("robots.sqlite.corrupt-*") if not each.name.endswith(("-wal", "-shm"))]
+    aside = [each for each in tmp_path.glob("robots.sqlite.set-aside-*") if not each.name.endswith(("-wal", "-shm"))]
     assert [each.read_bytes() for each in aside] == [damaged]
 
 

@@ -12,13 +12,13 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from threading import Thread, Timer
 
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage import sqlite, sqlite_file
+from scrapy_gbot_robots.storage import sqlite
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -175,16 +175,21 @@ def test_use_is_written_once_a_day(path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_sweep_takes_some_of_the_unused_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "_SWEEP_ROWS", 4)
+def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_SWEEP_ROWS", 50)
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage:
-        for number in range(6):
-            storage.put(f"https://host{number}.example:443", Entry(RULES))
+        for number in range(500):
+            storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = path.stat().st_size
         clock.now += 101 * DAY
-        storage.put(ORIGIN, Entry(RULES))  # which also sweeps
-        assert [storage.sweep(), storage.sweep()] == [2, 0]
-        assert list(storage.origins()) == [ORIGIN]
+        for number in range(40):
+            storage.put(f"https://new{number}.example:443", Entry(RULES))  # which also sweeps
+        assert storage.sweep() == 0
+        assert len(list(storage.origins())) == 40
+    assert path.stat().st_size < size / 4
 
 
 def test_process_that_lasts_less_than_a_minute_sweeps_nothing(path: Path) -> None:
@@ -246,9 +251,10 @@ def test_broken_file_of_ours_is_set_aside_and_a_new_one_begun(path: Path, damage
         storage.put(ORIGIN, Entry(RULES))
         assert storage.get(ORIGIN) == Entry(RULES)
     (name,) = aside(path)
-    assert name.startswith("robots.sqlite.corrupt-")
+    assert name.startswith("robots.sqlite.set-aside-")
     assert path.with_name(name).read_bytes() == damaged
-    assert told == [f"{path} cannot be read (corrupt): renamed to {name}; a new file replaces it"]
+    assert len(told) == 1
+    assert f"renamed to {name}; a new file replaces it" in told[0]
 
 
 def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
@@ -288,7 +294,7 @@ def test_file_of_another_version_is_set_aside(path: Path, change: str) -> None:
     with closing(SqliteStorage(path)) as storage:
         assert list(storage.origins()) == []
     (name,) = aside(path)
-    assert name.startswith("robots.sqlite.other-version-")
+    assert name.startswith("robots.sqlite.set-aside-")
     with closing(sqlite3.connect(path.with_name(name))) as database:
         assert database.execute("SELECT count(*) FROM entries").fetchone() == (1,)
 
@@ -389,7 +395,7 @@ def test_deleted_file_is_begun_anew(path: Path) -> None:
 def test_file_set_aside_by_another_process_is_left(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
         storage.put(ORIGIN, Entry(RULES))
-        sqlite_file._set_aside(path, "corrupt-by-another")
+        sqlite._renamed(path, "set-aside-by-another")
         with closing(SqliteStorage(path)) as other:
             other.put("https://new.example:443", Entry(RULES))
             assert list(storage.origins()) == ["https://new.example:443"]
@@ -399,13 +405,13 @@ def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path:
     broken(path)
     told: list[str] = []
     with ThreadPoolExecutor() as threads:
-        with sqlite_file._alone(path):
+        with sqlite._alone(path):
             opening = threads.submit(SqliteStorage, path, tell=told.append)
             time.sleep(0.2)  # it has found the file broken, and waits for its turn
-            sqlite_file._set_aside(path, "corrupt-by-another")
+            sqlite._renamed(path, "set-aside-by-another")
         with closing(opening.result()) as storage:
             storage.put(ORIGIN, Entry(RULES))
-    assert aside(path) == ["robots.sqlite.corrupt-by-another"]
+    assert aside(path) == ["robots.sqlite.set-aside-by-another"]
     assert told == []
 
 
@@ -488,7 +494,7 @@ def test_full_disk_is_a_storage_error_and_passes(path: Path) -> None:
 
 
 def test_writer_that_does_not_let_go_is_a_storage_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
+    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
         storage.put(ORIGIN, Entry(None, GONE))
@@ -520,7 +526,7 @@ def test_writer_that_lets_go_in_time_is_waited_for(path: Path) -> None:
 def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
     path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 5.0 if released else 0.1)
+    monkeypatch.setattr(sqlite, "_BUSY_SECS", 5.0 if released else 0.1)
     with closing(sqlite3.connect(path, check_same_thread=False)) as reader:
         reader.execute("PRAGMA user_version = 0")
         reader.execute("BEGIN")
@@ -535,20 +541,36 @@ def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
 
 def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = broken(path)
-    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
-    with sqlite_file._alone(path), pytest.raises(StorageError, match="database is locked"):
+    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
+    with sqlite._alone(path), pytest.raises(StorageError, match="database is locked"):
         SqliteStorage(path)
     assert path.read_bytes() == damaged
 
 
-def test_broken_file_that_another_process_is_writing_to_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = filled(path)
-    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
-    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as writer:
-        with path.open("r+b") as file:
-            file.seek(8192)
-            file.write(os.urandom(len(whole) - 8192))
-        writer.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="database is locked"):
-            storage.get("https://host77.example:443")
-    assert aside(path) == []
+def test_file_whose_rename_is_refused_keeps_its_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if self == path:
+            raise PermissionError("another process has it open")  # as on Windows
+        return rename(self, target)
+
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        before = names(path.parent)
+        monkeypatch.setattr(Path, "rename", refuse)
+        with pytest.raises(PermissionError):
+            sqlite._renamed(path, "set-aside")
+        assert names(path.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        (PurePosixPath("/a b/%/x?.sqlite"), "file:///a%20b/%25/x%3F.sqlite"),
+        (PureWindowsPath(r"C:\a\x.sqlite"), "file:///C:/a/x.sqlite"),
+        (PureWindowsPath(r"\\server\share\x.sqlite"), "file:////server/share/x.sqlite"),
+    ],
+)
+def test_uri_of_a_file_has_no_host(file: PurePath, uri: str) -> None:
+    assert sqlite._uri(file) == uri
