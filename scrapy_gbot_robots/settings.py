@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -130,9 +131,12 @@ def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
     return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
 
 
+_NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every system
+
+
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
-    return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": spider.replace("/", "-")})
+    return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)})
 
 
 def _report(value: object) -> Path:

@@ -14,9 +14,10 @@ get instead. It is sent once, until a definite answer comes.
 `request_forbidden(request, error)` is sent when robots.txt forbids a request. `error` is the `ForbiddenByRobotsTxt` that
 its errback gets, with the verdict.
 
-`robotstxt_served(outcome, request, response, headers)` is sent when a server has answered a request for a robots.txt and
-no redirect is left to follow. `outcome` is a `Fetched` with the decoded `body`, an `Unavailable` or an `Unreachable`.
-`request` and `response` are as the download handler had them, `headers` are all headers of the response.
+`robotstxt_served(origin, outcome, request, response, headers)` is sent when a server has answered a request for the
+robots.txt of `origin` and no redirect is left to follow. `outcome` is a `Fetched` with the decoded `body`, an
+`Unavailable` or an `Unreachable`. `request` and `response` are as the download handler had them, `headers` are all
+headers of the response.
 
 `override_used(override, origin, refusal, against_robotstxt)` is sent when an override of `GBOT_ROBOTS_OVERRIDES` decides
 about a request. `override` has its `key`, `reason` and `until`. `refusal` is the verdict if the request is forbidden, None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import scrapy_gbot_robots
-from scrapy_gbot_robots.report import file
+from scrapy_gbot_robots.report.page import write
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -85,7 +85,7 @@ def test_a_report_that_another_process_has_open_is_left_alone(tmp_path: Path, mo
     page.write_text("<!doctype html>before", encoding="utf-8")
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(OSError, match="being used by another process"):
-        file.write(page, "<!doctype html>after")
+        write(page, "<!doctype html>after")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert page.read_text(encoding="utf-8") == "<!doctype html>before"
 

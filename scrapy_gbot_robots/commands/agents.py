@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.robots import RobotsTxt
-from ..report.words import count
+from ..report.summary import count
 from .command import FINE, CommandError
 from .inputs import checked, is_site, is_url, typed, typed_source, versions
 

@@ -13,7 +13,7 @@ from ..bulk.archives import ROBOTS_TXT, Reading
 from ..bulk.judging import BulkError
 from ..bulk.store import Store
 from ..core.urls import shown
-from ..report.words import count
+from ..report.summary import count
 from .command import CommandError
 from .inputs import size_of
 

@@ -18,8 +18,8 @@ from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons,
 from ..core.urls import Origin, shown
 from ..experimental import purposes
 from ..experimental.purposes import held_against
-from ..report.tally import Tally
-from ..report.words import count
+from ..report.counters import Tally
+from ..report.summary import count
 from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
 from .inputs import MAX_URL, STDIN, checked, overrides_checked, read, size_of, url_batches

@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 from ..core.lines import split_lines
 from ..core.urls import DEFAULT_PORTS, Origin
 from ..policy.outages import decide
-from ..report.words import count, span
+from ..report.summary import count, span
 from ..storage.base import StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage

@@ -23,7 +23,7 @@ from ..experimental.purposes import refusal, word_on
 from ..obeying.overridden import OverriddenAnswer
 from ..policy.outages import Kind, State
 from ..policy.overrides import Action
-from ..report.words import count, span
+from ..report.summary import count, span
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker

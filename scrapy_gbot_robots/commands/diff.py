@@ -8,7 +8,7 @@ from ..core.changes import changes
 from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt
 from ..core.urls import is_absolute, shown
-from ..report.words import count
+from ..report.summary import count
 from .command import FINE, FOUND
 from .inputs import MAX_URL, checked, typed_source, url_batches, versions
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..report.words import count, span
+from ..report.summary import count, span
 from ..storage.base import StorageError
 from ..storage.client import redis_of
 from .command import FINE, FOUND, CommandError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
-from ..report.words import count
+from ..report.summary import count
 from .command import FINE, FOUND
 from .inputs import checked, history_of, origin_of, typed
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from .. import __version__
 from ..core.lines import split_lines
 from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
-from ..report.words import count
+from ..report.summary import count
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import STDIN, Version, checked, each_version, typed_source
 from .output import Mark, excerpt, printable

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..policy.overrides import Standing
-from ..report.words import count
+from ..report.summary import count
 from .command import FINE, FOUND
 from .inputs import overrides_checked
 

@@ -8,7 +8,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
-from ..report.words import count
+from ..report.summary import count
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import origin_of, typed

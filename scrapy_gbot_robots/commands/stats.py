@@ -17,7 +17,7 @@ from ..core.patterns import matches
 from ..core.urls import shown
 from ..experimental.preferences import LABELS
 from ..policy.outages import State
-from ..report.words import count
+from ..report.summary import count
 from . import archives, crawlers
 from .command import FINE, CommandError
 from .inputs import checked

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..report.words import count
+from ..report.summary import count
 from .check import Check, as_json, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker

@@ -302,7 +302,7 @@ class Fetcher:
                 read = partial(exchange.outcome, asked[-1], self._settings)
                 outcome = await run_in_thread(read) if exchange.takes_long else read()
                 if not exchange.recalled:
-                    self._tell_served(outcome, answer, exchange)
+                    self._tell_served(origin, outcome, answer, exchange)
                 return outcome
             left -= exchange.secs
             looking_at = time.monotonic()
@@ -405,10 +405,11 @@ class Fetcher:
             exchange.response = result  # from a middleware that answers by itself, such as a cache
         return exchange
 
-    def _tell_served(self, outcome: Outcome, response: Response, exchange: Exchange) -> None:
+    def _tell_served(self, origin: Origin, outcome: Outcome, response: Response, exchange: Exchange) -> None:
         served = exchange.headers or response.headers
         send = self._crawler.signals.send_catch_log
-        send(robotstxt_served, outcome=outcome, request=exchange.own, response=response, headers=served)
+        about = {"outcome": outcome, "request": exchange.own, "response": response, "headers": served}
+        send(robotstxt_served, origin=origin, **about)
 
     def _failed(self, exchange: Exchange, redirected_to: str) -> Outcome:
         error = exchange.error

@@ -3,26 +3,34 @@
 A thread writes each record as soon as its robots.txt is there. In a compressed file, each record is compressed by itself, so
 that the file can be read however the process ends. If a record can be written only in part, that part is removed, so that
 later records can be read; the log says it once, and the crawl goes on.
+
+A WARC record has the body as it came over the wire; a line of JSON has the decoded body. The SHA-256 is that of the decoded
+body, as far as it is read, as in `GBOT_ROBOTS_PROVENANCE`. Sources: WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
+import json
 import logging
 from collections import OrderedDict
 from contextlib import suppress
 from datetime import datetime, timezone
-from hashlib import sha256
-from typing import TYPE_CHECKING
+from hashlib import sha1, sha256
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from ..concurrency import Background, OneThread
+from ..core.urls import escape_text
 from ..policy.outcome import Fetched
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
-from .records import Served, record_maker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +45,10 @@ if TYPE_CHECKING:
 _MOST_HASHES = 100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
 _MOST_FILES = 1_000  # with the same name and different numbers
 
+_DIGEST = "X-Robots-SHA256"  # our own field in WARC records, which the format allows
+_SECRETS = {"authorization", "cookie", "proxy-authorization"}  # request headers that an archive must not contain
+_OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer, not about the body
+
 logger = logging.getLogger(__name__)
 
 
@@ -46,7 +58,6 @@ class RobotsArchive:
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self._crawler = crawler
         self._path = path
-        self._record = record_maker(path.name)
         self._file: io.FileIO | None = None
         self._kept: OrderedDict[bytes, None] = OrderedDict()  # hashes
         self._thread = OneThread()
@@ -61,7 +72,6 @@ class RobotsArchive:
 
         Raises:
             NotConfigured: `GBOT_ROBOTS_ARCHIVE` is not set.
-            ValueError: the archive is a WARC file, but warcio is not installed.
         """
         path = GbotSettings.of(crawler.settings).archive
         if path is None:
@@ -80,13 +90,13 @@ class RobotsArchive:
     async def _keep(self, key: bytes, served: Served) -> None:
         try:
             await self._thread.run(lambda: self._write(served))
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: text that no file can hold
             self._kept.pop(key, None)  # it will be tried again when a server sends the same robots.txt
             self._say(error)
         else:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
 
-    def _say(self, error: OSError) -> None:
+    def _say(self, error: Exception) -> None:
         self._crawler.stats.inc_value("gbot_robots/archive/errors")
         if not self._said:
             self._said = True
@@ -99,7 +109,7 @@ class RobotsArchive:
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()
-        left = memoryview(self._record(served, is_first=start == 0))
+        left = memoryview(record_of(served, self._path.name, is_first=start == 0))
         try:
             while left:
                 left = left[self._file.write(left) :]  # an unbuffered file may write only a part
@@ -129,3 +139,116 @@ class RobotsArchive:
     def _close(self) -> None:
         if self._file is not None:
             self._file.close()
+
+
+class Served(NamedTuple):
+    """A robots.txt as it was served.
+
+    Attributes:
+        url: where it was served.
+        at: when.
+        method: the method of the request.
+        request: the headers of the request, without secrets.
+        status: the status code.
+        protocol: such as "HTTP/1.1".
+        headers: those of the response.
+        body: the body as it came over the wire.
+        robots: the body decoded, as far as it is read.
+        cut: whether `robots` is only the beginning.
+        ip: the address of the server, if known.
+    """
+
+    url: str
+    at: datetime
+    method: str
+    request: list[tuple[str, str]]
+    status: int
+    protocol: str
+    headers: list[tuple[str, str]]
+    body: bytes
+    robots: bytes
+    cut: bool
+    ip: str | None
+
+    @classmethod
+    def of(cls, outcome: Fetched, request: Request, response: Response, headers: Headers) -> Self:
+        """Take the facts from a fetch."""
+        ip = response.ip_address
+        return cls(
+            url=outcome.url,
+            at=datetime.now(timezone.utc),
+            method=request.method,
+            request=[each for each in _texts(request.headers) if each[0].lower() not in _SECRETS],
+            status=response.status,
+            protocol=response.protocol or "HTTP/1.1",
+            headers=_texts(headers),
+            body=response.body,
+            robots=outcome.body,
+            cut=outcome.cut,
+            ip=None if ip is None else str(ip),
+        )
+
+
+def _texts(headers: Headers) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name in headers for value in headers.getlist(name)]
+
+
+def record_of(served: Served, name: str, *, is_first: bool) -> bytes:
+    """Return the bytes that a robots.txt adds to a file of this name. The first of a WARC file also name this program."""
+    records = [_json(served)] if name.endswith((".jsonl", ".jsonl.gz")) else _warc(served, name, is_first=is_first)
+    return b"".join(map(gzip.compress, records) if name.endswith(".gz") else records)
+
+
+def _json(served: Served) -> bytes:
+    fields: dict[str, Any] = {
+        "url": served.url,
+        "fetched": _iso(served.at),
+        "robots": sha256(served.robots).hexdigest(),
+        "status": served.status,
+        "request_headers": served.request,
+        "response_headers": served.headers,
+        "cut": served.cut,
+        "ip": served.ip,
+    }
+    try:
+        fields["body"] = served.robots.decode("utf-8")
+    except UnicodeDecodeError:
+        fields["body_base64"] = base64.b64encode(served.robots).decode("ascii")
+    return json.dumps(fields).encode("ascii") + b"\n"
+
+
+def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
+    date, url = _iso(served.at), escape_text(served.url)  # Latin-1 would not hold each URL that a redirect may name
+    records = []
+    if is_first:
+        said = b"software: scrapy-gbot-robots\r\nformat: WARC File Format 1.1\r\n"
+        records.append(_record("warcinfo", date, said, "application/warc-fields", {"WARC-Filename": name}))
+    about = {"WARC-Target-URI": url, _DIGEST: sha256(served.robots).hexdigest()}
+    about |= {"WARC-Truncated": "length"} if served.cut else {}
+    about |= {"WARC-IP-Address": served.ip} if served.ip is not None else {}
+    about |= {"WARC-Payload-Digest": f"sha1:{base64.b32encode(sha1(served.body).digest()).decode()}"}  # noqa: S324 - the usual one
+    if not url.lower().startswith("http"):
+        return [*records, _record("resource", date, served.body, "text/plain", about)]
+    phrase = HTTPStatus(served.status).phrase if served.status in HTTPStatus._value2member_map_ else "Unknown"
+    kept = [(field, value) for field, value in served.headers if field.lower() not in _OF_THE_WIRE]
+    answer = _head(f"{served.protocol} {served.status} {phrase}", kept) + served.body
+    asked = _head(f"{served.method} /{url.split('/', 3)[3]} {served.protocol}", served.request)
+    about["WARC-Record-ID"] = f"<urn:uuid:{uuid4()}>"
+    records.append(_record("response", date, answer, "application/http; msgtype=response", about))
+    belongs = {"WARC-Target-URI": url, "WARC-Concurrent-To": about["WARC-Record-ID"]}
+    return [*records, _record("request", date, asked, "application/http; msgtype=request", belongs)]
+
+
+def _record(kind: str, date: str, block: bytes, content: str, fields: dict[str, str]) -> bytes:
+    given = {"WARC-Type": kind, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", "WARC-Date": date, **fields}
+    head = _head("WARC/1.1", [*given.items(), ("Content-Type", content), ("Content-Length", str(len(block)))])
+    return head + block + b"\r\n\r\n"
+
+
+def _head(first: str, fields: list[tuple[str, str]]) -> bytes:
+    lines = [first, *(f"{name}: {' '.join(value.splitlines())}" for name, value in fields), "", ""]
+    return "\r\n".join(lines).encode("latin-1", "backslashreplace")
+
+
+def _iso(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

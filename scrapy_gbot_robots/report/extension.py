@@ -1,77 +1,40 @@
 """What robots.txt did to a crawl: a short summary in the log at its end, and an HTML page if a setting asks for one.
 
-The extension listens to the plugin's signals. Its memory is bounded, however many origins a crawl meets and however many
-rules block requests.
+The extension listens to the plugin's signals, and counts.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 
 from ..concurrency import run_in_thread
 from ..experimental.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
-from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
+from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_served, robotstxt_unreachable
 from ..sitemaps.feed import left_out
-from . import file
-from .facts import FINISHED, OverrideRow, PreferenceRow, Report, RuleRow
-from .origins import Origins
-from .over_time import OverTime
-from .page import page
+from .counters import CrawlCounts
+from .page import page, try_out, write
 from .summary import summary
-from .tally import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
+    from ..core.urls import Origin
     from ..core.verdict import Verdict
     from ..exceptions import ForbiddenByRobotsTxt
     from ..obeying.answer import Answer
+    from ..policy.outcome import Outcome
     from ..policy.overrides import Override
 
-_ROWS = 1_000  # of each table
-_REASONS = 10  # on the page
-_MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
-_BY_A_RULE = "by a rule of the robots.txt"
-
 logger = logging.getLogger(__name__)
-
-
-class _Rule(NamedTuple):
-    """A rule that blocked requests, by its robots.txt and line."""
-
-    robots_txt: str
-    line: int
-    text: str
-    group: str
-
-
-class _Use:
-    """How often one override decided, and how."""
-
-    __slots__ = ("against", "override", "refused", "requests")
-
-    def __init__(self, override: Override) -> None:
-        self.override = override
-        self.requests = self.refused = self.against = 0
-
-    @property
-    def row(self) -> OverrideRow:
-        """The row of a table."""
-        override = self.override
-        until = "" if override.until is None else override.until.isoformat()
-        return OverrideRow(
-            self.requests, self.refused, self.against, override.key, override.what, override.reason, until
-        )
 
 
 class RobotsReport:
@@ -81,14 +44,7 @@ class RobotsReport:
         self._crawler = crawler
         self._path = settings.report
         self._purposes = settings.purposes
-        self._began = time.time()
-        self._origins = Origins()
-        self._rules: Tally[_Rule] = Tally()
-        self._reasons: Tally[str] = Tally(_MOST_REASONS)
-        self._over_time = OverTime(self._began)
-        self._blocked = 0
-        self._uses: dict[str, _Use] = {}  # by the key of an override; bounded, as the user has written all of them
-        self._finish_reason = FINISHED
+        self._counts = CrawlCounts()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -103,6 +59,7 @@ class RobotsReport:
         report = cls(crawler, settings)
         crawler.signals.connect(report._learnt, robotstxt_known)
         crawler.signals.connect(report._learnt, robotstxt_unreachable)
+        crawler.signals.connect(report._served, robotstxt_served)
         crawler.signals.connect(report._request_forbidden, request_forbidden)
         crawler.signals.connect(report._override_used, override_used)
         crawler.signals.connect(report._spider_closed, signals.spider_closed)
@@ -110,82 +67,51 @@ class RobotsReport:
 
     def summary(self) -> str:
         """Say in a few lines what robots.txt did to the crawl."""
-        return summary(self._report())
+        return summary(self._finished())
 
     def _learnt(self, answer: Answer) -> None:
-        self._origins.learn(answer)
+        self._counts.origins.learn(answer)
 
-    def _request_forbidden(self, error: ForbiddenByRobotsTxt) -> None:
-        self._blocked += 1
-        self._over_time.add(time.time())
-        self._reasons.add(_BY_A_RULE if error.verdict.rule is not None else error.verdict.reason)
-        if error.origin is None:
-            return
-        self._origins.blocked(error.origin)
-        verdict = error.verdict
-        if verdict.rule is not None and verdict.override is None:  # else it may be a rule of the override
-            rule = verdict.rule
-            self._rules.add(_Rule(error.origin.robots_url, rule.line, str(rule), verdict.group or ""))
+    def _served(self, outcome: Outcome, origin: Origin | None = None) -> None:
+        url = getattr(outcome, "url", "")
+        if origin is not None and url and url != origin.robots_url:
+            self._counts.origins.redirected(origin, url)
+
+    def _request_forbidden(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
+        self._counts.refuse(error.verdict, error.origin, "" if request is None else request.url)
 
     def _override_used(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
-        use = self._uses.setdefault(override.key, _Use(override))
-        use.requests += 1
-        use.refused += refusal is not None
-        use.against += against_robotstxt
+        self._counts.use(override, refusal, against=against_robotstxt)
 
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
-        self._finish_reason = reason
-        report = self._report()
-        if self._origins or self._blocked or self._uses:
-            logger.info("%s", summary(report), extra={"spider": spider})
+        self._counts.finish_reason = reason
+        counts = self._finished()
+        if len(counts.origins) or counts.blocked or counts.overrides:
+            logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
-            await run_in_thread(_write, self._path, page(report))
+            await run_in_thread(_write, self._path, page(counts))
 
-    def _report(self) -> Report:
-        met = list(self._origins.met())
-        uses = sorted(self._uses.values(), key=lambda use: -use.requests)
-        return Report(
-            spider=self._crawler.spider.name if self._crawler.spider is not None else "",
-            began=self._began,
-            ended=time.time(),
-            finish_reason=self._finish_reason,
-            obeyed=self._crawler.settings.getbool("ROBOTSTXT_OBEY"),
-            blocked=self._blocked,
-            by_state=Counter(each.state for each in met),
-            by_source=Counter(each.source for each in met if each.source is not None),
-            oldest_secs=self._origins.oldest_secs,
-            exact=self._origins.exact,
-            unreachable=sum(each.unreachable for each in met),
-            unreachable_origins=self._origins.rows(_ROWS, unreachable=True),
-            rules=[RuleRow(count, *rule) for rule, count in self._rules.top(_ROWS)],
-            rules_known=len(self._rules),
-            rules_exact=self._rules.exact,
-            reasons=self._reasons.top(_REASONS),
-            over_time=self._over_time.counts,
-            span_secs=self._over_time.span_secs,
-            origins=self._origins.rows(_ROWS),
-            overrides=[use.row for use in uses[:_ROWS]],
-            overrides_used=len(self._uses),
-            preferences=self._preferences(),
-            walled=self._crawler.stats.get_value("gbot_robots/walled", 0),
-            sitemaps_left_out=left_out(self._crawler),
-        )
-
-    def _preferences(self) -> list[PreferenceRow]:
-        """What sites said about each purpose of the crawl, by the stats."""
-        get = self._crawler.stats.get_value
+    def _finished(self) -> CrawlCounts:
+        """Return the counts, with what is known only now."""
+        counts, get = self._counts, self._crawler.stats.get_value
+        counts.spider = self._crawler.spider.name if self._crawler.spider is not None else ""
+        counts.ended = time.time()
+        counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
+        counts.walled = get("gbot_robots/walled", 0)
+        counts.sitemaps_left_out = left_out(self._crawler)
         words = (REFUSED, GRANTED, UNSAID)
-        counts = {
+        said = {
             purpose: [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in words]
             for purpose in self._purposes
         }
-        return [PreferenceRow(purpose, *numbers) for purpose, numbers in counts.items() if any(numbers)]
+        counts.preferences = {purpose: numbers for purpose, numbers in said.items() if any(numbers)}
+        return counts
 
 
 def _try_out(path: Path) -> None:
     try:
-        file.try_out(path)
-    except OSError as error:
+        try_out(path)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
         raise ValueError(
             f"GBOT_ROBOTS_REPORT must be the path of a file that can be written, got {str(path)!r}: {error}"
         ) from error
@@ -194,8 +120,8 @@ def _try_out(path: Path) -> None:
 def _write(path: Path, text: str) -> None:
     """Write the page. If that fails, the page is lost and nothing else."""
     try:
-        file.write(path, text)
-    except OSError as error:
+        write(path, text)
+    except (OSError, RuntimeError) as error:
         logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  the message names the path
     else:
         logger.info("What robots.txt did to this crawl is shown in %s", path)

@@ -1,59 +1,74 @@
 """The report as one HTML page without other files: it works from a disk, without a network, and on a phone.
 
-Data in, text out. All text from outside is escaped, and the page's content security policy allows no script but ours.
+All text from outside is escaped, and the page's content security policy allows no script but ours. Beside each chart,
+words or a table say the same. If the page could not be written, the crawl stops at its start and not after hours. A
+process that dies while it writes leaves the page of the last crawl as it was.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import suppress
+from datetime import datetime, timezone
+from html import escape
 from importlib.resources import files
+from itertools import islice
+from secrets import token_hex
+from stat import S_ISREG
 from string import Template
 from typing import TYPE_CHECKING
 
-from .charts import bars, clock, over_time, shares, text
-from .words import amount
+from ..core.urls import shown
+from .summary import amount, answers_in_words, end_in_words, most_used, states_in_words, walls_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
-    from .facts import OriginRow, Report, RuleRow
+    from .counters import CrawlCounts, OriginRow, Rule
 
+_ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
+_FEWEST_SPANS = 20  # for which a chart over time has room: a crawl of a second draws one bar and not a wall
 _NOTHING = "Nothing was blocked."
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
+_SVG = '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
+_PAGE = b"<!doctype html"  # the start of a page; an old page may be replaced, another file may not
 
 
-def page(report: Report) -> str:
+def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    origins, rules = counts.origins.rows(_ROWS), counts.rules.top(_ROWS)
+    unreachable, exact = counts.origins.unreachable, counts.origins.exact
+    answers = answers_in_words(counts)
     return Template(_asset("page.html")).substitute(
-        spider=text(report.spider),
-        when=f"{clock(report.began)} to {clock(report.ended)}",
-        off="" if report.obeyed else _OFF,
-        end=_sentence(report.end_in_words),
-        origins=amount(report.origins_known, exact=report.exact),
-        blocked=f"{report.blocked:,}",
-        unreachable=amount(report.unreachable, exact=report.exact or not report.unreachable),
-        states=shares([(state.value, words, count) for state, count, words in report.states_in_words]),
-        answers=_sentence(report.answers_in_words and f"Answers: {report.answers_in_words}")
-        + _sentence(report.walls_in_words),
-        reasons=bars([(why, "", count) for why, count in report.reasons], _NOTHING),
-        over_time=over_time(report.over_time, report.span_secs, report.began),
+        spider=text(counts.spider),
+        when=f"{clock(counts.began)} to {clock(counts.ended)}",
+        off="" if counts.obeyed else _OFF,
+        end=_sentence(end_in_words(counts)),
+        origins=amount(len(counts.origins), exact=exact),
+        blocked=f"{counts.blocked:,}",
+        unreachable=amount(unreachable, exact=exact or not unreachable),
+        states=shares([(state.value, words, number) for state, number, words in states_in_words(counts)]),
+        answers=_sentence(answers and f"Answers: {answers}") + _sentence(walls_in_words(counts)),
+        reasons=bars([(why, "", number) for why, number in counts.reasons.top(_BARS)], _NOTHING),
+        over_time=over_time(counts.over_time.counts, counts.over_time.span_secs, counts.began),
         bars=bars(
-            [(rule.text, f"{rule.robots_txt}, line {rule.line}", rule.blocked) for rule in report.rules[:_BARS]],
+            [(rule.text, f"{rule.robots_txt}, line {rule.line}", blocked) for rule, blocked in rules[:_BARS]],
             "No rule blocked a request.",
         ),
         site_bars=bars(
-            [(each.robots_txt, f"{each.state}: {each.why}", each.blocked) for each in _most_blocked(report.origins)],
+            [(each.robots_txt, f"{each.state}: {each.why}", each.blocked) for each in origins[:_BARS] if each.blocked],
             _NOTHING,
         ),
-        rules="\n".join(map(_rule, report.rules)),
-        rules_note=_left_out(len(report.rules), report.rules_known, exact=report.rules_exact),
-        origin_rows="\n".join(map(_origin, report.origins)),
-        origins_note=_left_out(len(report.origins), report.origins_known, exact=report.exact),
-        overrides=_overrides(report) + _preferences(report),
+        rules="\n".join(_rule(rule, blocked, counts.rules.examples(rule)) for rule, blocked in rules),
+        rules_note=_left_out(len(rules), len(counts.rules), exact=counts.rules.exact),
+        origin_rows="\n".join(map(_origin, origins)),
+        origins_note=_left_out(len(origins), len(counts.origins), exact=exact),
+        overrides=_overrides(counts) + _preferences(counts),
         style=_asset("page.css"),
         script=script,
         script_hash=f"sha256-{sha}",
@@ -69,40 +84,40 @@ def _sentence(words: str) -> str:
     return f"<p>{text(words[0].upper() + words[1:])}.</p>" if words else ""
 
 
-def _most_blocked(origins: Sequence[OriginRow]) -> list[OriginRow]:
-    return [each for each in origins[:_BARS] if each.blocked]
-
-
-def _rule(rule: RuleRow) -> str:
-    return _row(
-        [(rule.blocked, f"{rule.blocked:,}"), rule.text, rule.group, rule.robots_txt, (rule.line, str(rule.line))]
-    )
+def _rule(rule: Rule, blocked: int, examples: Sequence[str]) -> str:
+    number, line = (blocked, f"{blocked:,}"), (rule.line, str(rule.line))
+    return _row([number, rule.text, rule.group, rule.robots_txt, line, " ".join(examples)])
 
 
 def _origin(origin: OriginRow) -> str:
     status = (origin.status or 0, str(origin.status or ""))
     fetched = (0, "") if origin.fetched_at is None else (int(origin.fetched_at), clock(origin.fetched_at))
     blocked = (origin.blocked, f"{origin.blocked:,}")
-    return _row([blocked, origin.robots_txt, origin.state, status, origin.why, origin.source, fetched])
+    why = f"{origin.why}; redirected to {origin.redirected_to}" if origin.redirected_to else origin.why
+    examples = " ".join(origin.examples)
+    return _row([blocked, origin.robots_txt, origin.state, status, why, origin.source, fetched, examples])
 
 
-def _overrides(report: Report) -> str:
+def _overrides(counts: CrawlCounts) -> str:
     """The section about overrides; "" if no override was used."""
-    if not report.overrides:
+    if not counts.overrides:
         return ""
-    rows = "\n".join(
-        _row([*((count, f"{count:,}") for count in use[:3]), use.key, use.what, use.reason, use.until])
-        for use in report.overrides
-    )
-    note = _left_out(len(report.overrides), report.overrides_used, most="requests")
-    return Template(_asset("overrides.html")).substitute(rows=rows, note=note)
+    rows = []
+    for use in islice(most_used(counts), _ROWS):
+        override = use.override
+        numbers = [(number, f"{number:,}") for number in (use.requests, use.blocked, use.against)]
+        until = "" if override.until is None else override.until.isoformat()
+        rows.append(_row([*numbers, override.key, override.what, override.reason, until]))
+    note = _left_out(len(rows), len(counts.overrides), most="requests")
+    return Template(_asset("overrides.html")).substitute(rows="\n".join(rows), note=note)
 
 
-def _preferences(report: Report) -> str:
-    """The section about the purposes of the crawl; none where it has none."""
-    if not report.preferences:
+def _preferences(counts: CrawlCounts) -> str:
+    """The section about the purposes of the crawl; "" if it has none."""
+    if not counts.preferences:
         return ""
-    rows = "\n".join(_row([row.purpose, *((count, f"{count:,}") for count in row[1:])]) for row in report.preferences)
+    said = counts.preferences.items()
+    rows = "\n".join(_row([purpose, *((number, f"{number:,}") for number in numbers)]) for purpose, numbers in said)
     return Template(_asset("preferences.html")).substitute(rows=rows)
 
 
@@ -120,3 +135,125 @@ def _left_out(shown_rows: int, known: int, *, exact: bool = True, most: str = "b
     if shown_rows >= known:
         return ""
     return f"<p>The {shown_rows:,} with most {most}, of {amount(known, exact=exact)}.</p>"
+
+
+# Charts
+
+
+def text(raw: str) -> str:
+    """Return `raw` for HTML: escaped, printable, of bounded length."""
+    return escape(shown(raw, limit=500))
+
+
+def clock(seconds: float) -> str:
+    """Return a time, in seconds since the epoch, as UTC."""
+    return f"{datetime.fromtimestamp(seconds, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def shares(parts: Sequence[tuple[str, str, int]]) -> str:
+    """The parts of a whole, each a name, what to call it after its number, and the number: one bar, and a legend."""
+    if not parts:
+        return "<p>The crawl met no origin.</p>"
+    total = sum(count for _, _, count in parts)
+    rects, legend, at = [], [], 0.0
+    for name, words, count in parts:
+        width, kind = 100 * count / total, name.replace(" ", "-")
+        rects.append(f'<rect class="{kind}" x="{at:.2f}" width="{width:.2f}" height="1"/>')
+        legend.append(f'<li><i class="{kind}"></i>{count:,} {escape(words)}</li>')
+        at += width
+    return f'{_SVG}{"".join(rects)}</svg><ul class="legend">{"".join(legend)}</ul>'
+
+
+def bars(rows: Iterable[tuple[str, str, int]], none: str) -> str:
+    """A bar for each row of title, smaller text and number; the text `none` if there is no row."""
+    counted = list(rows)
+    longest = max((count for _, _, count in counted), default=1)
+    items = [
+        f'<li><span class="rule">{text(title)}</span> <span class="faint">{text(beside)}</span>{_SVG}'
+        f'<rect width="{100 * count / longest:.2f}" height="1"/></svg><b>{count:,}</b></li>'
+        for title, beside, count in counted
+    ]
+    return f'<ol class="bars">{"".join(items)}</ol>' if items else f"<p>{escape(none)}</p>"
+
+
+def over_time(counts: Sequence[int], span_secs: float, began: float) -> str:
+    """A bar for each span of the crawl, and a table that unfolds."""
+    if not any(counts):
+        return "<p>Nothing was blocked.</p>"
+    most, width = max(counts), 100 / max(len(counts), _FEWEST_SPANS)
+    rects = [
+        f'<rect x="{at * width:.2f}" y="{1 - count / most:.3f}" width="{width * 0.85:.2f}" height="{count / most:.3f}"/>'
+        for at, count in enumerate(counts)
+        if count
+    ]
+    rows = [
+        f'<tr><td>{clock(began + at * span_secs)}</td><td class="number">{count:,}</td></tr>'
+        for at, count in enumerate(counts)
+        if count
+    ]
+    svg = _SVG.replace('class="bar"', 'class="time"')
+    return (
+        f'{svg}{"".join(rects)}</svg><p class="faint">Each bar is {_length(span_secs)}; the highest is {most:,}.</p>'
+        f"<details><summary>As a table</summary><table><thead><tr><th>From</th><th>Blocked</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></details>"
+    )
+
+
+def _length(secs: float) -> str:
+    for unit, name in ((3_600, "h"), (60, "min")):
+        if secs >= 2 * unit:
+            return f"{secs / unit:.3g} {name}"
+    return f"{secs:.0f} s"
+
+
+# The file
+
+
+def try_out(path: Path) -> None:
+    """Make the directory of `path`, and check that a page can be written there.
+
+    Raises:
+        OSError: it cannot, or `path` exists and is no page.
+    """
+    try:
+        is_file = S_ISREG(path.stat().st_mode)  # `Path.is_file` hides a name that is too long, or a loop of links
+    except FileNotFoundError:
+        pass
+    else:
+        if not is_file:
+            raise OSError("it is not a file")
+        if not _begins_like_a_page(path):
+            raise OSError("it exists and is no HTML page, so it is not overwritten")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = _beside(path)
+    try:
+        beside.touch(exist_ok=False)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write(path: Path, text: str) -> None:
+    """Write `text` beside `path` and rename it, so that `path` is never half a page.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = _beside(path)
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path.resolve())
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    real = path.resolve()  # so that a symbolic link stays a link
+    return real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
+
+
+def _begins_like_a_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(len(_PAGE))
+    return not head or head.lower() == _PAGE

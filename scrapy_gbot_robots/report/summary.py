@@ -1,89 +1,136 @@
-"""The report as a few lines for the log. Data in, text out."""
+"""The report as a few lines for the log, and the words for numbers that the page and the command use, too."""
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from ..core.urls import shown
-from .words import amount, count
+from ..obeying.answer import Source
+from ..policy.outages import State
+from .counters import FINISHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from .facts import OverrideRow, Report
-
-_Row = TypeVar("_Row")
+    from .counters import CrawlCounts, OverrideUse
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_IN_STATE = {State.RULES: "with rules"}
 
 
-def summary(report: Report) -> str:
-    """Return the summary: one line, and indented lines that say more."""
-    states = ", ".join(f"{number:,} {words}" for _, number, words in report.states_in_words)
-    origins = count(report.origins_known, "origin", exact=report.exact) + (f" ({states})" if states else "")
-    first = f"robots.txt: {origins}, {count(report.blocked, 'request')} blocked"
+def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
+    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural. Unless `exact`: "more than 2 URLs"."""
+    return f"{amount(number, exact=exact)} {noun if number == 1 and exact else nouns or f'{noun}s'}"
+
+
+def amount(number: int, *, exact: bool = True) -> str:
+    """Return a number; "more than" stands before it unless it is `exact`."""
+    return f"{'' if exact else 'more than '}{number:,}"
+
+
+def span(secs: float) -> str:
+    """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
+    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
+    return f"{secs // size:.0f} {unit}"
+
+
+def states_in_words(counts: CrawlCounts) -> list[tuple[State, int, str]]:
+    """Return the states that origins are in, how many, and how to call them after that number."""
+    by_state = counts.origins.by_state
+    return [(state, by_state[state], _IN_STATE.get(state, state.value)) for state in State if by_state[state]]
+
+
+def answers_in_words(counts: CrawlCounts) -> str:
+    """Return where the answers came from, how many origins gave none, and how old the oldest was; "" without an answer."""
+    by_source = counts.origins.by_source
+    said = ", ".join(f"{by_source[source]:,} {source.value}" for source in Source if by_source[source])
+    if not said:
+        return ""
+    oldest = counts.origins.oldest_secs
+    said += f"; the oldest was {span(oldest)} old" if oldest >= 1 else ""
+    without = len(counts.origins) - sum(by_source.values())
+    return f"{said}; no answer from {count(without, 'origin')}" if without else said
+
+
+def walls_in_words(counts: CrawlCounts) -> str:
+    """Return how many answers were not of the sites, but of bot walls; "" if none was."""
+    of_walls = count(counts.walled, "answer")
+    return (
+        f"{of_walls} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean" if counts.walled else ""
+    )
+
+
+def end_in_words(counts: CrawlCounts) -> str:
+    """Return that the crawl ended early, and why; "" if it did not."""
+    return "" if counts.finish_reason == FINISHED else f"the crawl ended early ({counts.finish_reason})"
+
+
+def summary(counts: CrawlCounts) -> str:
+    """Return the summary: one line, and indented lines that say more, what is gravest first."""
+    states = ", ".join(f"{number:,} {words}" for _, number, words in states_in_words(counts))
+    origins = count(len(counts.origins), "origin", exact=counts.origins.exact) + (f" ({states})" if states else "")
+    first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
     more = chain(
-        _about_the_crawl(report), _rules(report), _unreachable(report), _overrides(report), _preferences(report)
+        _about_the_crawl(counts), _unreachable(counts), _rules(counts), _overrides(counts), _preferences(counts)
     )
     return "\n".join([first, *(f"  {line}" for line in more)])
 
 
-def _about_the_crawl(report: Report) -> Iterator[str]:
-    if report.end_in_words:
-        yield report.end_in_words
-    if report.answers_in_words:
-        yield f"answers: {report.answers_in_words}"
-    if report.walls_in_words:
-        yield report.walls_in_words
-    if report.sitemaps_left_out:
-        yield "sitemaps left out: " + ", ".join(
-            f"{number:,} by {why}" for why, number in report.sitemaps_left_out.items()
-        )
+def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
+    if counts.finish_reason != FINISHED:
+        yield end_in_words(counts)
+    answers = answers_in_words(counts)
+    if answers:
+        yield f"answers: {answers}"
+    if counts.walled:
+        yield walls_in_words(counts)
+    if counts.sitemaps_left_out:
+        left_out = counts.sitemaps_left_out.items()
+        yield "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
 
 
-def _rules(report: Report) -> Iterator[str]:
-    return _listed(
-        report.rules,
-        report.rules_known,
-        lambda rule: f'{rule.blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})',
-        lambda more: f"the rest by {count(more, 'other rule', exact=report.rules_exact)}",
-    )
+def _unreachable(counts: CrawlCounts) -> Iterator[str]:
+    rows = counts.origins.rows(_MOST, unreachable=True)
+    for row in rows:
+        yield f"unreachable: {row.robots_txt} ({_cause(row.why)}), {count(row.blocked, 'request')} blocked"
+    more = counts.origins.unreachable - len(rows)
+    if more:
+        yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
 
 
-def _unreachable(report: Report) -> Iterator[str]:
-    return _listed(
-        report.unreachable_origins,
-        report.unreachable,
-        lambda row: f"unreachable: {row.robots_txt} ({shown(row.why)}), {count(row.blocked, 'request')} blocked",
-        lambda more: f"unreachable: {amount(more, exact=report.exact)} more",
-    )
+def _cause(why: str) -> str:
+    """Return what is wrong with an unreachable robots.txt, without the words around it and the error's own text."""
+    start, _, cause = why.partition(": ")
+    return shown((cause if start.startswith("robots.txt unreachable") and cause else why).partition(" (")[0])
 
 
-def _overrides(report: Report) -> Iterator[str]:
-    return _listed(
-        report.overrides,
-        report.overrides_used,
-        lambda use: f"override for {shown(use.key)} ({shown(use.what)}, {shown(use.reason)}): {_decided(use)}",
-        lambda more: f"overrides: {more:,} more",
-    )
+def _rules(counts: CrawlCounts) -> Iterator[str]:
+    rules = counts.rules.top(_MOST)
+    for rule, blocked in rules:
+        yield f'{blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})'
+    more = len(counts.rules) - len(rules)
+    if more:
+        yield f"the rest by {count(more, 'other rule', exact=counts.rules.exact)}"
 
 
-def _listed(rows: Sequence[_Row], known: int, line: Callable[[_Row], str], rest: Callable[[int], str]) -> Iterator[str]:
-    """Yield a line for each of the first rows, and one for the rest: `known` says how many there are in all."""
-    listed = rows[:_MOST]
-    yield from map(line, listed)
-    if known > len(listed):
-        yield rest(known - len(listed))
+def _overrides(counts: CrawlCounts) -> Iterator[str]:
+    for use in islice(most_used(counts), _MOST):
+        said = [count(use.requests, "request")]
+        said += [f"{use.blocked:,} blocked"] if use.blocked else []
+        said += [f"{use.against:,} against robots.txt"] if use.against else []
+        about = f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
+        yield f"override for {about}: {', '.join(said)}"
+    if len(counts.overrides) > _MOST:
+        yield f"overrides: {len(counts.overrides) - _MOST:,} more"
 
 
-def _decided(use: OverrideRow) -> str:
-    counts = [count(use.requests, "request")]
-    counts += [f"{use.blocked:,} blocked"] if use.blocked else []
-    counts += [f"{use.against:,} against robots.txt"] if use.against else []
-    return ", ".join(counts)
+def most_used(counts: CrawlCounts) -> Iterator[OverrideUse]:
+    """Yield the overrides that decided about requests, those with most requests first."""
+    yield from sorted(counts.overrides.values(), key=lambda use: -use.requests)
 
 
-def _preferences(report: Report) -> Iterator[str]:
-    for row in report.preferences:
-        yield f"{row.purpose}: {count(row.refused, 'page')} refused, {row.granted:,} granted, {row.unsaid:,} not said"
+def _preferences(counts: CrawlCounts) -> Iterator[str]:
+    for purpose, (refused, granted, unsaid) in counts.preferences.items():
+        yield f"{purpose}: {count(refused, 'page')} refused, {granted:,} granted, {unsaid:,} not said"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 RULES = b"user-agent: *\ndisallow: /no\n"
 PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}
@@ -180,17 +180,45 @@ async def test_place_that_cannot_be_written_is_said_once_and_costs_no_page(
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
 
 
+@pytest.mark.parametrize("name", ["r.warc", "r.warc.gz", "r.jsonl"])
 @in_reactor
-async def test_warc_without_warcio_says_what_to_do_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(tmp_path: Path, name: str) -> None:
+    with Site({"*": RULES}) as site:
+        site.pages["/robots.txt"] = Reply(301, b"", {"Location": "/r\u00e8gles?\u65e5".encode().decode("latin-1")})
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}, urls=[site.url("/a")])
+        assert stats(crawler)["gbot_robots/archive/written"] == 1
+        if "warc" in name:
+            (capture,) = Reading(str(tmp_path / name), 500).captures()
+            assert (capture.url, capture.body) == (site.url("/r%C3%A8gles?%E6%97%A5"), RULES)
+            assert [record.rec_type for record, _ in records(tmp_path / name)] == ["warcinfo", "response", "request"]
+
+
+@in_reactor
+async def test_what_cannot_be_written_is_counted_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "warcio", None)
-    with Site({"*": b"ok"}) as site:
-        with pytest.raises(
-            ValueError, match=r"unless warcio is installed \(pip install 'scrapy-gbot-robots\[archive\]'\)"
-        ):
-            await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc.gz")}, urls=[site.url("/a")])
-        assert site.paths() == []
+    def refuse(*_: Any, **__: Any) -> bytes:
+        raise UnicodeEncodeError("latin-1", "\u65e5", 0, 1, "ordinal not in range")
+
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive.record_of", refuse)
+    with Site({"/robots.txt": RULES}) as one, Site({"/robots.txt": RULES}) as alike, caplog.at_level(logging.ERROR):
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc")}, urls=[one.url("/a"), alike.url("/a")]
+        )
+    assert stats(crawler)["gbot_robots/archive/errors"] >= 1
+    assert len([record for record in caplog.records if "GBOT_ROBOTS_ARCHIVE cannot be written" in record.message]) == 1
+
+
+@pytest.mark.parametrize(
+    ("spider", "name"),
+    [("a:b\\c", "a-b-c.warc"), ("../up", "--up.warc"), ("..", "-.warc"), ("shop.example", "shop.example.warc")],
+)
+def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> None:
+    from datetime import datetime, timezone
+
+    from scrapy_gbot_robots.settings import archive_named
+
+    assert archive_named(Path("at/%(name)s.warc"), spider, datetime.now(timezone.utc)) == Path("at") / name
 
 
 @pytest.mark.parametrize("value", ["robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7])
@@ -210,11 +238,11 @@ def test_robots_txt_by_ftp_is_a_resource() -> None:
     from scrapy.http import Headers, Response
 
     from scrapy_gbot_robots.policy.outcome import Fetched
-    from scrapy_gbot_robots.report.records import Served, record_maker
+    from scrapy_gbot_robots.report.archive import Served, record_of
 
     url = "ftp://a.example/robots.txt"
     served = Served.of(Fetched(200, url, RULES), Request(url), Response(url, body=RULES), Headers())
-    for record in ArchiveIterator(BytesIO(record_maker("r.warc")(served, is_first=False))):
+    for record in ArchiveIterator(BytesIO(record_of(served, "r.warc", is_first=False))):
         assert (record.rec_type, record.rec_headers["WARC-Target-URI"]) == ("resource", url)
         assert record.raw_stream.read() == RULES
 
@@ -224,7 +252,7 @@ def test_credentials_are_not_archived() -> None:
     from scrapy.http import Headers, Response
 
     from scrapy_gbot_robots.policy.outcome import Fetched
-    from scrapy_gbot_robots.report.records import Served
+    from scrapy_gbot_robots.report.archive import Served
 
     url = "http://a.example/robots.txt"
     sent = {"Proxy-Authorization": "Basic c2VjcmV0", "Authorization": "x", "Cookie": "y", "User-Agent": "testbot"}

@@ -15,14 +15,14 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
+from scrapy_gbot_robots.report.counters import MOST_SPANS
 from scrapy_gbot_robots.report.extension import RobotsReport
-from scrapy_gbot_robots.report.over_time import MOST_SPANS
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 
 from ..support.clock import HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,10 +56,10 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         first, *others = summary.splitlines()
         assert first == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
         assert others == [
-            "  answers: 2 fetched, none from 1 origin",
+            "  answers: 2 fetched; no answer from 1 origin",
+            f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
-            f"  unreachable: {ill.url('/robots.txt')} (robots.txt unreachable: HTTP 503), 2 requests blocked",
         ]
 
 
@@ -138,7 +138,7 @@ def test_many_overrides_are_added_up() -> None:
     for override in read_overrides(value, lambda path: b""):
         crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
     assert extension.summary().splitlines()[-1] == "  overrides: 1,995 more"
-    assert "The 1,000 with most requests, of 2,000." in page(extension._report())
+    assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
 
 
 @in_reactor
@@ -182,8 +182,9 @@ async def test_page_is_written_where_the_setting_says(tmp_path: Path, caplog: py
     ("name", "why"),
     [
         pytest.param("directory.html", "it is not a file", id="directory"),
-        pytest.param("file/report.html", "File exists: '{place}/file'", id="below-a-file"),
-        pytest.param("mine.html", "there is a file that is no page", id="a-user's-file"),
+        pytest.param("file/report.html", "Not a directory", id="below-a-file"),
+        pytest.param("mine.html", "it exists and is no HTML page, so it is not overwritten", id="a-user's-file"),
+        pytest.param("loop.html", "Too many levels of symbolic links", id="loop"),
         pytest.param(f"{'r' * 300}.html", "File name too long", id="name"),
     ],
 )
@@ -192,6 +193,7 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name:
     (tmp_path / "file").touch()
     (tmp_path / "directory.html").mkdir()
     (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
+    (tmp_path / "loop.html").symlink_to("loop.html")
     with Site({"*": b"ok"}) as site:
         with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be") as error:
             await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
@@ -199,7 +201,7 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name:
         assert why.format(place=tmp_path) in str(error.value)
         assert site.paths() == []
     assert (tmp_path / "mine.html").read_text() == "{% extends 'base.html' %}"
-    assert names(tmp_path) == ["directory.html", "file", "mine.html"]
+    assert names(tmp_path) == ["directory.html", "file", "loop.html", "mine.html"]
 
 
 @pytest.mark.parametrize("name", ["r.pdf", "settings.py", "report"])
@@ -260,7 +262,7 @@ async def test_page_of_a_crawl_without_robots_txt_says_so_in_large_letters(tmp_p
 
 
 def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_ORIGINS", 100)
+    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_ORIGINS", 100)
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     send = crawler.signals.send_catch_log
@@ -279,17 +281,17 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
     )
     assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in summary
     assert summary.count("\n") < 15
-    assert len(extension._origins) == 30_000
-    assert len(extension._origins.rows(1_000)) == 100
-    assert len(extension._rules) <= 10_000
-    assert len(extension._over_time.counts) <= MOST_SPANS
+    assert len(extension._counts.origins) == 30_000
+    assert len(extension._counts.origins._followed) == 100
+    assert len(extension._counts.rules) <= 10_000
+    assert len(extension._counts.over_time.counts) <= MOST_SPANS
     assert "  the rest by more than " in summary
     assert "  unreachable: 9,995 more" in summary
 
 
 def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_ORIGINS", 10)
-    monkeypatch.setattr("scrapy_gbot_robots.report.origins.MOST_OTHERS", 20)
+    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_ORIGINS", 10)
+    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_OTHERS", 20)
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     decision = Decision(State.FULL_DISALLOW, "gone", True, 0, 0)
@@ -305,7 +307,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     meet(30)
     assert extension.summary().startswith("robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n")
     assert extension.summary().endswith("  unreachable: more than 25 more")
-    html = page(extension._report())
+    html = page(extension._counts)
     assert "<dd>more than 30</dd>" in html
 
 
@@ -314,3 +316,36 @@ def test_refusal_without_an_origin_is_counted() -> None:
     extension = RobotsReport.from_crawler(crawler)
     crawler.signals.send_catch_log(request_forbidden, error=ForbiddenByRobotsTxt(Verdict(False)))
     assert extension.summary() == "robots.txt: 0 origins, 1 request blocked"
+
+
+def test_requests_of_late_origins_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_ORIGINS", 10)
+    crawler = get_crawler()
+    extension = RobotsReport.from_crawler(crawler)
+    send = crawler.signals.send_catch_log
+    verdict = Verdict(False, Rule(False, "/", 2), group="*")
+    for number in range(20):
+        origin = Origin.of(f"https://host{number}.example")
+        answer = Answer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200, 0)
+        send(robotstxt_known, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=answer)
+    for _ in range(3):
+        send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+    (first, *_) = extension._counts.origins.rows(10)
+    assert (first.robots_txt, first.blocked, first.state) == ("https://host19.example/robots.txt", 3, "rules")
+
+
+@in_reactor
+async def test_page_has_examples_of_what_was_blocked_and_says_where_a_robots_txt_came_from(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as there, Site({"*": b"ok"}, host="127.0.0.2") as here:
+        here.pages["/robots.txt"] = redirect(there.url("/robots.txt"))
+        urls = [here.url(page) for page in ("/no", "/no/1", "/no/2")]
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
+        document = Selector(text=path.read_text(encoding="utf-8"))
+        (rule,) = document.css("#rules tbody tr")
+        (origin,) = document.css("#origins tbody tr")
+        for row in (rule, origin):
+            examples = row.css("td:last-child::text").get("").split()
+            assert len(examples) == 2
+            assert set(examples) < set(urls)
+        assert origin.css("td:nth-child(5)::text").get("").endswith(f"; redirected to {there.url('/robots.txt')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_gbot_robots.report.words import count, span
+from scrapy_gbot_robots.report.summary import count, span
 
 
 @pytest.mark.parametrize(

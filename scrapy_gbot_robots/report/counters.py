@@ -1,0 +1,310 @@
+"""What a crawl's report counts, in bounded memory, however many origins a crawl meets and however many rules block requests.
+
+`Tally` has the most frequent of maybe millions of keys, `OverTime` the counts in each span of the crawl. Of the origins:
+
+the first MOST_ORIGINS     all about each: robots.txt, state, source
+the next MOST_OTHERS       the state and the source alone, so that each is counted once
+the rest                   nothing: `exact` is False, and the report says "more than"
+those that block most      how many requests, whichever origins they are
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from ..obeying.answer import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Mapping, Sequence
+
+    from ..core.urls import Origin
+    from ..core.verdict import Verdict
+    from ..obeying.answer import Answer
+    from ..policy.outages import State
+    from ..policy.overrides import Override
+
+FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
+MOST_ORIGINS = 10_000
+MOST_OTHERS = 90_000  # at some 200 bytes each
+MOST_SPANS = 60
+
+_MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
+_BY_A_RULE = "by a rule of the robots.txt"
+_EXAMPLES = 2  # URLs for each rule and each unreachable origin
+_MOST_EXAMPLE = 200  # characters
+
+_K = TypeVar("_K", bound="Hashable")
+
+
+class Rule(NamedTuple):
+    """A rule that blocked requests, by its robots.txt and line."""
+
+    robots_txt: str
+    line: int
+    text: str
+    group: str
+
+
+class Tally(Generic[_K]):
+    """Counts by key. Above `room` keys, the least frequent are forgotten, until `room / 2` are left.
+
+    Attributes:
+        total: the sum of all counts, forgotten keys included.
+        exact: whether no key was forgotten. Otherwise counts may be too low, and keys may be missing.
+    """
+
+    def __init__(self, room: int = 10_000) -> None:
+        self._room = room
+        self._counts: Counter[_K] = Counter()
+        self._examples: dict[_K, list[str]] = {}
+        self.total = 0
+        self.exact = True
+
+    def add(self, key: _K, example: str = "") -> None:
+        """Count `key` once, and keep a few examples of it."""
+        if example:
+            add_example(self._examples.setdefault(key, []), example)
+        self.update((key,))
+
+    def update(self, keys: Collection[_K]) -> None:
+        """Count each of `keys`, a key as often as it occurs."""
+        self._counts.update(keys)
+        self.total += len(keys)
+        if len(self._counts) > self._room:
+            self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
+            self._examples = {key: self._examples[key] for key in self._counts if key in self._examples}
+            self.exact = False
+
+    def __len__(self) -> int:
+        """How many keys are known."""
+        return len(self._counts)
+
+    def top(self, most: int) -> list[tuple[_K, int]]:
+        """Return the most frequent keys with their counts, the most frequent first."""
+        return self._counts.most_common(most)
+
+    def examples(self, key: _K) -> Sequence[str]:
+        """Return the examples of a key."""
+        return self._examples.get(key, ())
+
+
+def add_example(examples: list[str], url: str) -> None:
+    """Keep a URL as an example, unless there are enough."""
+    if len(examples) < _EXAMPLES and url[:_MOST_EXAMPLE] not in examples:
+        examples.append(url[:_MOST_EXAMPLE])
+
+
+class OverTime:
+    """How often something happened in each span of a crawl. If there are too many spans, each becomes twice as long.
+
+    Example with at most 4 spans: the counts are [3, 0, 1, 2], each of 1 second, and something happens in the fifth second.
+    The counts become [3, 3], each of 2 seconds, and then [3, 3, 1].
+
+    Attributes:
+        span_secs: the length of a span.
+        counts: one number a span, from the beginning on.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self.span_secs = 1.0
+        self.counts: list[int] = []
+
+    def add(self, now: float) -> None:
+        """Add one at `now`, in seconds on the clock of `began`. If that clock was set back, add it to the first span."""
+        at = int(max(0.0, now - self._began) / self.span_secs)
+        while at >= MOST_SPANS:
+            self.counts = [sum(self.counts[i : i + 2]) for i in range(0, len(self.counts), 2)]
+            self.span_secs *= 2
+            at //= 2
+        self.counts += [0] * (at + 1 - len(self.counts))
+        self.counts[at] += 1
+
+
+class Met(NamedTuple):
+    """What is known of every origin that is counted.
+
+    Attributes:
+        state: its last state.
+        source: where its last answer came from; None if there is no definite answer.
+        unreachable: whether its robots.txt is unreachable.
+    """
+
+    state: State
+    source: Source | None
+    unreachable: bool
+
+    @classmethod
+    def of(cls, answer: Answer) -> Met:
+        """Take these from an answer."""
+        return cls(answer.state, None if answer.fetched_at is None else answer.source, answer.temporary)
+
+
+class OriginRow(NamedTuple):
+    """The robots.txt of an origin, what it means for the origin, and how many requests it blocked, such as `examples`.
+
+    `source` says where the answer came from, in words; "" if there is none. `fetched_at` is when a server gave it, in
+    seconds since the epoch; None if that is not known. `redirected_to` is where a redirect led; "" if none did.
+    """
+
+    blocked: int
+    robots_txt: str
+    state: str
+    status: int | None = None
+    why: str = ""
+    source: str = ""
+    fetched_at: float | None = None
+    redirected_to: str = ""
+    examples: Sequence[str] = ()
+
+
+class Origins:
+    """The origins that a crawl met.
+
+    Attributes:
+        exact: whether there are no more than those that are counted.
+        oldest_secs: the greatest age of an answer when the crawl got it, in seconds.
+        blocked: origins, by requests that were blocked.
+    """
+
+    def __init__(self) -> None:
+        self._followed: dict[Origin, OriginRow] = {}  # no `Answer`, which would keep all the rules in memory
+        self._met: dict[int, Met] = {}  # by hash
+        self._led_to: dict[Origin, str] = {}
+        self.blocked: Tally[Origin] = Tally(MOST_ORIGINS)
+        self.exact = True
+        self.oldest_secs = 0.0
+
+    def __len__(self) -> int:
+        """How many are counted."""
+        return len(self._met)
+
+    def learn(self, answer: Answer) -> None:
+        """Note the new answer of an origin."""
+        origin, fetched_at = answer.origin, _fetched_at(answer)
+        if fetched_at is not None:
+            self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
+        key, met = hash(origin), Met.of(answer)
+        if key not in self._met and len(self._met) >= MOST_ORIGINS + MOST_OTHERS:
+            self.exact = False
+            return
+        self._met[key] = met
+        if origin in self._followed or len(self._followed) < MOST_ORIGINS:
+            source = "" if met.source is None else met.source.value
+            row = OriginRow(0, origin.robots_url, met.state.value, answer.status, answer.why, source, fetched_at)
+            self._followed[origin] = row
+
+    def redirected(self, origin: Origin, url: str) -> None:
+        """Note where the redirects of a robots.txt led."""
+        if origin in self._led_to or len(self._led_to) < MOST_ORIGINS:
+            self._led_to[origin] = url
+
+    @property
+    def by_state(self) -> Counter[State]:
+        """Origins by their last state."""
+        return Counter(met.state for met in self._met.values())
+
+    @property
+    def by_source(self) -> Counter[Source]:
+        """Origins with an answer, by where the last one came from."""
+        return Counter(met.source for met in self._met.values() if met.source is not None)
+
+    @property
+    def unreachable(self) -> int:
+        """Origins whose robots.txt is unreachable."""
+        return sum(met.unreachable for met in self._met.values())
+
+    def rows(self, most: int, *, unreachable: bool = False) -> list[OriginRow]:
+        """At most `most` rows, those that blocked most first. With `unreachable`, only origins that are unreachable."""
+        blocked = dict(self.blocked.top(len(self.blocked)))
+        origins = [
+            origin for origin in dict.fromkeys([*blocked, *self._followed]) if self._is_shown(origin, unreachable)
+        ]
+        return [
+            self._row(origin)._replace(
+                blocked=blocked.get(origin, 0),
+                redirected_to=self._led_to.get(origin, ""),
+                examples=self.blocked.examples(origin),
+            )
+            for origin in origins[:most]
+        ]
+
+    def _is_shown(self, origin: Origin, unreachable: bool) -> bool:
+        met = self._met.get(hash(origin))
+        return not unreachable or (met is not None and met.unreachable)
+
+    def _row(self, origin: Origin) -> OriginRow:
+        if origin in self._followed:
+            return self._followed[origin]
+        met = self._met.get(hash(origin))
+        return OriginRow(0, origin.robots_url, "" if met is None else met.state.value)
+
+
+def _fetched_at(answer: Answer) -> float | None:
+    """When a server gave the answer; None if that is not known. Scrapy's HTTP cache does not say it."""
+    return None if answer.source is Source.HTTP_CACHE else answer.fetched_at
+
+
+class OverrideUse:
+    """How many requests one override decided about, how many of these it blocked, how many went on against robots.txt."""
+
+    def __init__(self, override: Override) -> None:
+        self.override = override
+        self.requests = self.blocked = self.against = 0
+
+
+class CrawlCounts:
+    """All that a report says of a crawl.
+
+    Attributes:
+        spider: the spider's name.
+        began: the start of the crawl, in seconds since the epoch.
+        ended: its end.
+        finish_reason: why the crawl ended; `FINISHED` if it has done everything.
+        obeyed: whether the crawl obeyed robots.txt.
+        blocked: requests that were blocked.
+        origins: the origins.
+        rules: rules that blocked requests.
+        reasons: why requests were blocked.
+        over_time: how many requests were blocked in each span of the crawl.
+        overrides: overrides that decided about requests, by key; the user has written all of them.
+        preferences: for each purpose of the crawl how many pages' sites refused it, granted it, or did not mention it.
+        walled: answers of bot walls in place of sites.
+        sitemaps_left_out: how many sitemaps the spider did not get, by the setting or rule that left them out.
+    """
+
+    def __init__(self) -> None:
+        self.spider = ""
+        self.began = self.ended = time.time()
+        self.finish_reason = FINISHED
+        self.obeyed = True
+        self.blocked = 0
+        self.origins = Origins()
+        self.rules: Tally[Rule] = Tally()
+        self.reasons: Tally[str] = Tally(_MOST_REASONS)
+        self.over_time = OverTime(self.began)
+        self.overrides: dict[str, OverrideUse] = {}
+        self.preferences: Mapping[str, Sequence[int]] = {}
+        self.walled = 0
+        self.sitemaps_left_out: Mapping[str, int] = {}
+
+    def refuse(self, verdict: Verdict, origin: Origin | None, url: str) -> None:
+        """Count a request for `url` that was blocked."""
+        self.blocked += 1
+        self.over_time.add(time.time())
+        self.reasons.add(_BY_A_RULE if verdict.rule is not None else verdict.reason)
+        if origin is None:
+            return
+        self.origins.blocked.add(origin, url)
+        if verdict.rule is not None and verdict.override is None:  # else it may be a rule of the override
+            rule = Rule(origin.robots_url, verdict.rule.line, str(verdict.rule), verdict.group or "")
+            self.rules.add(rule, url)
+
+    def use(self, override: Override, refusal: Verdict | None, *, against: bool) -> None:
+        """Count a request about which an override decided."""
+        use = self.overrides.setdefault(override.key, OverrideUse(override))
+        use.requests += 1
+        use.blocked += refusal is not None
+        use.against += against
