@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import OrderedDict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from scrapy.spiders import SitemapSpider
 from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.spider import DefaultSpider
 
-from ..concurrency import run_in_thread
+from ..concurrency import Background, run_in_thread
 from ..core.urls import Origin
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
@@ -33,7 +33,7 @@ from ..signals import robotstxt_known, sitemap_found
 from .urls import MOST_LEVELS, SitemapChoice, UrlCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..core.robots import RobotsTxt
     from .urls import FoundSitemap
 
+_MOST_GUESTS = 1_000  # origins
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
 _NO_META: Mapping[str, Any] = MappingProxyType({})
 _ANY_SPIDER = (Spider, DefaultSpider)  # a crawler with one of these may get a spider of another class later
@@ -56,8 +57,9 @@ class SitemapDiscovery:
 
     It feeds a SitemapSpider that has no `feeds_itself`; with "auto" only one that names no sitemap file, since the others
     have chosen. For all other spiders it only collects. It does not feed the sitemaps of three kinds of origins: those whose
-    robots.txt the spider asks for itself, those outside the spider's `allowed_domains`, and those that the crawl first
-    meets because a sitemap of another origin is there.
+    robots.txt the spider asks for itself, those outside the spider's `allowed_domains`, and guests. A guest is an origin
+    that the crawl visits only to fetch a sitemap that another origin's robots.txt lists. It stops being one when the crawl
+    gets a page from it.
 
     Attributes:
         feed: what each robots.txt lists. A spider that feeds itself uses it, too.
@@ -66,6 +68,8 @@ class SitemapDiscovery:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._guests: OrderedDict[Origin, tuple[FoundSitemap, ...]] = OrderedDict()
+        self._background = Background()
         self._busy = 0
         self._named: frozenset[str] | None = None
         self._has_told = False
@@ -83,6 +87,7 @@ class SitemapDiscovery:
             raise NotConfigured
         discovery = cls(crawler, settings)
         crawler.signals.connect(discovery._spider_idle, signals.spider_idle)
+        crawler.signals.connect(discovery._spider_closed, signals.spider_closed)
         crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
         return discovery
 
@@ -107,16 +112,53 @@ class SitemapDiscovery:
         is_own = spider is not None and self._is_asked_for(origin, request, spider)
         is_fed = spider is not None and not is_own and takes_more(spider, self._settings)
         log_level = logging.INFO if is_fed or self._settings.sitemaps == "collect" else logging.DEBUG
-        self._busy += 1  # keeps the crawl open until what was found is scheduled
-        try:
+        source = None if request is None else request.meta.get(SITEMAP)
+        is_guest = source is not None and source.get("robotstxt") != origin.robots_url
+        with self._at_work():
             _, new = await self.feed.read(origin, robotstxt, log_level, is_bounded=spider is None or is_fed)
-            is_for_spider = spider is not None and not _is_guest(origin, request) and _is_on_site(origin, spider)
-            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
-            fed = await self.feed.feed(new, response) if is_fed and is_for_spider else []
-            for sitemap in () if is_fed else new:
+            if spider is not None and is_fed and not is_guest:
+                await self._feed_from(origin, (*self._guests.pop(origin, ()), *new), spider)
+                return
+            if is_fed:
+                self._add_guest(origin, new)
+                return
+            for sitemap in new:
                 await self.feed.show(sitemap, None)
-            if spider is not None and is_for_spider and not is_own:
-                self._tell(origin, fed if is_fed else [sitemap.url for sitemap in new], spider, is_fed=is_fed)
+            if spider is not None and not is_own and not is_guest and _is_on_site(origin, spider):
+                self._tell(origin, [sitemap.url for sitemap in new], spider, is_fed=False)
+
+    async def _feed_from(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
+        if _is_on_site(origin, spider):
+            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
+            self._tell(origin, await self.feed.feed(sitemaps, response), spider, is_fed=True)
+
+    def _add_guest(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...]) -> None:
+        if not self._guests:  # connected late: a crawl without guests pays nothing per response
+            self._crawler.signals.connect(self._response_received, signals.response_received)
+        self._guests[origin] = sitemaps
+        if len(self._guests) > _MOST_GUESTS:
+            self._guests.popitem(last=False)
+
+    def _response_received(self, request: Request) -> None:
+        """Feed from a guest when the crawl gets a page from it: a response that is no sitemap of another origin."""
+        if SITEMAP in request.meta or request.meta.get("dont_obey_robotstxt"):
+            return
+        with suppress(ValueError):
+            origin = Origin.of(request.url)
+            sitemaps, spider = self._guests.pop(origin, ()), checked_spider(self._crawler, self._settings)
+            if sitemaps and spider is not None:
+                self._background.start(self._feed_later(origin, sitemaps, spider))
+
+    async def _feed_later(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...], spider: SitemapSpider) -> None:
+        with self._at_work():
+            await self._feed_from(origin, sitemaps, spider)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Keep the crawl open until what was found is scheduled."""
+        self._busy += 1
+        try:
+            yield
         finally:
             self._busy -= 1
             if not self._busy:
@@ -164,11 +206,8 @@ class SitemapDiscovery:
         if self._busy:
             raise DontCloseSpider
 
-
-def _is_guest(origin: Origin, request: Request | None) -> bool:
-    """Whether `request`, which made the crawl ask, is for a sitemap that the robots.txt of another origin lists."""
-    source = None if request is None else request.meta.get(SITEMAP)
-    return source is not None and source.get("robotstxt") != origin.robots_url
+    def _spider_closed(self) -> None:
+        self._background.cancel()
 
 
 def _is_on_site(origin: Origin, spider: Spider) -> bool:

@@ -42,7 +42,7 @@ def web(site: Site) -> None:
         "/index.xml": xml(index(f"{here}en.xml", f"{here}de.xml")),
         "/en.xml.gz": Reply(200, gzip.compress(english), {"Content-Type": "application/gzip"}),
         "/compressed": Reply(200, gzip.compress(english), {"Content-Type": "text/xml", "Content-Encoding": "gzip"}),
-        "/holes.xml": xml(urlset("", f"{here}other", f"{here}private/1")),
+        "/holes.xml": xml(urlset(f"{here}other", f"{here}private/1")),
         "/no.xml": xml(b"<some><tag>text</tag></some>"),
         "/empty.xml": xml(b""),
         "/page.html": Reply(200, english, {"Content-Type": "text/html"}),

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
+
 
 CAPPED = {"GBOT_ROBOTS_SITEMAPS_MAX": 4}
 
@@ -137,13 +139,23 @@ async def test_sitemaps_are_fed_from_where_they_may_live(hosts: str, fed: int) -
 
 
 @in_reactor
-async def test_own_sitemaps_of_a_host_that_is_met_through_a_sitemap_are_not_fed() -> None:
+async def test_own_sitemaps_of_a_host_that_only_has_others_sitemaps_are_not_fed() -> None:
+    class Slowly(Sitemaps):
+        async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            await pause(0.1)
+
     with Web() as web:
         cdn, shop = web.sites["cdn"], web.sites["shop"]
-        crawler = await crawl(Sitemaps, start_urls=[shop.url()])
+        crawler = await crawl(Slowly, start_urls=[shop.url()])
         pages = {url for url in web.pages if web.sites["news"].url() in url}  # news is met by a page: it lists more
         assert set(parsed(crawler)) == {shop.url("/e"), shop.url("/h"), *pages, cdn.url("/not-asked-for")}
-        assert cdn.url("/own.xml") not in web.asked()  # though the crawl has a page from that host
+        assert cdn.url("/own.xml") in web.asked()  # once the crawl has a page from that host
+    with Web() as web:
+        cdn, shop = web.sites["cdn"], web.sites["shop"]
+        shop.pages["/robots.txt"] = f"Sitemap: {cdn.url('/for-shop.xml')}".encode()
+        crawler = await crawl(Sitemaps, start_urls=[shop.url()])
+        assert set(parsed(crawler)) == {shop.url("/h")}
+        assert cdn.paths() == ["/robots.txt", "/for-shop.xml", "/for-shop-1.xml"]
         assert found(crawler)[cdn.url("/robots.txt")] == [cdn.url("/own.xml")]
 
 
