@@ -23,12 +23,33 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from ..settings import GbotSettings
     from .inputs import Version
     from .output import Terminal
 
 
 HELP = "Test a robots.txt against a file of expectations"
+
+_VERBS = {"allow": True, "deny": False, "disallow": False}
+_WORDS = 3  # verb, crawler, URL
+_LONGEST = 100  # characters of a wrong line that an error shows
+
+
+class Expectation(NamedTuple):
+    """One line of the file.
+
+    Attributes:
+        line: its number, from 1.
+        text: the line, without a comment.
+        url: absolute, or a path that begins with "/"; or the sitemap.
+        asker: the crawler; None if the line expects a sitemap.
+        allowed: whether the crawler should be allowed to fetch `url`.
+    """
+
+    line: int
+    text: str
+    url: str
+    asker: Asker | None = None
+    allowed: bool = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,12 +85,13 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         if options.json:
-            out.json(_as_json(each, check, gbot, met=met))
+            facts = {} if check is None else as_json(check, gbot)
+            out.json({"line": each.line, "expectation": each.text, "met": met, **facts})
         elif not met:
             _show(each, check, robotstxt, options.expectations, out)
     if not options.json:
-        style = "bad" if failed else "good"
-        out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", (f"{failed:,} not met", style))
+        said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
+        out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
     return FOUND if failed else FINE
 
 
@@ -92,34 +114,6 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
     show_line(check, out)
     out.say(("  = ", "faint"), ("verdict", "strong"), f": {check.verdict}")
     out.say(("  = ", "faint"), ("group", "strong"), f": {check.group}")
-
-
-def _as_json(each: Expectation, check: Check | None, gbot: GbotSettings, *, met: bool) -> dict[str, object]:
-    facts: dict[str, object] = {"line": each.line, "expectation": each.text, "met": met}
-    return facts if check is None else facts | as_json(check, gbot)
-
-
-_VERBS = {"allow": True, "deny": False, "disallow": False}
-_WORDS = 3  # verb, crawler, URL
-_LONGEST = 100  # characters of a wrong line that an error shows
-
-
-class Expectation(NamedTuple):
-    """One line of the file.
-
-    Attributes:
-        line: its number, from 1.
-        text: the line, without a comment.
-        url: absolute, or a path that begins with "/"; or the sitemap.
-        asker: the crawler; None if the line expects a sitemap.
-        allowed: whether the crawler should be allowed to fetch `url`.
-    """
-
-    line: int
-    text: str
-    url: str
-    asker: Asker | None = None
-    allowed: bool = True
 
 
 def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,11 +17,12 @@ import pytest
 from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.until import block_until
 from ..support.web import Reply, Site, redirect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from socket import socket
 
@@ -246,19 +249,22 @@ def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:
     assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(SUBCOMMANDS)
 
 
-def test_binary_garbage_is_said_to_be_none_and_restricts_nothing(tmp_path: Path) -> None:
-    garbage = bytes(range(256)) * 20
-    ended = run("check", "https://example.com/x", "--file", "-", cwd=tmp_path, stdin=garbage)
-    assert ended.status == 0
-    assert ended.err == "note: -: this is not UTF-8 text: no line of it is understood, so all is allowed\n"
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (bytes(range(256)) * 20, "this is not UTF-8 text: no line of it is understood, so all is allowed"),
+        (
+            b"<!DOCTYPE html><title>x</title>",
+            "this is a web page, not a robots.txt: it has no rules, so all is allowed",
+        ),
+        (b"Forbidden", "this is no robots.txt: no line of it is understood, so all is allowed"),
+    ],
+    ids=["binary", "web-page", "text"],
+)
+def test_what_is_no_robots_txt_is_said_to_be_none_and_restricts_nothing(tmp_path: Path, body: bytes, said: str) -> None:
+    ended = run_here("check", "https://example.com/x", "--file", "-", cwd=tmp_path, stdin=body)
+    assert (ended.status, ended.err) == (0, f"note: -: {said}\n")
     assert "no group for this user agent" in ended.out
-
-
-def test_web_page_is_said_to_be_none_that_restricts(tmp_path: Path) -> None:
-    (tmp_path / "robots.txt").write_text("<!DOCTYPE html><title>Welcome</title>")
-    ended = run_here("check", "/x", "--as", "me", "--file", "robots.txt", cwd=tmp_path)
-    assert ended.status == 0
-    assert ended.err == ("note: robots.txt: this is a web page, not a robots.txt: it has no rules, so all is allowed\n")
 
 
 def test_star_is_a_crawler_that_no_group_names(tmp_path: Path) -> None:
@@ -327,44 +333,52 @@ def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
         time.sleep(5)
 
     with Site({"/robots.txt": hang}) as site:
-        with start("check", site.url("/x"), cwd=project) as process:
-            wait_until(lambda: bool(site.asked))
-            began = time.monotonic()
+        with start([*COMMAND, "check", site.url("/x")], project, environment()) as process:
+            block_until(lambda: site.asked)
+            time.sleep(0.3)  # until the request is well under way
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err) == (130, b"", b"")
-        assert time.monotonic() - began < 30
+            assert output(process) == ("", "")
+        assert process.returncode == 130
 
 
 def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
+    command = [*COMMAND, "audit", "--urls", "-"]
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
-        with start("audit", "--urls", "-", cwd=project) as process:
+        with start(command, project, environment(), stdin=subprocess.PIPE) as process:
             assert process.stdin is not None
-            process.stdin.write(site.url("/x\n").encode())
+            process.stdin.write(site.url("/x\n"))
             process.stdin.flush()
-            wait_until(lambda: bool(site.asked))
+            block_until(lambda: site.asked)
+            time.sleep(0.3)  # until the answer is there
             process.send_signal(signal.SIGINT)
-            status = process.wait(timeout=5)
+            assert process.wait(timeout=30) == 130
             assert process.stdout is not None
             assert process.stderr is not None
             out, err = process.stdout.read(), process.stderr.read()
-        assert status == 130
-        assert site.url("/x").encode() in out
-        assert err.startswith(b"Interrupted. So far:\n\n1 URL in")
+        assert site.url("/x") in out
+        assert err.startswith("Interrupted. So far:\n\n1 URL in")
 
 
-def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*COMMAND, *arguments], cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
+def test_sigterm_ends_quietly(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with start([*COMMAND, "lint", "fifo"], tmp_path, environment()) as process:
+        block_until(lambda: _opens(tmp_path / "fifo"), despite=(OSError,))  # it is reading
+        process.send_signal(signal.SIGTERM)
+        assert output(process) == ("", "")
+    assert process.returncode == 143
 
 
-def wait_until(happened: Callable[[], bool], secs: float = 10) -> None:
-    for _ in range(int(secs * 20)):
-        if happened():
-            time.sleep(0.3)  # so that the other side is well past it
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
+def _opens(fifo: Path) -> bool:
+    os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)  # raises OSError while nobody reads
+    return True
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["agents", "/", "--robots", "robots.txt"]], ids=["help", "table"])
+def test_a_reader_that_has_gone_is_no_traceback(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    script = f"{shlex.join([*COMMAND, *arguments])} | true; exit ${{PIPESTATUS[0]}}"
+    ended = run(cwd=tmp_path, command=["bash", "-c", script])
+    assert (ended.status in {0, 141}, ended.err) == (True, "")
 
 
 def test_entry_point_is_a_scrapy_command(project: Path) -> None:

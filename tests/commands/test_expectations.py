@@ -42,7 +42,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_expectations_that_are_met_are_status_0(files: Path) -> None:
     ended = run_here("test", "met.txt", "--robots", "robots.txt", cwd=files)
-    assert ended == (0, "robots.txt: 7 expectations, 0 not met\n", "")
+    assert ended == (0, "robots.txt: 7 expectations, all met\n", "")
 
 
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:

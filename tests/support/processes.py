@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def start(command: list[str], cwd: Path, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+def start(
+    command: list[str], cwd: Path, env: Mapping[str, str] = os.environ, stdin: int | None = None
+) -> subprocess.Popen[str]:
+    pipes: Any = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=cwd, env=telling(env), **pipes)
 
 
