@@ -196,7 +196,7 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> N
     out.say((origin, "strong"))
     for name, value in told.items():
         if value:
-            out.say(("  = ", "faint"), (name, "strong"), f": {value}")
+            out.fact(name, value)
     lines = split_lines(entry.copy.body) if entry.copy and entry.copy.body else []
     for number, line in enumerate(lines, 1):
         out.say((f"{number:>{len(str(len(lines)))}} | ", "faint"), line.decode("utf-8", "backslashreplace"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,16 +28,16 @@ from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import checked, is_host, is_url, origin_of, overrides_checked, read, typed
-from .output import Mark, excerpt, printable
+from .output import Mark, excerpt
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
     from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
-    from ..policy.outages import Decision
     from ..policy.overrides import Override
     from ..settings import GbotSettings
     from .output import Terminal
@@ -64,36 +64,32 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
     askers = crawlers.named(options.agents, settings, err, options.mode)
-    gbot = checked(settings)
-    checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, gbot, err)
-    if options.purposes:
-        checks = [replace(check, purposes=tuple(options.purposes)) for check in checks]
+    checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, settings, err)
     for number, check in enumerate(checks):
         if options.json:
-            out.json(as_json(check, gbot))
+            out.json(check.facts)
         else:
             if number:
                 out.say()
-            show(check, gbot, out)
+            _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
     return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
 
 
-def _by_file(options: Namespace, askers: list[Asker], gbot: GbotSettings, err: Terminal) -> list[Check]:
+def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: Terminal) -> list[Check]:
     for url in options.urls:
         if not url.startswith("/"):
             _absolute(url, has_file=True)
-    body = read(options.file)
+    gbot, body = checked(settings), read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    asked = [(asker, robotstxt.rules_for(asker.crawler)) for asker in askers]
     return [
-        Check(url, asker, rules.verdict(url), options.file, body, robotstxt)
+        Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, gbot, purposes=options.purposes)
         for url in options.urls
-        for asker, rules in asked
+        for asker in askers
     ]
 
 
@@ -109,33 +105,30 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
         for url, origin in zip(options.urls, origins, strict=True):
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
             for each in askers:
-                asker = _as_override_says(each, override)
+                asker = each
+                if override is not None and override.crawler is not None:
+                    asker = Asker(override.crawler, "the override", override.crawler.name)
                 if (origin, asker) not in known:
                     fresh = options.fresh and not any(origin == other for other, _ in known)
                     known[origin, asker] = await visit.known(origin, asker.crawler, fresh=fresh)
-                checks.append(_of(url, asker, known[origin, asker], visit.settings, override))
+                checks.append(_of(url, asker, known[origin, asker], visit.settings, override, options.purposes))
         return checks
 
     return during_a_visit(settings, work)
 
 
-def _as_override_says(asker: Asker, override: Override | None) -> Asker:
-    if override is None or override.crawler is None:
-        return asker
-    return Asker(override.crawler, "the override", override.crawler.name)
-
-
-def _of(url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Override | None) -> Check:
-    verdict = known.answer.verdict(url, asker.crawler)
-    body = known.body
+def _of(
+    url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Override | None, for_purposes: Sequence[str]
+) -> Check:
+    verdict, body = known.answer.verdict(url, asker.crawler), known.body
     if Origin.of_robots_txt(url) is not None:
         verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
-    robotstxt = RobotsTxt.parse(body or b"", strict=gbot.strict, max_bytes=gbot.max_bytes)
     overriding = None
     if override is not None:
         answer = OverriddenAnswer(known.origin, override, asker.crawler, known.answer, lambda *use: None)
         overriding = answer.verdict(url, asker.crawler)
-    return Check(url, asker, verdict, known.origin.robots_url, body, robotstxt, known, override, overriding)
+    where = known.origin.robots_url
+    return Check(url, asker, verdict, where, body, gbot, known, override, overriding, for_purposes)
 
 
 def _absolute(url: str, *, has_file: bool = False) -> Origin:
@@ -161,7 +154,7 @@ class Check:
         verdict: what the robots.txt says.
         where: the URL of the robots.txt, or the path of the file.
         body: the bytes of the robots.txt; None if there is none, or if it plays no part.
-        robotstxt: `body`, parsed.
+        settings: by which it is read.
         known: what is known of the site's robots.txt; None if `body` is from a file.
         override: the override that counts for the URL in a crawl, if any.
         overriding: the verdict under that override.
@@ -173,11 +166,16 @@ class Check:
     verdict: Verdict
     where: str
     body: bytes | None
-    robotstxt: RobotsTxt
+    settings: GbotSettings
     known: Known | None = None
     override: Override | None = None
     overriding: Verdict | None = None
-    purposes: tuple[str, ...] = ()
+    purposes: Sequence[str] = ()
+
+    @cached_property
+    def robotstxt(self) -> RobotsTxt:
+        """The robots.txt; an empty one if there is none."""
+        return RobotsTxt.parse(self.body or b"", strict=self.settings.strict, max_bytes=self.settings.max_bytes)
 
     @property
     def decided(self) -> Verdict:
@@ -238,137 +236,33 @@ class Check:
             return f"{where}: it names the crawler"
         return f"{where}: the fall-back, since no group names {self.crawler.tokens[0]}"
 
-
-def show(check: Check, gbot: GbotSettings, out: Terminal) -> None:
-    """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
-    verdict, style = check.decided, "good" if check.decided.allowed else "bad"
-    word = "allowed" if verdict.allowed else "disallowed"
-    out.say((f"{word} for now" if check.unreachable else word, style), ": ", (check.url, "strong"))
-    if check.override is not None:
-        out.say((" --> ", "faint"), f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]")
-        for name, text in _of_override(check, check.override):
-            out.say(("  = ", "faint"), (name, "strong"), f": {text}")
-    show_line(check, out)
-    for name, text in _facts(check, gbot):
-        out.say(("  = ", "faint"), (name, "strong"), f": {text}")
-
-
-def show_line(check: Check, out: Terminal) -> None:
-    """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
-    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
-    rule = verdict.rule
-    out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
-    marks = []
-    if rule is not None:
-        marks.append(Mark(rule.line, "value", verdict.reason, style))
-    if check.group_line is not None:
-        marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
-    for line in excerpt(split_lines(check.body or b""), marks):
-        out.say(*line)
-
-
-def _of_override(check: Check, override: Override) -> list[tuple[str, str]]:
-    """What the override does, and what the robots.txt itself says."""
-    until = "" if override.until is None else f", until {override.until}"
-    return [
-        ("override", f"{override.what}{until}"),
-        ("reason", printable(override.reason)),
-        ("it says", str(check.decided)),
-        ("robots.txt itself says", str(check.verdict)),
-    ]
-
-
-def _facts(check: Check, gbot: GbotSettings) -> list[tuple[str, str]]:
-    known = check.known
-    facts = [] if check.verdict.rule else [("reason", check.verdict.reason)]
-    if known is not None and check.verdict.reason == known.decision.why:
-        facts = [("reason", _state(known.decision))]
-    facts.append(("crawler", f"{check.asker}; it heeds {check.asker.heeds}"))
-    if check.body is not None:
-        facts.append(("group", check.group))
-    facts += [(purpose, _word_on(purpose, check)) for purpose in check.purposes]
-    if known is not None:
-        now = time.time()
-        facts.append(("robots.txt", _served(known)))
-        facts.append(("tried" if known.unreachable else "fetched", _source(known, gbot, now)))
-        until = span(max(0.0, math.ceil(known.decision.ask_at - now)))
-        facts.append(("asked again", f"in {until}") if known.decision.temporary else ("fresh", f"for {until}"))
-    return facts
-
-
-def _word_on(purpose: str, check: Check) -> str:
-    lines = check.said.lines
-    return word_on(purpose, check.said) + (f" (line {', '.join(map(str, lines))})" if lines else "")
-
-
-def _state(decision: Decision) -> str:
-    """What applies without rules, and why."""
-    if decision.temporary:
-        return f"{decision.state.value} for now: {decision.why}"
-    if decision.copy is not None and decision.copy.kind is Kind.WALL:
-        return f"{decision.state.value}, since a wall answered, not the site: {decision.why}"
-    if decision.state is State.FULL_DISALLOW:
-        return f"{decision.state.value}, since the site refuses it: {decision.why}"
-    return f"{decision.state.value}, since there is no robots.txt: {decision.why}"
-
-
-def _served(known: Known) -> str:
-    """What the server answered, and at which URL."""
-    copy, outage = known.entry.copy, known.entry.outage
-    text = known.decision.why
-    if known.decision.temporary and outage is not None:
-        text = f"{outage.why}; {count(outage.failures, 'failure')} in a row"
-    if len(known.hops) > 1:
-        return f"{text}; redirected: {', then '.join(f'{status} {url}' for status, url in known.hops)}"
-    if copy is not None and copy.url != known.origin.robots_url:
-        return f"{text}; redirected to {copy.url}"
-    return text
-
-
-def _source(known: Known, gbot: GbotSettings, now: float) -> str:
-    """Where the answer comes from, and how old it is."""
-    copy, outage = known.decision.copy, known.entry.outage
-    ago = f"{span(max(0.0, now - copy.fetched_at))} ago" if copy else ""
-    if known.fetched:
-        return f"tried just now; the last answer came {ago}" if outage and copy else "just now"
-    if copy is None and outage is not None:
-        ago = f"unreachable for {span(max(0.0, now - outage.since))}"
-    return f"{ago}, from the storage ({gbot.storage})"
-
-
-def as_json(check: Check, gbot: GbotSettings) -> dict[str, Any]:
-    """Return the facts of a check."""
-    decided, crawler, rule = check.decided, check.crawler, check.verdict.rule
-    facts: dict[str, Any] = {
-        "url": check.url,
-        "allowed": decided.allowed,
-        "reason": decided.reason,
-        "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
-        "group": check.verdict.group,
-        "group_line": check.group_line,
-        "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
-        "robots_txt": {"url" if check.known else "file": check.where},
-    }
-    if check.override is not None:
-        facts["override"] = _override(check.override)
-        facts["robots_txt"] |= {"allowed": check.verdict.allowed, "reason": check.verdict.reason}
-    if isinstance(check.asker.crawler, AllOf):
-        facts["crawlers"] = [each.name for each in check.asker.crawler]
-    if check.purposes:
-        words = {purpose: word_on(purpose, check.said) for purpose in check.purposes}
-        facts["preferences"] = {**words, "use": check.said.use, "lines": list(check.said.lines)}
-    if check.known is not None:
-        facts["robots_txt"] |= _known(check.known, gbot, time.time())
-    return facts
-
-
-def _override(override: Override) -> dict[str, Any]:
-    return {
-        "key": override.key,
-        "what": override.what,
-        "reason": override.reason,
-        "until": None if override.until is None else override.until.isoformat(),
-    }
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the check found, for programs. Times are in seconds."""
+        crawler, rule = self.crawler, self.verdict.rule
+        facts: dict[str, Any] = {
+            "url": self.url,
+            "allowed": self.decided.allowed,
+            "reason": self.decided.reason,
+            "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
+            "group": self.verdict.group,
+            "group_line": self.group_line,
+            "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
+            "robots_txt": {"url" if self.known else "file": self.where},
+        }
+        if self.override is not None:
+            until = None if self.override.until is None else self.override.until.isoformat()
+            names = ("key", "what", "reason")
+            facts["override"] = {**{name: getattr(self.override, name) for name in names}, "until": until}
+            facts["robots_txt"] |= {"allowed": self.verdict.allowed, "reason": self.verdict.reason}
+        if isinstance(self.asker.crawler, AllOf):
+            facts["crawlers"] = [each.name for each in self.asker.crawler]
+        if self.purposes:
+            words = {purpose: word_on(purpose, self.said) for purpose in self.purposes}
+            facts["preferences"] = {**words, "use": self.said.use, "lines": list(self.said.lines)}
+        if self.known is not None:
+            facts["robots_txt"] |= _known(self.known, self.settings, time.time())
+        return facts
 
 
 def _known(known: Known, gbot: GbotSettings, now: float) -> dict[str, Any]:
@@ -388,3 +282,79 @@ def _known(known: Known, gbot: GbotSettings, now: float) -> dict[str, Any]:
         "unreachable_since": outage.since if outage else None,
         "fresh_secs": max(0.0, decision.ask_at - now),
     }
+
+
+def _show(check: Check, out: Terminal) -> None:
+    """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
+    verdict = check.decided
+    word = f"{'allowed' if verdict.allowed else 'disallowed'}{' for now' if check.unreachable else ''}"
+    out.say((word, "good" if verdict.allowed else "bad"), ": ", (check.url, "strong"))
+    if check.override is not None:
+        until = "" if check.override.until is None else f", until {check.override.until}"
+        out.say((" --> ", "faint"), f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]")
+        out.fact("override", f"{check.override.what}{until}")
+        out.fact("reason", check.override.reason)
+        out.fact("it says", str(verdict))
+        out.fact("robots.txt itself says", str(check.verdict))
+    show_line(check, out)
+    if check.verdict.rule is None:
+        out.fact("reason", _reason(check))
+    out.fact("crawler", f"{check.asker}; it heeds {check.asker.heeds}")
+    if check.body is not None:
+        out.fact("group", check.group)
+    lines = f" (line {', '.join(map(str, check.said.lines))})" if check.purposes and check.said.lines else ""
+    for purpose in check.purposes:
+        out.fact(purpose, word_on(purpose, check.said) + lines)
+    if check.known is not None:
+        _show_known(check.known, check.facts["robots_txt"], out)
+
+
+def show_line(check: Check, out: Terminal) -> None:
+    """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
+    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
+    rule = verdict.rule
+    out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
+    marks = []
+    if rule is not None:
+        marks.append(Mark(rule.line, "value", verdict.reason, style))
+    if check.group_line is not None:
+        marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
+    for line in excerpt(split_lines(check.body or b""), marks):
+        out.say(*line)
+
+
+def _reason(check: Check) -> str:
+    """Why no rule decides."""
+    decision = check.known.decision if check.known is not None else None
+    if decision is None or check.verdict.reason != decision.why:
+        return check.verdict.reason
+    since = ", since there is no robots.txt"
+    if decision.temporary:
+        since = " for now"
+    elif decision.copy is not None and decision.copy.kind is Kind.WALL:
+        since = ", since a wall answered, not the site"
+    elif decision.state is State.FULL_DISALLOW:
+        since = ", since the site refuses it"
+    return f"{decision.state.value}{since}: {decision.why}"
+
+
+def _show_known(known: Known, facts: dict[str, Any], out: Terminal) -> None:
+    """Write what the server answered, where the answer comes from, and how old it is."""
+    decision, outage = known.decision, known.entry.outage
+    served = decision.why
+    if decision.temporary and outage is not None:
+        served = f"{outage.why}; {count(outage.failures, 'failure')} in a row"
+    if len(known.hops) > 1:
+        served += f"; redirected: {', then '.join(f'{status} {url}' for status, url in known.hops)}"
+    elif facts["served_by"] not in {None, known.origin.robots_url}:
+        served += f"; redirected to {facts['served_by']}"
+    out.fact("robots.txt", served)
+    ago = "" if decision.copy is None else f"{span(facts['age_secs'])} ago"
+    if known.fetched:
+        source = f"tried just now; the last answer came {ago}" if outage and ago else "just now"
+    else:
+        since = f"unreachable for {span(max(0.0, time.time() - outage.since))}" if outage and not ago else ago
+        source = f"{since}, from the storage ({facts['storage']})"
+    out.fact("tried" if known.unreachable else "fetched", source)
+    until = span(math.ceil(facts["fresh_secs"]))
+    out.fact(*(("asked again", f"in {until}") if decision.temporary else ("fresh", f"for {until}")))

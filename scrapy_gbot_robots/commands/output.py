@@ -87,6 +87,10 @@ class Terminal:
         styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in texts))
         self._rich.print(styled, soft_wrap=True)
 
+    def fact(self, name: str, text: str) -> None:
+        """Write a line of the form "  = name: text"."""
+        self.say(("  = ", "faint"), (name, "strong"), f": {text}")
+
     def write(self, text: str) -> None:
         """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
         self._stream.write(text)

@@ -11,7 +11,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.summary import count
-from .check import Check, as_json, show_line
+from .check import Check, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import STDIN, checked, is_url, read, typed_source, versions
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from ..settings import GbotSettings
     from .inputs import Version
     from .output import Terminal
 
@@ -81,11 +82,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
     for each in expected:
-        check = None if each.asker is None else _check(each, robots, robotstxt)
+        check = None if each.asker is None else _check(each, robots, robotstxt, gbot)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         if options.json:
-            facts = {} if check is None else as_json(check, gbot)
+            facts = {} if check is None else check.facts
             out.json({"line": each.line, "expectation": each.text, "met": met, **facts})
         elif not met:
             _show(each, check, robotstxt, options.expectations, out)
@@ -95,14 +96,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if failed else FINE
 
 
-def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt) -> Check:
+def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt, gbot: GbotSettings) -> Check:
     assert each.asker is not None  # noqa: S101  for the type checker
     if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
         raise CommandError(f"line {each.line}: {robots.name} is not for the origin of {each.url}")
     verdict = robotstxt.verdict(each.url, each.asker.crawler)
     if each.url == "/robots.txt" or Origin.of_robots_txt(each.url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt)
+    return Check(each.url, each.asker, verdict, robots.name, robots.body, gbot)
 
 
 def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: str, out: Terminal) -> None:
@@ -112,8 +113,8 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
         out.say(("  = ", "faint"), f"the robots.txt does not list this sitemap; it lists {listed}")
         return
     show_line(check, out)
-    out.say(("  = ", "faint"), ("verdict", "strong"), f": {check.verdict}")
-    out.say(("  = ", "faint"), ("group", "strong"), f": {check.group}")
+    out.fact("verdict", str(check.verdict))
+    out.fact("group", check.group)
 
 
 def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:
