@@ -20,6 +20,7 @@ _HOME = {
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
+    "OriginPriorityQueue": "obeying.queue",
     "Preferences": "experimental.preferences",
     "ProvenancePipeline": "obeying.provenance",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
@@ -35,6 +36,7 @@ _HOME = {
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
     "State": "policy.outages",
+    "StrictOriginPriorityQueue": "obeying.queue",
     "Verdict": "core.verdict",
 }
 
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
     from .obeying.provenance import ProvenancePipeline as ProvenancePipeline
     from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
+    from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
+    from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .pages.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
     from .pages.page import RobotsLinkExtractor as RobotsLinkExtractor

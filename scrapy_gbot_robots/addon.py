@@ -7,11 +7,13 @@ from inspect import isclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.provenance import ProvenanceSpiderMiddleware
+from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
 from .report.archive import RobotsArchive
@@ -35,6 +37,11 @@ COMPONENTS = (
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: no middleware counts what it drops
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
 )
+
+_BETTER_QUEUES = {
+    DownloaderAwarePriorityQueue: OriginPriorityQueue,
+    ScrapyPriorityQueue: StrictOriginPriorityQueue,
+}
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +72,19 @@ class Addon:
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
+        self._replace_queue(settings)
+
+    @staticmethod
+    def _replace_queue(settings: BaseSettings) -> None:
+        """Replace Scrapy's default queue, but not another one that the user has set."""
+        settings.set("SCHEDULER_PRIORITY_QUEUE", OriginPriorityQueue, "addon")
+        better = _BETTER_QUEUES.get(load_object(settings["SCHEDULER_PRIORITY_QUEUE"]))
+        if better is not None:
+            logger.info(
+                "With this SCHEDULER_PRIORITY_QUEUE requests wait for their robots.txt in the downloader. With "
+                "scrapy_gbot_robots.%s they would wait in the scheduler",
+                better.__name__,
+            )
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:

@@ -7,26 +7,26 @@ Source: Scrapy's own code, 2.14 to 2.19.
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from functools import partial
+from os import SEEK_END
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from queuelib import LifoDiskQueue
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
-from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import StopDownload
-from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.http.request import CallbackT
+    from scrapy.pqueues import ScrapyPriorityQueue
     from scrapy.spiders import SitemapSpider
 
 _T = TypeVar("_T")
@@ -132,6 +132,47 @@ def _is_stop(result: object) -> bool:
     return isinstance(result, Failure) and isinstance(result.value, StopDownload)
 
 
+class DownloadSlots:
+    """The download slots of a crawl, by their keys.
+
+    When Scrapy's throttler comes (pull request 6931), its scopes take the place of slots: `throttler.get_scopes_key` that of
+    `key`, and the load of a scope that of `active`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @property
+    def by_key(self) -> dict[str, Slot]:
+        """The downloader's slots; none if this downloader does not say."""
+        return getattr(self._downloader, "slots", None) or {}
+
+    @property
+    def _downloader(self) -> Any:
+        return getattr(self._crawler.engine, "downloader", None)
+
+    def key(self, request: Request) -> str:
+        """The key of the slot of `request`; the same for all if this downloader does not say."""
+        key = getattr(self._downloader, "get_slot_key", None)
+        return "" if key is None else str(key(request))
+
+    def active(self, key: str) -> int:
+        """The number of requests that the slot with `key` has."""
+        slot = self.by_key.get(key)
+        return 0 if slot is None else len(slot.active)
+
+    def delay(self, request: Request) -> float:
+        """The delay, in seconds, of the slot of `request`."""
+        if not isinstance(self._downloader, Downloader):
+            return 0.0
+        return self._downloader._get_slot(request)[1].delay  # noqa: SLF001  it makes the slot
+
+    def is_queued(self, key: str, request: Request) -> bool:
+        """Whether `request` is in the downloader, and the slot with `key` has not sent it."""
+        slot = self.by_key.get(key)
+        return request in self._downloader.active and (slot is None or request not in slot.transferring)
+
+
 @contextmanager
 def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
     """Do not count `request` against CONCURRENT_REQUESTS: it is for a robots.txt, or occupies a place and only waits."""
@@ -169,87 +210,22 @@ def is_full(crawler: Crawler) -> bool:
     return downloader is not None and downloader.needs_backout() is True
 
 
-def stand_before_scheduler(crawler: Crawler, made: Callable[[BaseScheduler], BaseScheduler]) -> bool:
-    """Let the engine use `made(scheduler)` in place of its scheduler; return whether that was possible.
+def next_of(requests: ScrapyPriorityQueue) -> Request | None:
+    """The request that `requests.pop` would return. Its own `peek` prefers start requests, which `pop` does not.
 
-    It is not possible in an engine that keeps its scheduler elsewhere, nor in `scrapy shell`, which never goes idle.
+    Raises:
+        Exception: the queues in it cannot tell.
     """
-    slot = _engine_slot(crawler)
-    scheduler = getattr(slot, "scheduler", None)
-    if slot is None or not isinstance(scheduler, BaseScheduler) or getattr(slot, "close_if_idle", False) is not True:
-        return False
-    slot.scheduler = made(scheduler)
-    return True
-
-
-class _Shown:
-    """Replaces what tells Scrapy's default queue which of its download slots have how many active requests."""
-
-    def __init__(self, own: Any, hidden: Collection[str]) -> None:
-        self._own = own
-        self._hidden = hidden
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-    def stats(self, possible_slots: Iterable[str]) -> list[tuple[int, str]]:
-        hidden = self._hidden
-        stats: list[tuple[int, str]] = self._own.stats(possible_slots)
-        return [each for each in stats if each[1] not in hidden] if hidden else stats
-
-
-def hide_slots(scheduler: BaseScheduler, slots: Collection[str]) -> bool:
-    """Let `scheduler` hand out no request of the download slots in `slots`, which may change later.
-
-    Returns whether that is possible: with Scrapy's default queue, which chooses among download slots.
-    """
-    queues: list[Any] = [
-        queue
-        for queue in (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
-        if isinstance(queue, DownloaderAwarePriorityQueue)
-    ]
-    if not queues or not all(hasattr(queue, "_downloader_interface") for queue in queues):
-        return False
-    for queue in queues:
-        queue._downloader_interface = _Shown(queue._downloader_interface, slots)  # noqa: SLF001
-    return True
-
-
-def slot_key(crawler: Crawler, request: Request) -> str:
-    """The key of the download slot of `request`; the same for all if this downloader does not say."""
-    key = getattr(getattr(crawler.engine, "downloader", None), "get_slot_key", None)
-    return "" if key is None else str(key(request))
-
-
-def takes_last_first(scheduler: BaseScheduler, *, start: bool) -> bool:
-    """Whether `scheduler` is last in, first out for requests of equal priority; if `start`, for requests from `start()`."""
-    kind = "dqclass" if getattr(scheduler, "dqs", None) is not None else "mqclass"
-    queue = getattr(scheduler, f"_s{kind}", None) if start else None
-    return "Lifo" in getattr(queue or getattr(scheduler, kind, None), "__name__", "")
-
-
-def queued_secs(crawler: Crawler) -> Callable[[Request], float]:
-    """Return a function that tells how many seconds a download slot's delay takes for what is before a request there.
-
-    Requests that are in a middleware on their way to the slot count, too. 0 if there is no delay, or if this downloader does
-    not say.
-    """
-    downloader = getattr(crawler.engine, "downloader", None)
-    if not isinstance(downloader, Downloader):
-        return lambda request: 0.0
-    transferring = {each for slot in downloader.slots.values() if slot.delay for each in slot.transferring}
-    queued = Counter(downloader.get_slot_key(each) for each in downloader.active - transferring)
-
-    def secs(request: Request) -> float:
-        key, slot = downloader._get_slot(request)  # noqa: SLF001
-        return slot.delay * queued[key]
-
-    return secs
-
-
-def download_slots(crawler: Crawler) -> dict[str, Slot]:
-    """The downloader's slots by their keys."""
-    return getattr(getattr(crawler.engine, "downloader", None), "slots", None) or {}
+    for queues in (requests.queues, requests._start_queues):  # noqa: SLF001
+        queue: Any = queues.get(requests.curprio or 0)
+        if queue:
+            try:
+                found: Request | None = queue.peek()
+                return found
+            finally:  # queuelib's LifoDiskQueue would write its next request over this one
+                if isinstance(queue, LifoDiskQueue):
+                    queue.f.seek(0, SEEK_END)
+    return None
 
 
 def is_idle(crawler: Crawler) -> bool:

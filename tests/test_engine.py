@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -16,9 +16,6 @@ from scrapy_gbot_robots import GbotRobotsTxtMiddleware, engine
 
 from .support.crawls import ADDON, Pages, as_scrapy_runs_it, crawl, in_reactor, pages
 from .support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from scrapy.core.scheduler import BaseScheduler
 
 
 def mocked(body: bytes) -> Any:
@@ -42,21 +39,17 @@ async def test_middleware_works_with_a_mocked_engine() -> None:
         await middleware.process_request(Request("http://site.local/private"))
 
 
-def never(scheduler: BaseScheduler) -> BaseScheduler:
-    raise AssertionError(scheduler)
-
-
 @pytest.mark.parametrize("made", [MagicMock(), object()], ids=["mocked", "another"])
 def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
     crawler: Any = get_crawler()
     crawler.engine = made
     with engine.uncounted(crawler, Request("http://site.local/")):
         assert not engine.is_full(crawler)
-    assert not engine.stand_before_scheduler(crawler, never)
     if not isinstance(made, MagicMock):
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)
-        assert engine.slot_key(crawler, Request("http://site.local/")) == ""
+        assert engine.DownloadSlots(crawler).key(Request("http://site.local/")) == ""
+        assert engine.DownloadSlots(crawler).active("") == 0
 
 
 class Lazy(Downloader):

@@ -24,7 +24,7 @@ from scrapy import signals
 from ..concurrency import OneThread, Places, pause
 from ..core.urls import shown
 from ..core.verdict import Verdict
-from ..engine import around_sending, download_slots
+from ..engine import DownloadSlots, around_sending
 from ..storage.base import StorageError
 from ..storage.client import redis_of
 
@@ -165,7 +165,7 @@ class CrawlDelays:
 
     def _pace(self, key: str, *, new: bool) -> _Pace | None:
         """The pace of a slot; if it has none, a new one if `new`, else None."""
-        slots = download_slots(self._crawler)
+        slots = DownloadSlots(self._crawler).by_key
         pace = self._paces.get(key)
         if pace is not None and pace.slot is slots[key]:
             return pace

@@ -58,7 +58,7 @@ from .answer import Answer, Source
 from .events import CrawlEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -98,10 +98,6 @@ class AnswerCache:
         """The answer of `origin`, or None. This does not count as a use."""
         return self._answers.get(origin)
 
-    def shares_host(self, origin: Origin) -> bool:
-        """Whether another origin of the same host has an answer. This looks at all answers: a millisecond for 10,000."""
-        return any(other.host == origin.host and other != origin for other in self._answers)
-
     def use(self, origin: Origin) -> None:
         """Note that the answer of `origin` is in use. It must be cached."""
         self._answers.move_to_end(origin)
@@ -122,13 +118,15 @@ class _PendingLookup:
     Attributes:
         finished: opened at the end.
         answer: the answer in the end; None if the look-up was cancelled.
+        then: called with the answer at the end.
     """
 
-    __slots__ = ("agents", "answer", "finished")
+    __slots__ = ("agents", "answer", "finished", "then")
 
     def __init__(self) -> None:
         self.agents: set[RobotsAgent] = set()
         self.finished = Turnstile()
+        self.then: list[Callable[[Answer | None], None]] = []
         self.answer: Answer | None = None
 
 
@@ -187,16 +185,24 @@ class Lookup:
             if pending.answer.knows(agent):
                 return pending.answer
 
+    def look_up(
+        self, origin: Origin, agent: RobotsAgent, request: Request, then: Callable[[Answer | None], None]
+    ) -> None:
+        """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
+
+        The answer may not know `agent`, if a look-up that was under way had read the rules already.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        self._start(origin, agent, request).then.append(then)
+
     def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
         """Return the last answer for `origin`, good or not, if it knows the rules of `agent`; look up a better one."""
         if not self._closing:
             self._start(origin, agent, request)
         answer = self._cache.get(origin)
         return answer if answer is not None and answer.knows(agent) else None
-
-    def shares_host(self, origin: Origin) -> bool:
-        """Whether the cache has an answer for another origin of the same host."""
-        return self._cache.shares_host(origin)
 
     async def copy(self, origin: Origin) -> Copy | None:
         """The last definite answer of `origin` from the storage; None if the storage has none."""
@@ -273,6 +279,8 @@ class Lookup:
     def _finish(self, origin: Origin, pending: _PendingLookup) -> None:
         del self._pending[origin]
         pending.finished.open()
+        for then in pending.then:
+            then(pending.answer)
 
     async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""

@@ -19,7 +19,6 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
-from ..core.url_forms import as_sent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
@@ -33,23 +32,21 @@ from ..signals import request_forbidden
 from ..storage.client import StorageClient
 from . import provenance
 from .crawl_delay import CrawlDelays
+from .gates import Gates, judged_origin
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overriding import overridden
-from .robotparser import AnswerRobotParser, GbotRobotParser
+from .robotparser import GbotRobotParser
 from .waiting import Waiting
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
 
     from ..core.crawlers import RobotsAgent
     from ..experimental.preferences import Preferences
     from .answer import Answer
-
-SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
 
 _LONGEST_URL = 2_000  # characters in the log
 
@@ -61,6 +58,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     Attributes:
         fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
+        gates: the gates at which requests wait in the scheduler's queue.
     """
 
     fetcher_cls = Fetcher
@@ -72,23 +70,24 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
         self._lookup = overridden(lookup, self._settings, crawler)
         self._hard_questions = OneThread()
-        self._waiting = Waiting(crawler, self._lookup, self._settings.unreachable_wait_secs, self._waits_for)
+        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
+        self._identity.watch()
+        self.gates = Gates(crawler, self._lookup, self._identity, self._settings.unreachable_wait_secs)
+        self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
         )
-        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
-        self._identity.watch()
-        self._has_hook = type(self).process_request_2 is not GbotRobotsTxtMiddleware.process_request_2
         self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        _warn_of_hooks(type(self))
         _warn_of_other_parser(crawler)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
-        """Let `request` go on (None), or send it to wait outside the downloader (a Request: itself).
+        """Let `request` go on (None), or send it back to the scheduler (a Request: itself), once.
 
         A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is known, a Response answers it.
 
@@ -96,48 +95,35 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: robots.txt forbids the request.
             UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
-        if not _is_judged(request):
+        try:
+            origin = judged_origin(request)
+        except ValueError as error:
+            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+        if origin is None:
             for name in (PROVENANCE, PREFERENCES):  # of another page, if the request was made from that page's meta
                 request.meta.pop(name, None)
             return None
-        origin = self._origin(request)
         agent = self._identity.agent(request)
-        answer = self._lookup.use(origin, agent, request)
-        if answer is None or answer.bars_for_now:
-            answer = await self._waited(origin, agent, request)
-            if answer is None:
-                return request
+        try:
+            answer = await self._waiting.answer(origin, agent, request)
+        except Closing:
+            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+            raise ForbiddenByRobotsTxt(verdict, origin) from None
+        if answer is None:
+            return request
         if Origin.of_robots_txt(request.url) is not None:
             return await self._known_robots_txt(request, answer)
         await self._judge(request, agent, answer)
         return None
 
-    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        """Refuse `request` if `rp` disallows it. This is Scrapy's hook: a subclass may override it, and then decides.
-
-        Raises:
-            ForbiddenByRobotsTxt: `rp` disallows the request.
-        """
-        answer, agent = None, self._identity.agent(request)
-        if isinstance(rp, AnswerRobotParser) and rp.answer.knows(agent):
-            answer = rp.answer
-            refusal = answer.verdict(request.url, agent)
-        else:
-            allowed = rp is None or rp.allowed(request.url, self._identity.user_agent(request))
-            refusal = Verdict(allowed=allowed, rule=None, reason="by the parser that process_request_2 was called with")
-        if not refusal.allowed:
-            raise self._forbidden(request, refusal, answer)
-
     async def _judge(self, request: Request, agent: RobotsAgent, answer: Answer) -> None:
-        """Let `answer`, or a subclass, decide about `request`.
+        """Let `answer` decide about `request`.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
         refusal = verdict = None
-        if self._has_hook:
-            self.process_request_2(AnswerRobotParser(answer), request)
-        elif answer.takes_long(request.url, agent):
+        if answer.takes_long(request.url, agent):
             verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
             refusal = None if verdict.allowed else verdict
         elif not (answer.allowed(request.url, agent) or answer.takes_probe(request.url, agent)):
@@ -171,60 +157,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is not None:
             raise self._forbidden(request, refusal, None)
         return response
-
-    async def robot_parser(self, request: Request) -> RobotParser | None:
-        """Scrapy's hook, kept for code that calls or overrides it; answers from the same look-up.
-
-        Returns:
-            A parser for any user agent; None if no robots.txt applies to `request`.
-
-        Raises:
-            ForbiddenByRobotsTxt: the URL has no origin, or the crawl closed before its robots.txt was known.
-        """
-        if not _is_subject(request):
-            return None
-        origin = self._origin(request)
-        answer = await self._waited(origin, self._identity.agent(request), request, may_leave=False)
-        assert answer is not None  # noqa: S101  for the type checker: the request may not leave
-        copy = await self._lookup.copy(origin) if answer.state is State.RULES and not answer.overridden else None
-        return AnswerRobotParser(answer) if copy is None else GbotRobotParser.from_crawler(self.crawler, copy.body)
-
-    def _origin(self, request: Request) -> Origin:
-        """The origin whose robots.txt counts for `request`.
-
-        Raises:
-            ForbiddenByRobotsTxt: the URL has no origin.
-        """
-        try:
-            return Origin.of(as_sent(request.url))
-        except ValueError as error:
-            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
-
-    async def _waited(
-        self, origin: Origin, agent: RobotsAgent, request: Request, *, may_leave: bool = True
-    ) -> Answer | None:
-        """Wait in the downloader for the answer for `origin`; None if `request` must leave the downloader and wait outside.
-
-        Raises:
-            ForbiddenByRobotsTxt: the crawl is closing.
-        """
-        try:
-            return await self._waiting.answer(origin, agent, request, may_leave=may_leave)
-        except Closing:
-            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
-            raise ForbiddenByRobotsTxt(verdict, origin) from None
-
-    def _waits_for(self, request: Request) -> tuple[Origin, RobotsAgent, Answer | None] | None:
-        """The origin whose robots.txt `request` has to wait for, and the answer so far; None if it need not wait."""
-        if not _is_judged(request):
-            return None
-        try:
-            origin = Origin.of(as_sent(request.url))
-        except ValueError:
-            return None
-        agent = self._identity.agent(request)
-        answer = self._lookup.cached(origin, agent, request)
-        return (origin, agent, answer) if answer is None or answer.bars_for_now else None
 
     async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.
@@ -271,23 +203,18 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         await pause(0)
 
 
-def _is_subject(request: Request) -> bool:
-    """Whether a download handler would send `request` by one of the protocols that robots.txt is for."""
-    return as_sent(request.url).lower().startswith(SUBJECT_TO_ROBOTS_TXT)
-
-
-def _is_judged(request: Request) -> bool:
-    """Whether this middleware handles `request`. That includes a request for a robots.txt, which may be known already."""
-    if request.meta.get("dont_obey_robotstxt") or not _is_subject(request):
-        return False
-    return request.method == "GET" or Origin.of_robots_txt(request.url) is None
-
-
 def _is_own_trouble(request: Request, response: Response) -> bool:
     """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
     proxied = bool(request.meta.get("proxy"))
     outcome = outcome_of(response.status, response.url, b"", soft_404=False, proxied=proxied, headers={})
     return isinstance(outcome, Unreachable) or Origin.of_robots_txt(response.url) is not None
+
+
+def _warn_of_hooks(middleware: type[GbotRobotsTxtMiddleware]) -> None:
+    """Warn about methods of Scrapy's middleware that a subclass overrides in vain."""
+    for name in ("process_request_2", "robot_parser"):
+        if getattr(middleware, name, None) is not getattr(RobotsTxtMiddleware, name, None):
+            logger.warning("%s.%s is never called: override process_request", middleware.__qualname__, name)
 
 
 def _warn_of_other_parser(crawler: Crawler) -> None:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..concurrency import Background, run_in_thread, within
+from ..concurrency import Background, Closing, run_in_thread, within
 from ..core.urls import Origin, shown
 from ..policy.overrides import SETTING, Action, Overrides, Standing
 from ..signals import override_used
@@ -69,7 +70,6 @@ class OverridingLookup:
         self.copy = lookup.copy
         self.site_answered = lookup.site_answered
         self.abandon = lookup.abandon
-        self.shares_host = lookup.shares_host
         self._background = Background()
         _tell_of_ends(overrides, time.time())
 
@@ -118,6 +118,25 @@ class OverridingLookup:
         except TimeoutError:
             own = None
         return self._answer(origin, override, agent, own)
+
+    def look_up(
+        self, origin: Origin, agent: RobotsAgent, request: Request, then: Callable[[Answer | None], None]
+    ) -> None:
+        """Do what `Lookup.look_up` does, for the answer that the override of `origin` leads to.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        if self._override_for(origin, request) is None:
+            self._lookup.look_up(origin, agent, request, then)
+            return
+        found: list[Answer] = []
+
+        async def ask() -> None:
+            with suppress(Closing):
+                found.append(await self.ask(origin, agent, request))
+
+        self._background.start(ask(), then=lambda: then(found[0] if found else None))
 
     async def close(self) -> None:
         """Finish counting, cancel all look-ups, and close the storage."""

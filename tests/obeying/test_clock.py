@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.concurrency import pause, within
 from scrapy_gbot_robots.obeying import lookup, waiting
 
 from ..support.clock import DAY, HOUR, Clock
@@ -17,6 +17,7 @@ from ..support.visits import CLOSED, Visitor, fetches, visit
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
 
@@ -29,7 +30,11 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         secs.append(for_secs)
         await pause(for_secs)
 
-    monkeypatch.setattr(waiting, "pause", noted)
+    async def noted_within(for_secs: float, work: Coroutine[Any, Any, None]) -> None:
+        secs.append(for_secs)
+        await within(for_secs, work)
+
+    monkeypatch.setattr(waiting, "within", noted_within)
     monkeypatch.setattr(lookup, "pause", noted)
     return secs
 

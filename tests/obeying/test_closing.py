@@ -17,8 +17,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import is_closing
-from scrapy_gbot_robots.obeying import room
-from scrapy_gbot_robots.obeying.patience import LOOK_SECS
+from scrapy_gbot_robots.obeying.gates import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
@@ -65,7 +64,7 @@ async def leased_by_another(visitor: Visitor, site: Site, clock: Clock) -> None:
 
 
 def ask(visitor: Visitor, site: Site) -> None:
-    """Let the crawl ask for more pages than the waiting room takes."""
+    """Let the crawl ask for some pages."""
     assert visitor.crawler.engine
     for number in range(5):
         visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
@@ -121,7 +120,6 @@ async def test_closing_leaves_no_task_thread_or_error(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(room, "MOST_EACH", 3)
     settings = {
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
@@ -160,10 +158,11 @@ async def test_request_that_comes_late_to_an_unreachable_robots_txt_does_not_del
 
     async def script(visitor: Visitor) -> None:
         ask(visitor, site)
-        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/waiting") == 4)
+        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/held") == 4)
 
     with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"}), "*": b"ok"}) as site:
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
+        settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
         await check_that_closing_leaves_nothing(script, settings, lambda: None, caplog)
         assert site.paths() == ["/robots.txt"]
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Crawler, GbotRobotParser, GbotRobotsTxtMiddleware, Origin, RobotsTxt
-from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import Answer
-from scrapy_gbot_robots.obeying.robotparser import AnswerRobotParser
-from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
+from scrapy_gbot_robots import GbotRobotParser, GbotRobotsTxtMiddleware
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.web import Reply, Site
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
+from ..support.web import Site
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -118,127 +114,21 @@ async def test_works_in_scrapys_own_middleware() -> None:
         assert isinstance(pages(crawler).refused[site.url("/no")], IgnoreRequest)
 
 
-class Parsers(GbotRobotsTxtMiddleware):
-    """Does what Scrapy's own middleware does, with the parts that it inherits."""
-
-    given: ClassVar[list[Any]] = []
-
-    async def process_request(self, request: Request, spider: Any = None) -> None:
-        if not request.meta.get("dont_obey_robotstxt"):
-            parser = await self.robot_parser(request)
-            self.given.append(parser)
-            self.process_request_2(parser, request)
-
-
-AS_STOCK: dict[str, Any] = {
-    "ROBOTSTXT_OBEY": True,
-    "GBOT_ROBOTS_STORAGE": "memory",
-    "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
-    "DOWNLOADER_MIDDLEWARES": {
-        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-        Parsers: 100,
-    },
-}
-
-
-async def parsers_given(site: Site, paths: list[str]) -> list[Any]:
-    Parsers.given = []
-    await crawl(Pages, AS_STOCK, addon=False, urls=[site.url(path) for path in paths])
-    return Parsers.given
-
-
-@in_reactor
-async def test_inherited_robot_parser_answers_from_the_look_up() -> None:
-    rules = "user-agent: testbot\ncrawl-delay: 3\ndisallow: /no\n\nuser-agent: other\ndisallow: /yes"
-    with Site({"/robots.txt": rules, "*": b"ok"}) as site:
-        parsers = await parsers_given(site, ["/yes", "/no", "/yes?2"])
-        assert sorted(site.paths()) == ["/robots.txt", "/yes", "/yes?2"]
-        for parser in parsers:
-            assert not parser.allowed(site.url("/yes"), "other")  # this crawl has looked nothing up for that agent
-            assert parser.crawl_delay("testbot") == 3.0
-
-
-@pytest.mark.parametrize(
-    ("robots", "crawled"),
-    [
-        pytest.param(Reply(404, b"user-agent: *\ndisallow: /"), ["/a", "/b"], id="S2.11-404"),
-        pytest.param(Reply(503, b""), [], id="S2.14-503"),
-    ],
-)
-@in_reactor
-async def test_inherited_robot_parser_knows_what_a_status_means(robots: Reply, crawled: list[str]) -> None:
-    with Site({"/robots.txt": robots, "*": b"ok"}) as site:
-        parsers = await parsers_given(site, ["/a", "/b"])
-        assert sorted(site.paths()) == [*crawled, "/robots.txt"]
-        for parser in parsers:
-            assert parser.allowed(site.url("/c").encode(), b"other") is bool(crawled)
-            assert parser.allowed(site.url("/robots.txt"), "other")
-            assert parser.crawl_delay("other") is None
-
-
-@in_reactor
-async def test_inherited_robot_parser_opens_no_door_where_there_is_no_origin() -> None:
-    crawler = await crawl(Pages, AS_STOCK, addon=False, urls=["http:///x", "data:,hello"])
-    assert set(pages(crawler).crawled) == {"data:,hello"}
-    assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
-
-
-def test_parser_of_an_answer_allows_nothing_to_an_agent_whose_rules_it_lacks() -> None:
-    origin = Origin.of("https://site.local")
-    copy = Copy(Kind.RULES, 200, origin.robots_url, b"", False, "HTTP 200", 0.0, 1.0)
-    decision = Decision(State.RULES, "HTTP 200", False, 1.0, 1.0, copy)
-    answer = Answer(origin, decision, 200, 0.0)
-    answer.learn(RobotsTxt.parse(b"user-agent: a\ncrawl-delay: 2\ndisallow: /x"), [Crawler.of("a")])
-    parser = AnswerRobotParser(answer)
-    assert parser.allowed("https://site.local/y", "a")
-    assert not parser.allowed("https://site.local/x", "a")
-    assert not parser.allowed("https://site.local/y", "b")
-    assert (parser.crawl_delay("a"), parser.crawl_delay("b")) == (2.0, None)
-
-
 def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
     body = b"Sitemap: https://e/1\nUser-agent: a\nsite-map: http://f/2\nSitemap: /3\nSitemap: https://e/1\nDisallow: /"
     assert GbotRobotParser.from_crawler(None, body).sitemaps() == ("https://e/1", "http://f/2")  # type: ignore[arg-type]
     assert GbotRobotParser.from_crawler(None, b"Disallow: /").sitemaps() == ()  # type: ignore[arg-type]
 
 
-class OnlyTheHook(GbotRobotsTxtMiddleware):
-    """Allows one path and refuses another, whatever the robots.txt says; leaves the rest to its parent."""
-
-    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        assert rp is not None
-        if request.url.endswith("/refused"):
-            raise IgnoreRequest(f"refused here, {rp.allowed(request.url, 'testbot')} there")
-        if not request.url.endswith("/agreed"):
-            super().process_request_2(rp, request)
-
-
 @in_reactor
-async def test_subclass_that_overrides_only_the_hook_of_scrapy_is_asked() -> None:
-    middlewares = {"scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None, OnlyTheHook: 100}
-    settings = {**AS_STOCK, "DOWNLOADER_MIDDLEWARES": middlewares}
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
-        urls = [site.url(path) for path in ("/yes", "/no", "/no/agreed", "/yes/refused")]
-        crawler = await crawl(Pages, settings, addon=False, urls=urls)
-        assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/no/agreed")}
-        assert str(pages(crawler).refused[site.url("/yes/refused")]) == "refused here, True there"
-        refusal = pages(crawler).refused[site.url("/no")]
-        assert isinstance(refusal, ForbiddenByRobotsTxt)
-        assert refusal.verdict.rule is not None
-        assert refusal.verdict.rule.line == 2
-        assert stats(crawler)["robotstxt/forbidden"] == 1
-
-
-@in_reactor
-async def test_hook_of_scrapy_heeds_any_parser_that_it_is_given() -> None:
-    class OwnParser(OnlyTheHook):
+async def test_hooks_of_scrapys_middleware_are_not_called_which_the_log_says(caplog: pytest.LogCaptureFixture) -> None:
+    class OnlyTheHook(GbotRobotsTxtMiddleware):
         def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-            own = GbotRobotParser.from_crawler(self.crawler, b"user-agent: *\ndisallow: /yes")
-            GbotRobotsTxtMiddleware.process_request_2(self, own if request.url.endswith("/yes") else None, request)
+            raise AssertionError(request)
 
-    middlewares = {"scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None, OwnParser: 100}
+    middlewares = {"scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None, OnlyTheHook: 100}
     with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
-        settings = {**AS_STOCK, "DOWNLOADER_MIDDLEWARES": middlewares}
-        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/yes"), site.url("/no")])
-        assert set(pages(crawler).crawled) == {site.url("/no")}
-        assert isinstance(pages(crawler).refused[site.url("/yes")], ForbiddenByRobotsTxt)
+        urls = [site.url("/yes"), site.url("/no")]
+        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": middlewares}, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url("/yes")}
+    assert [text for text in own_warnings(caplog) if "OnlyTheHook.process_request_2 is never called" in text]

@@ -1,0 +1,415 @@
+"""The gates between the scheduler's queue and the engine: requests stay in the queue until their origin is settled.
+
+Each origin that has requests in a queue has a *gate*. A new gate is shut, unless the crawl knows the origin's robots.txt.
+Its look-up starts when its turn comes, as the next of its requests would be fetched (proxy, user agent). When the look-up
+has ended, the gate opens, and the engine asks the queue again. `queue` says which requests are behind which gate.
+
+                 +------ its answer has expired -----------------------+
+                 v                                                     |
+    new --> its turn comes --> looked up --> settled: open ------------+
+                 ^                 |
+                 |                 +--> unreachable: shut
+                 |                        |      after the wait some requests pass, to be refused
+                 +------ its time comes --+      after `DEAD_AFTER` waits the host is dead: open, all are refused
+
+A gate can let a number of requests *pass* with an answer that comes with them:
+
+* Requests of an unreachable origin whose wait is over: the bad answer refuses them.
+* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once. If each of them asked
+  anew, a robots.txt that fails every other time would hold them up again and again.
+
+How many look-ups run at a time: as many as requests may be under way, together with the gates that are open and whose
+requests the engine has not taken yet. So look-ups do not run ahead of pages. A look-up that takes longer than usual while
+later ones end does not count, and one more may run: origins that never answer do not keep the others from being asked.
+
+Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its requests. The first look-up
+after 1:00 fails, too: 64 requests are given up, and the other 36 wait. From 2:00 on, four are given up at a time. At 5:00
+the host is dead: requests that are left are refused as they come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+
+from ..concurrency import Closing
+from ..core.url_forms import as_sent
+from ..core.urls import Origin
+from ..engine import pull_soon
+from .answer import Source, is_waited_for
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from .answer import Answer
+    from .identity import CrawlerIdentity
+    from .lookup import Lookup
+    from .overriding import OverridingLookup
+
+SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+
+GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
+GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
+DEAD_AFTER = 5  # waits
+SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
+LOOK_SECS = 0.1  # between two looks at what is due
+
+_FEWEST_AT_A_TIME, _MOST_AT_A_TIME = 16, 1000  # look-ups
+PATIENCE_SECS = 1.0  # how long a look-up counts that others have overtaken, or a place in the downloader; often less
+_MOST_PATIENCE_SECS = 3.0  # how long any look-up counts
+_REMEMBERED = 8  # look-ups, whose mean time counts as usual
+
+
+def judged_origin(request: Request) -> Origin | None:
+    """The origin whose robots.txt decides about `request`; None if none does.
+
+    A request for a robots.txt has one, too, because that robots.txt may be known already.
+
+    Raises:
+        ValueError: a robots.txt would decide, but the URL has no valid origin.
+    """
+    if request.meta.get("dont_obey_robotstxt"):
+        return None
+    url = as_sent(request.url)
+    if not url[:6].lower().startswith(SUBJECT_TO_ROBOTS_TXT):
+        return None
+    if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
+        return None
+    return Origin.of(url)
+
+
+class Line(Protocol):
+    """Requests of one origin in a queue."""
+
+    gate: Gate | None
+
+    def next_request(self) -> Request | None:
+        """The request that comes next; None if the queue cannot tell."""
+
+    @property
+    def urgency(self) -> int:
+        """By what number the look-up of its origin comes before others: the smaller, the earlier."""
+
+    def go_on(self) -> None:
+        """Hand out requests, as the gate lets them."""
+
+
+class Gate:
+    """The gate of one origin.
+
+    Attributes:
+        lines: the lines that wait here.
+        size: the number of requests in all lines of the origin, whether they wait here or not.
+        open_until: until when the gate is open, on the monotonic clock.
+        is_shut: whether its requests count as waiting.
+        is_unreachable: whether they wait for an unreachable robots.txt.
+        is_unused: whether the gate is open, and the engine has taken no request since it opened.
+        is_pending: whether the gate waits for its turn, its look-up runs, or has a time.
+        shut_since: since when the next requests wait that are to be given up, on the monotonic clock.
+        passes, passes_until, answer: how many requests pass with `answer`, and until when.
+    """
+
+    __slots__ = (
+        "answer",
+        "is_pending",
+        "is_shut",
+        "is_unreachable",
+        "is_unused",
+        "lines",
+        "open_until",
+        "origin",
+        "passes",
+        "passes_until",
+        "shut_since",
+        "size",
+    )
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.lines: list[Line] = []
+        self.size = 0
+        self.open_until = self.shut_since = self.passes_until = 0.0
+        self.is_shut = self.is_unreachable = self.is_unused = self.is_pending = False
+        self.passes = 0
+        self.answer: Answer | None = None
+
+
+class Gates:
+    """The gates of one crawl.
+
+    Args:
+        wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
+
+    Attributes:
+        passed: answers of requests that a gate has let pass.
+        waiting: the number of requests behind shut gates.
+        is_pulled: whether the engine has to ask the queue again at the next `tick`.
+    """
+
+    def __init__(
+        self, crawler: Crawler, lookup: Lookup | OverridingLookup, identity: CrawlerIdentity, wait_secs: float
+    ) -> None:
+        self._crawler = crawler
+        self._lookup = lookup
+        self._identity = identity
+        self._wait_secs = wait_secs
+        self._most = max(_FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
+        self._gates: dict[Origin, Gate] = {}
+        self._order = count()
+        self._to_ask: list[tuple[int, int, Gate]] = []  # a heap
+        self._due: list[tuple[float, int, Gate]] = []  # a heap
+        self._quick: OrderedDict[Gate, float] = OrderedDict()  # gates that are looked up, and since when
+        self._hanging: set[Gate] = set()
+        self._usual_secs = PATIENCE_SECS / 3
+        self._overtaken = 0.0  # look-ups begun before this have been overtaken by later ones
+        self._unused = self._passed_over = 0  # gates
+        self._may_ask = self._is_asking = False
+        self.passed: WeakKeyDictionary[Request, Answer] = WeakKeyDictionary()
+        self.waiting = 0
+        self.is_pulled = False
+
+    # What the queue calls.
+
+    def gate(self, origin: Origin, request: Request) -> Gate:
+        """The gate of `origin`; a new one is open if the answer for `request` is known."""
+        gate = self._gates.get(origin)
+        if gate is None:
+            gate = self._gates[origin] = Gate(origin)
+            answer = self._lookup.cached(origin, self._identity.agent(request), request)
+            if answer is None or self.is_worth_waiting(answer):
+                self._shut(gate)
+            else:
+                self._open(gate, answer)
+        return gate
+
+    def come(self, gate: Gate, number: int = 1) -> None:
+        """Note that the origin of `gate` has so many more requests in a queue."""
+        gate.size += number
+        if gate.is_shut:
+            self._count_waiting(number)
+            if gate.is_unreachable:
+                self.count_held(number)
+
+    def admit(self, line: Line) -> bool:
+        """Tell whether the next request of `line` may be handed out. Otherwise the line waits, and `go_on` is called."""
+        gate = line.gate
+        if gate is None:
+            return True
+        now = time.monotonic()
+        if now < gate.open_until or (gate.passes and now < gate.passes_until):
+            return True
+        self.wait(gate, line)
+        return False
+
+    def wait(self, gate: Gate, line: Line) -> None:
+        """Let `line` wait until `gate` lets requests go on."""
+        gate.lines.append(line)
+        if not gate.is_shut:
+            self._shut(gate)
+        self._set_in_turn(gate)
+        self.ask_more()
+
+    def leave(self, gate: Gate, request: Request | None, number: int = 1) -> None:
+        """Note that `request` has been handed out, and that so many requests have left the queue."""
+        gate.size -= number
+        if gate.is_shut:
+            self._count_waiting(-number)
+        self._passed_over = 0
+        if request is not None and gate.passes and gate.answer is not None:
+            self.passed[request] = gate.answer
+            self._let_pass(gate, gate.answer, gate.passes - 1, gate.passes_until)
+        if gate.is_unused:
+            gate.is_unused = False
+            self._unused -= 1
+            self.ask_more()
+        if not gate.size:
+            self._gates.pop(gate.origin, None)
+
+    def nothing_to_hand_out(self) -> None:
+        """Note that the engine wants a request, and no line may hand one out."""
+        if self._passed_over < self._unused:
+            self._passed_over = self._unused
+            self.ask_more()
+
+    # What the crawl calls.
+
+    def start(self) -> None:
+        """Begin to look up origins: the spider is open."""
+        self._may_ask = True
+        self.ask_more()
+
+    def close(self) -> None:
+        """Look up no more: the crawl is closing."""
+        self._may_ask = False
+
+    def tick(self) -> None:
+        """Look what is due. Call this each `LOOK_SECS`."""
+        now = time.monotonic()
+        while self._due and self._due[0][0] <= now:
+            gate = heappop(self._due)[2]
+            gate.is_pending = False
+            self._set_in_turn(gate)
+        self.ask_more()
+        if self.is_pulled:
+            self.is_pulled = False
+            pull_soon(self._crawler)
+
+    def shut(self, origin: Origin) -> None:
+        """Shut the gate of `origin` if it is open: its robots.txt has turned out to be unreachable."""
+        gate = self._gates.get(origin)
+        if gate is not None:
+            gate.open_until = 0.0
+
+    @property
+    def patience_secs(self) -> float:
+        """Three times as long as the last look-ups took."""
+        return min(PATIENCE_SECS, max(LOOK_SECS, 3 * self._usual_secs))
+
+    def is_worth_waiting(self, answer: Answer, request: Request | None = None) -> bool:
+        """Whether to wait for a better answer: not if the host is dead."""
+        return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0
+
+    def secs_left(self, answer: Answer, since: float) -> float:
+        """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
+
+        0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched again, or, if that is too
+        far off, until its own time is over.
+        """
+        own = since + self._wait_secs - time.monotonic()
+        until_asked = answer.ask_at - time.time()
+        if own > 0:
+            own = max(LOOK_SECS, until_asked) if until_asked <= own + self._wait_secs else own
+        return min(own, self._secs_until_dead(answer))
+
+    def _secs_until_dead(self, answer: Answer) -> float:
+        return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()
+
+    # Look-ups.
+
+    def _shut(self, gate: Gate) -> None:
+        gate.is_shut = True
+        gate.open_until = 0.0
+        gate.shut_since = time.monotonic()
+        self._count_waiting(gate.size)
+
+    def _set_in_turn(self, gate: Gate) -> None:
+        """Let a gate with waiting lines wait for its look-up, unless it does already."""
+        if gate.lines and not gate.is_pending:
+            gate.is_pending = True
+            heappush(self._to_ask, (gate.lines[0].urgency, next(self._order), gate))
+
+    def ask_more(self) -> None:
+        """Start as many look-ups as may run."""
+        if self._is_asking or not self._may_ask:
+            return  # without asyncio a look-up may end within `_ask`, which calls this again
+        self._is_asking = True
+        try:
+            while self._to_ask and self._has_place():
+                gate = heappop(self._to_ask)[2]
+                gate.is_pending = False
+                if gate.lines:
+                    gate.is_pending = True
+                    self._ask(gate)
+        finally:
+            self._is_asking = False
+
+    def _has_place(self) -> bool:
+        """Whether one more look-up may run."""
+        now = time.monotonic()
+        hanging_before = max(min(self._overtaken, now - self.patience_secs), now - _MOST_PATIENCE_SECS)
+        while self._quick and next(iter(self._quick.values())) < hanging_before:
+            self._hanging.add(self._quick.popitem(last=False)[0])
+        counted = len(self._quick) + max(0, self._unused - self._passed_over)
+        hanging = len(self._hanging)
+        return counted < self._most + hanging and len(self._quick) + hanging < _MOST_AT_A_TIME
+
+    def _ask(self, gate: Gate) -> None:
+        request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
+        agent = self._identity.agent(request)
+        known = None if gate.is_unreachable else self._lookup.cached(gate.origin, agent, request)
+        if known is not None:
+            self._settle(gate, known)
+            return
+        began = self._quick[gate] = time.monotonic()
+        try:
+            self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
+        except Closing:
+            self.close()
+
+    def _end(self, gate: Gate, began: float, answer: Answer | None) -> None:
+        """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
+        self._quick.pop(gate, None)
+        self._hanging.discard(gate)
+        if answer is None:
+            return
+        if answer.source is Source.FETCHED and not answer.bars_for_now:
+            self._usual_secs += (time.monotonic() - began - self._usual_secs) / _REMEMBERED
+            self._overtaken = max(self._overtaken, began)
+        self._settle(gate, answer)
+        self.ask_more()
+
+    # What a look-up leads to.
+
+    def _settle(self, gate: Gate, answer: Answer) -> None:
+        gate.is_pending = False
+        if not gate.lines:
+            return
+        if self.is_worth_waiting(answer):
+            self._keep_shut(gate, answer)
+        else:
+            self._open(gate, answer)
+        if gate.passes or not gate.is_shut:
+            lines, gate.lines = gate.lines, []
+            for line in lines:
+                line.go_on()
+            pull_soon(self._crawler)
+
+    def _open(self, gate: Gate, answer: Answer) -> None:
+        if gate.is_shut:
+            self._count_waiting(-gate.size)
+            gate.is_shut = gate.is_unreachable = False
+            gate.is_unused = True
+            self._unused += 1
+        now, served_until = time.monotonic(), answer.given_at + SERVED_SECS
+        gate.open_until = now + answer.ask_at - time.time()
+        expires_soon = not answer.bars_for_now and answer.ask_at < served_until
+        self._let_pass(gate, answer, gate.size if expires_soon else 0, now + served_until - time.time())
+
+    def _keep_shut(self, gate: Gate, answer: Answer) -> None:
+        """Let the requests of an unreachable origin wait for the next look-up, or give some of them up."""
+        if not gate.is_unreachable:
+            gate.is_unreachable = True
+            self.count_held(gate.size)
+        now = time.monotonic()
+        if self.secs_left(answer, gate.shut_since) <= 0:
+            is_long = now - answer.temporary_since >= 2 * self._wait_secs
+            self._let_pass(gate, answer, GIVEN_UP_LATER if is_long else GIVEN_UP_FIRST)
+            if not is_long:
+                gate.shut_since = now
+        elif not is_waited_for(answer, gate.lines[0].next_request()):
+            self._let_pass(gate, answer, 1)
+        secs = self.secs_left(answer, gate.shut_since)
+        if secs <= 0:
+            secs = self.secs_left(answer, now)
+        gate.is_pending = True
+        heappush(self._due, (now + secs, next(self._order), gate))
+
+    @staticmethod
+    def _let_pass(gate: Gate, answer: Answer, number: int, until: float = float("inf")) -> None:
+        gate.passes, gate.passes_until, gate.answer = number, until, answer if number else None
+
+    def _count_waiting(self, by: int) -> None:
+        if by:
+            self.waiting += by
+            self._crawler.stats.set_value("gbot_robots/waiting", self.waiting)
+            self._crawler.stats.max_value("gbot_robots/waiting_most", self.waiting)
+
+    def count_held(self, number: int) -> None:
+        """Count requests that wait for an unreachable robots.txt."""
+        self._crawler.stats.inc_value("gbot_robots/held", number)

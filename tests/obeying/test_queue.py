@@ -1,0 +1,504 @@
+"""The scheduler's queue and the gates in it, without a crawl: what is handed out, in which order, and what is looked up."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import Counter
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+from scrapy import Request
+from scrapy.core.scheduler import Scheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
+from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, OriginPriorityQueue, StrictOriginPriorityQueue
+from scrapy_gbot_robots.core.crawlers import Crawler
+from scrapy_gbot_robots.engine import DownloadSlots
+from scrapy_gbot_robots.meta import PROBE
+from scrapy_gbot_robots.obeying import gates
+from scrapy_gbot_robots.obeying.answer import Answer, Source
+from scrapy_gbot_robots.policy.outages import Decision, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from scrapy_gbot_robots import Origin
+
+AGENT = Crawler.of("testbot")
+WAIT = 60.0
+STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+
+
+class World:
+    """A scheduler with the queue in it, a downloader that only counts, look-ups that the test ends, and a clock."""
+
+    opened: ClassVar[list[World]] = []
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type = OriginPriorityQueue, **settings: Any) -> None:
+        self.now = 1000.0
+        clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
+        monkeypatch.setattr(gates, "time", clock)
+        self.crawler: Any = get_crawler(settings_dict={"SCHEDULER_PRIORITY_QUEUE": kind, **STARTS, **settings})
+        self.known: dict[Origin, Answer] = {}
+        self.asked: dict[str, Callable[[Answer | None], None]] = {}  # look-ups under way, by host
+        self.requests: list[Request] = []  # for which they were started
+        self.order: list[str] = []
+        identity: Any = SimpleNamespace(agent=lambda request: AGENT)
+        middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
+        middleware.gates = self.gates = gates.Gates(self.crawler, self, identity, WAIT)  # type: ignore[arg-type]
+        self.slots: dict[str, Any] = {}
+        downloader = SimpleNamespace(
+            slots=self.slots,
+            active=set(),
+            get_slot_key=lambda request: request.meta.get("download_slot") or urlparse_cached(request).hostname,
+            middleware=SimpleNamespace(middlewares=[middleware] if settings.get("obeys", True) else []),
+        )
+        self.crawler.engine = SimpleNamespace(downloader=downloader)  # type: ignore[assignment, unused-ignore]
+        self.scheduler: Any = Scheduler.from_crawler(self.crawler)
+        self.crawler.spider = self.crawler._create_spider("any")
+        self.scheduler.open(self.crawler.spider)
+        self.opened.append(self)
+        self.gates.start()
+
+    # What the gates ask.
+
+    def cached(self, origin: Origin, agent: object, request: Request | None) -> Answer | None:
+        answer = self.known.get(origin)
+        return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
+
+    def look_up(self, origin: Origin, agent: object, request: Request, then: Callable[[Answer | None], None]) -> None:
+        host = str(origin).replace("http://", "")
+        assert host not in self.asked
+        self.asked[host] = then
+        self.requests.append(request)
+        self.order.append(host)
+
+    # What the tests do.
+
+    def push(self, *urls: str, **more: Any) -> None:
+        for url in urls:
+            assert self.scheduler.enqueue_request(Request(f"http://{url}", **more))
+
+    def pull(self, most: int = 10_000) -> list[str]:
+        """Take out requests until none is handed out."""
+        found: list[str] = []
+        while len(found) < most and (request := self.scheduler.next_request()) is not None:
+            found.append(request.url.partition("://")[2])
+        return found
+
+    def end(self, host: str, state: State = State.FULL_ALLOW, secs: float = 86400.0, status: int | None = 200) -> None:
+        """End the look-up of `host`; the answer is good for `secs`."""
+        origin = gates.judged_origin(Request(host if "://" in host else f"http://{host}/"))
+        assert origin is not None
+        bad = state is State.FULL_DISALLOW
+        now = 1e9 + self.now
+        answer = Answer(origin, Decision(state, "because", bad, now + secs, now + secs), status, now)
+        before = self.known.get(origin)
+        answer.temporary_since = before.temporary_since if bad and before and before.temporary else self.now
+        answer.source = Source.FETCHED
+        self.known[origin] = answer
+        self.asked.pop(host)(answer)
+
+    def fails(self, host: str, secs: float = 7.0, status: int | None = 503) -> None:
+        """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
+        self.end(host, State.FULL_DISALLOW, secs, status)
+
+    def waits(self, secs: float) -> None:
+        self.now += secs
+        self.gates.tick()
+
+    def stat(self, name: str) -> int:
+        return int(self.crawler.stats.get_value(f"gbot_robots/{name}", 0))
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    while World.opened:
+        World.opened.pop().scheduler.close("finished")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+def test_requests_are_handed_out_when_their_origin_is_settled(world: World) -> None:
+    world.push("a.x/1", "a.x/2", "b.x/1")
+    assert (world.pull(), len(world.scheduler), world.stat("waiting")) == ([], 3, 3)
+    assert world.scheduler.has_pending_requests()
+    world.end("b.x")
+    assert (world.pull(), world.stat("waiting")) == (["b.x/1"], 2)
+    world.end("a.x")
+    world.push("a.x/3")
+    assert world.pull() == ["a.x/3", "a.x/2", "a.x/1"]
+    assert (len(world.scheduler), world.stat("waiting"), world.stat("waiting_most")) == (0, 0, 3)
+    assert world.order == ["a.x", "b.x"]
+
+
+def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    world.push("a.x/free", meta={"dont_obey_robotstxt": True})
+    assert world.pull() == ["a.x/free"]
+    assert world.scheduler.enqueue_request(Request("data:,x"))
+    assert world.pull(1) == [""] or len(world.scheduler) == 2
+
+
+@pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
+@pytest.mark.parametrize("memory", [LifoMemoryQueue, FifoMemoryQueue])
+def test_order_within_an_origin_is_exactly_scrapys(kind: type, memory: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(7)
+    ours = World(monkeypatch, kind, SCHEDULER_MEMORY_QUEUE=memory)
+    alone = World(monkeypatch, DownloaderAwarePriorityQueue, SCHEDULER_MEMORY_QUEUE=memory)
+    for number in range(500):
+        more = {"priority": dice.randrange(-2, 3), "meta": {"is_start_request": dice.random() < 0.3}}
+        for each in (ours, alone):
+            each.push(f"a.x/{number}", **more)
+        if number == 100:
+            ours.end("a.x")
+        if number >= 100 and dice.random() < 0.5:
+            pulled = dice.randrange(4)
+            assert ours.pull(pulled) == alone.pull(pulled)
+    assert ours.pull() == alone.pull()
+
+
+def test_slots_with_the_fewest_requests_come_first_and_others_take_turns(world: World) -> None:
+    world.push(*(f"{host}.x/{number}" for host in "abc" for number in range(3)))
+    for host in "abc":
+        world.end(f"{host}.x")
+    assert [url[0] for url in world.pull(3)] == ["a", "b", "c"]
+    world.slots.update(
+        {"a.x": SimpleNamespace(active="1"), "b.x": SimpleNamespace(active="12"), "c.x": SimpleNamespace(active="1")}
+    )
+    assert [url[0] for url in world.pull(3)] == ["a", "c", "a"]
+    world.slots["b.x"].active = ""
+    assert [url[0] for url in world.pull(2)] == ["b", "b"]
+
+
+def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Counter[str]()
+
+    def active(slots: DownloadSlots, key: str) -> int:
+        looks[key] += 1
+        return 0
+
+    hosts = [f"h{number}.x" for number in range(300)]
+    for host in hosts:
+        origin = gates.judged_origin(Request(f"http://{host}/"))
+        assert origin is not None
+        world.known[origin] = Answer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200, 0.0)
+    world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
+    monkeypatch.setattr(DownloadSlots, "active", active)
+    pulled = world.pull()
+    assert len(pulled) == 1200
+    assert looks.total() == 1200
+    assert all(one.partition("/")[0] != other.partition("/")[0] for one, other in pairwise(pulled))
+
+
+def test_origins_in_one_slot_do_not_wait_for_each_other(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(15)]
+    world.push(*(f"{host}/{number}" for number in range(3) for host in hosts), meta={"download_slot": "a proxy"})
+    world.push("h1.x/other", "h1.x:81/other")
+    for host in hosts[1:]:
+        world.end(host)
+    pulled = world.pull()
+    assert sorted(pulled) == sorted([f"{host}/{number}" for number in range(3) for host in hosts[1:]] + ["h1.x/other"])
+    assert {url.partition("/")[0] for url in pulled[:14]} >= set(hosts[2:13])  # by turns
+
+
+def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
+    world.push("a.x/1", "b.x/1", meta={"download_slot": "s"})
+    world.end("a.x")
+    world.end("b.x")
+    world.push("b.x/urgent", meta={"download_slot": "s"}, priority=5)
+    assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
+
+
+def test_strict_queue_knows_priorities_across_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, StrictOriginPriorityQueue)
+    for number in range(5):
+        world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
+        world.end(f"h{number}.x")
+    assert [url[1] for url in world.pull()] == [*"4433221100"]
+
+
+def test_strict_queue_looks_up_the_urgent_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
+    world.push("a.x/", "b.x/")
+    world.push("c.x/", priority=1)
+    for host in ("a.x", "c.x", "b.x"):
+        world.end(host)
+        world.pull()
+    assert world.order == ["a.x", "c.x", "b.x"]
+
+
+# Look-ups.
+
+
+def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(60)]
+    world.push(*(f"{host}/" for host in hosts))
+    assert world.order == hosts[:16]
+    for host in hosts[:16]:
+        world.end(host)
+    assert world.order == hosts[:16]  # none of their pages has been taken
+    assert len(world.pull(5)) == 5
+    assert world.order == hosts[: 16 + 5]
+
+
+def test_look_ups_that_others_overtake_do_not_count(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(100)]
+    world.push(*(f"{host}/" for host in hosts))
+    world.now += 0.01
+    world.end("h15.x")
+    world.pull()
+    world.waits(2.0)
+    assert len(world.order) == 17  # no later one has ended
+    world.end("h16.x")
+    world.pull()
+    world.waits(0.1)
+    assert len(world.asked) == 15 + 16 + 15
+
+
+def test_gates_that_the_engine_passes_over_do_not_keep_others_from_being_asked(world: World) -> None:
+    """As when the delay of their slot keeps enough requests back."""
+    hosts = [f"h{number}.x" for number in range(40)]
+    world.push(*(f"{host}/" for host in hosts))
+    for host in hosts[:16]:
+        world.end(host)
+    world.gates.nothing_to_hand_out()
+    assert len(world.order) == 32
+
+
+def test_look_up_is_made_as_the_next_request_would_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
+    world.push("first.x/", "a.x/low")
+    world.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
+    world.end("first.x")
+    world.pull()
+    assert [request.url for request in world.requests] == ["http://first.x/", "http://a.x/high"]
+    assert world.requests[1].meta["proxy"] == "http://p.x"
+
+
+def test_queue_that_cannot_tell_what_comes_next_is_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Blind(LifoMemoryQueue):  # type: ignore[misc, valid-type]
+        peek = None
+
+    world = World(monkeypatch, SCHEDULER_MEMORY_QUEUE=Blind)
+    world.push("a.x/1")
+    assert world.requests[0].url == "http://a.x/robots.txt"
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
+def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    world.end("a.x", secs=3600)
+    assert world.pull(1) == ["a.x/2"]
+    world.waits(3601)
+    assert (world.pull(), world.order) == ([], ["a.x", "a.x"])
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
+def test_answer_that_expires_at_once_serves_as_many_requests_as_waited(world: World) -> None:
+    world.push("a.x/1", "a.x/2", "a.x/3")
+    world.end("a.x", secs=0)
+    world.push("a.x/4")
+    assert world.pull() == ["a.x/4", "a.x/3", "a.x/2"]
+    assert (len(world.gates.passed), world.order) == (0, ["a.x", "a.x"])  # the requests are gone
+    world.end("a.x", secs=0)
+    request = world.scheduler.next_request()
+    assert world.gates.passed[request] is world.known[gates.judged_origin(request)]  # type: ignore[index]
+
+
+def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    world.end("a.x")
+    (origin,) = world.known
+    now = 1e9 + world.now
+    world.known[origin] = Answer(origin, Decision(State.FULL_DISALLOW, "", True, now + 7, now + 7), 503, now)
+    world.known[origin].temporary_since = world.now
+    world.gates.shut(origin)
+    assert (world.pull(), world.order, world.stat("held")) == ([], ["a.x"], 2)
+    world.waits(8)
+    assert world.order == ["a.x", "a.x"]
+
+
+def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate(world: World) -> None:
+    world.push(*(f"a.x/{number}" for number in range(100)))
+    given_up = []
+    while len(world.scheduler):
+        world.fails("a.x", secs=10)
+        given_up.append(len(world.pull()))
+        world.waits(10)
+    assert given_up == [0] * 6 + [64] + [0] * 5 + [4] * 9
+    assert sum(given_up) == 100
+    assert (world.stat("held"), world.stat("waiting"), len(world.scheduler)) == (100, 0, 0)
+
+
+def test_dead_host_lets_all_go_to_be_refused(world: World) -> None:
+    world.push(*(f"a.x/{number}" for number in range(400)))
+    for _ in range(30):
+        world.fails("a.x", secs=10)
+        world.pull()
+        world.waits(10)
+    world.fails("a.x", secs=10)
+    assert len(world.pull()) > 50
+    assert (len(world.scheduler), world.stat("waiting")) == (0, 0)
+
+
+def test_robots_txt_that_may_be_asked_too_late_is_not_waited_for(world: World) -> None:
+    world.push("a.x/1")
+    world.fails("a.x", secs=3600)
+    world.waits(WAIT + 0.2)
+    world.fails("a.x", secs=3600 - WAIT)  # from the storage
+    assert world.pull() == ["a.x/1"]
+
+
+def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> None:
+    world.push("a.x/robots.txt", meta={PROBE: True})
+    world.push("b.x/robots.txt", meta={PROBE: True})
+    world.fails("a.x", status=None)
+    world.fails("b.x")
+    assert world.pull() == ["a.x/robots.txt"]
+
+
+def test_clock_that_is_set_back_changes_no_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.push("a.x/1")
+    world.fails("a.x", secs=7)
+    clock = SimpleNamespace(monotonic=lambda: world.now, time=lambda: 1e9 + world.now - 240)
+    monkeypatch.setattr(gates, "time", clock)
+    world.waits(8)
+    assert world.order == ["a.x", "a.x"]
+
+
+# Files.
+
+
+def urls_of(scheduler: Any) -> list[str]:
+    return [request.url for request in iter(scheduler.next_request, None)]
+
+
+@pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
+def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"JOBDIR": str(tmp_path), "SCHEDULER_DISK_QUEUE": PickleLifoDiskQueue}
+    dice = random.Random(3)
+    pushed = set()
+    first = World(monkeypatch, DownloaderAwarePriorityQueue, **settings)
+    for number in range(200):
+        url = f"{dice.choice(('a', 'b'))}.x:{dice.choice((80, 81))}/{number}"
+        first.push(url, priority=dice.randrange(3), meta={"is_start_request": dice.random() < 0.5})
+        pushed.add(url.replace(":80/", "/"))
+    first.scheduler.close("finished")
+
+    def resumed(kind: type) -> World:
+        world = World(monkeypatch, kind, **settings)
+        assert world.scheduler.has_pending_requests()
+        return world
+
+    ours = resumed(kind)
+    assert ours.pull() == []
+    for host in list(ours.asked):
+        ours.end(host)
+    got = ours.pull(60)
+    while len(got) < 60:
+        for host in list(ours.asked):
+            ours.end(host)
+        got += ours.pull(60 - len(got))
+    ours.push("a.x/new", "c.x/new")
+    ours.scheduler.close("finished")
+    again = resumed(kind)
+    while len(got) < 120:
+        for host in list(again.asked):
+            again.end(host)
+        got += again.pull(120 - len(got))
+    again.scheduler.close("finished")
+    got += resumed(DownloaderAwarePriorityQueue).pull()
+    assert sorted(url.replace(":80/", "/") for url in got) == sorted({*pushed, "a.x/new", "c.x/new"})
+
+
+def test_line_that_is_empty_leaves_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    for number in range(3):
+        world.push(f"a.x/{number}")
+    world.end("a.x")
+    assert len(world.pull()) == 3
+    assert len(world.scheduler.dqs.pqueues) == 0
+    world.push("a.x/unserialisable", meta={"not to be pickled": lambda: None})
+    assert len(world.scheduler.dqs.pqueues) == 0
+    assert world.pull() == ["a.x/unserialisable"]
+
+
+def test_damaged_file_costs_its_request_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Damaged(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
+        def pop(self) -> Request | None:
+            request: Request | None = super().pop()
+            if request is not None and request.url.endswith("/2"):
+                raise EOFError
+            return request
+
+    world = World(monkeypatch, JOBDIR=str(tmp_path), SCHEDULER_DISK_QUEUE=Damaged)
+    world.push("a.x/1", "a.x/2", "a.x/3")
+    world.end("a.x")
+    assert world.pull(1) == ["a.x/3"]
+    with pytest.raises(EOFError):
+        world.pull()
+    assert (world.pull(), len(world.scheduler)) == (["a.x/1"], 0)
+
+
+def test_same_object_twice_is_two_requests(world: World) -> None:
+    request = Request("http://a.x/1", dont_filter=True)
+    for _ in range(2):
+        world.scheduler.enqueue_request(request)
+    world.end("a.x")
+    assert world.pull() == ["a.x/1", "a.x/1"]
+
+
+def test_scrapy_without_what_the_queue_needs_keeps_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delattr(DownloaderAwarePriorityQueue, "pqfactory")
+    monkeypatch.setattr(DownloaderAwarePriorityQueue, "__init__", lambda *args, **named: None)
+    monkeypatch.setattr(DownloaderAwarePriorityQueue, "__len__", lambda queue: 0)
+    with caplog.at_level(logging.WARNING):
+        world = World(monkeypatch, JOBDIR=str(tmp_path))
+    queues = [world.scheduler.mqs, world.scheduler.dqs]
+    assert [type(each) for each in queues] == [DownloaderAwarePriorityQueue] * 2
+    for each in queues:
+        each.pqueues = {}
+    assert len([record for record in caplog.records if "pqfactory" in record.getMessage()]) == 1
+
+
+def test_crawl_that_obeys_no_robots_txt_only_gets_a_fast_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, obeys=False)
+    world.push("a.x/1", "b.x/1")
+    assert sorted(world.pull()) == ["a.x/1", "b.x/1"]
+    assert world.order == []
+
+
+def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(world: World) -> None:
+    def transferring(*requests: Request) -> Iterable[Request]:
+        return set(requests)
+
+    world.slots["a.x"] = SimpleNamespace(active=set(), delay=0.5, transferring=transferring())
+    monkey = world.scheduler.mqs._downloader
+    monkey.delay = lambda request: 0.5
+    monkey.is_queued = lambda key, request: True
+    world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
+    world.end("a.x")
+    assert len(world.pull()) == 2  # a second's worth
+    assert world.gates.is_pulled
+    world.end("late.x")
+    assert len(world.pull()) == 8  # nothing waits any more
