@@ -76,7 +76,7 @@ def engines(session: nox.Session) -> None:
 def mutants(session: nox.Session) -> None:
     """Which changes of the code the tests do not notice: `nox -s mutants -- policy --sample 200`."""
     session.install("-q", "-e", ".[test]", "cosmic-ray")
-    session.run("python", "-m", "tests.mutants", *session.posargs)
+    session.run("python", "-m", "tools.mutants", *session.posargs)
 
 
 @nox.session

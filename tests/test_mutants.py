@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .mutants.rooms import HOME, ROOMS, modules
+from tools.mutants.rooms import HOME, ROOMS, modules
 
 
 @pytest.mark.parametrize("room", ROOMS)

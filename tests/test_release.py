@@ -32,7 +32,7 @@ KEPT = (
     ".pre-commit-hooks.yaml",
     ".readthedocs.yaml",
 )  # names with a leading dot that belong to the project
-ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests")
+ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests", "tools")
 
 
 def setup_cfg() -> ConfigParser:

@@ -35,7 +35,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from ..core.patterns import follow
-from ..core.url_forms import has_one_form, paths_in_all_forms, without_usual
+from ..core.url_forms import has_one_form, other_forms, without_usual
+from ..core.urls import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -91,7 +92,8 @@ class SiteUrls:
         """Let each form of an odd URL have a path of its own."""
         pairs = [pair for pair in zip(self.paths, range(self.count), strict=True) if pair[1] not in odd]
         for number in odd:  # no pattern holds an LF or a CR, so that one may stand for the other
-            pairs += [(path.replace("\n", "\r"), number) for path in paths_in_all_forms(urls[number])]
+            paths = {path_of(form) for form in (urls[number], *other_forms(urls[number]))}
+            pairs += [(path.replace("\n", "\r"), number) for path in paths]
         pairs.sort()
         self.paths = [path for path, _ in pairs]
         self._owners = [number for _, number in pairs]

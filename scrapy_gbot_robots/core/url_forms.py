@@ -16,7 +16,7 @@ import re
 import string
 from typing import TYPE_CHECKING, Final
 
-from .urls import path_of, shown
+from .urls import shown
 
 if TYPE_CHECKING:
     from .rules import Rules
@@ -102,11 +102,6 @@ def _has_dots(text: str) -> bool:
 def without_usual(text: str) -> bytes:
     """Return what is left of `text`, in UTF-8, without the characters that every client sends as they are."""
     return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
-
-
-def paths_in_all_forms(url: str) -> set[str]:
-    """Return what rules are compared with: the path of `url` in each form in which a client may send it."""
-    return {path_of(form) for form in (url, *other_forms(url))}
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:

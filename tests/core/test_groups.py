@@ -238,12 +238,3 @@ def test_crawl_delay_of_the_group_followed(body: str, agent: str, delay: float |
     assert robots.crawl_delay(agent) == delay
     assert robots.crawl_delay(Crawler.of(agent)) == delay
     assert robots.rules_for(agent).crawl_delay == delay
-
-
-def test_only_text_or_a_crawler_is_a_user_agent() -> None:
-    with pytest.raises(TypeError, match="user agent"):
-        RobotsTxt.parse(b"").allowed("http://e.com/", None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="URL"):
-        RobotsTxt.parse(b"").allowed(None, "a")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="bytes"):
-        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 import time
 from types import ModuleType
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules, Verdict
+from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core.lines import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -178,30 +176,6 @@ def test_rules_take_little_memory() -> None:
     assert size(rules) * 4 < size(parser)
 
 
-@pytest.mark.parametrize(
-    "frozen",
-    [Verdict(True), Origin.of("http://e.com"), Crawler.of("bot"), RobotsTxt.parse(b"").verdict("/", "x")],
-    ids=["verdict", "origin", "crawler", "verdict-of-nothing"],
-)
-def test_values_are_frozen_and_hashable(frozen: Verdict | Origin | Crawler) -> None:
-    assert hash(frozen) == hash(frozen._replace())
-    with pytest.raises(AttributeError):
-        frozen.extra = 1  # type: ignore[union-attr]
-
-
 def test_rules_of_nothing_allow_everything() -> None:
     assert Rules().allowed("http://e.com/")
     assert str(Rules().verdict("http://e.com/")) == "allowed: no rule matches"
-
-
-def test_pure_part_loads_no_framework() -> None:
-    code = (
-        "import sys; before = set(sys.modules); from scrapy_gbot_robots import Crawler, Origin, RobotsTxt; "
-        "robots = RobotsTxt.parse(b'user-agent: *'); robots.allowed('http://e.com/', Crawler.of('x')); robots.remarks; "
-        "Origin.of('http://e.com/'); "
-        "print(sorted({name.partition('.')[0] for name in sys.modules} & "
-        "{'scrapy', 'twisted', 'redis', 'idna', 'dataclasses', 'logging'} - before))"
-    )
-    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-    assert done.stdout.strip() == "[]"

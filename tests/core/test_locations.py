@@ -217,11 +217,6 @@ def test_bytes_that_are_not_utf8_past_the_host_do_no_harm() -> None:
     assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)
 
 
-def test_origin_is_frozen() -> None:
-    with pytest.raises(AttributeError):
-        Origin.of("http://example.com/").port = 81  # type: ignore[misc]
-
-
 @pytest.mark.parametrize(
     ("url", "prefix"),
     [

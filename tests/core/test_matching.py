@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Verdict
+from scrapy_gbot_robots.core.patterns import directory_of_index, matches
+
+from ..support import strategies
+from ..support.oracle import does_match
 
 FISH = ["/fish", "/fish.html", "/fish/salmon.html", "/fishheads", "/fishheads/yummy.html", "/fish.php?id=anything"]
 NO_FISH = ["/Fish.asp", "/catfish", "/?id=fish", "/desert/fish"]
@@ -224,3 +230,29 @@ def test_nul_ends_the_path_of_a_url(rule: str, url: str | bytes, allowed: bool) 
     rules = RobotsTxt.parse(f"user-agent: *\n{rule}".encode()).rules_for("a")
     assert [rules.allowed(url) for _ in range(7)] == [allowed] * 7
     assert rules.verdict(url).allowed == allowed
+
+
+@settings(max_examples=600)
+@given(
+    pattern=strategies.PATTERNS | st.text("ab*$/", max_size=24), path=strategies.PATHS | st.text("ab/$", max_size=16)
+)
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c", path="ababababababc")
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c$", path="abababababcc")
+@example(pattern="a*b*a*b*a*b*a*b*a*b*c", path="ababababac")
+def test_matching_segments_gives_what_trying_every_place_gives(pattern: str, path: str) -> None:
+    assert matches(pattern, path) == does_match(pattern, path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "directory"),
+    [
+        ("/index.html", "/$"),
+        ("/d/index.htm", "/d/$"),
+        ("/d/index.html?x", "/d/$"),
+        ("index.html", None),
+        ("/d/index.ht", None),
+        ("/index.html/x", None),
+    ],
+)
+def test_index_page_stands_for_its_directory(pattern: str, directory: str | None) -> None:
+    assert directory_of_index(pattern) == directory

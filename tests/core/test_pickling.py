@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt, Rules
 
-ROBOTS = b"user-agent: *\ncrawl-delay: 2\ndisallow: /no\nallow: /no/index.html\ndisalow: /typo\ndisallow: /*.php$\n"
+ROBOTS = b"user-agent: *\ncrawl-delay: 2\ndisallow: /no\nallow: /no/index.html\ndisalow: /typo\ndisallow: /*.php$\ncontent-usage: /typo search=n\n"
 URLS = ["/", "/no", "/no/", "/no/x", "/typo", "/a.php", "/a.php?x"] * 200
 
 
@@ -24,6 +24,7 @@ def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bo
         assert isinstance(again, Rules)
         assert [again.verdict(url) for url in URLS] == [rules.verdict(url) for url in URLS]
         assert [again.allowed(url) for url in URLS] == [rules.allowed(url) for url in URLS]
+        assert [again.preferences(url) for url in URLS] == [rules.preferences(url) for url in URLS]
         assert (again.group, again.crawl_delay, again.weight) == (rules.group, rules.crawl_delay, rules.weight)
 
 

@@ -143,3 +143,17 @@ def test_what_is_printed_says_what_it_is() -> None:
 def test_robots_txt_that_is_not_parsed_is_a_type_error_that_says_how() -> None:
     with pytest.raises(TypeError, match=r"^RobotsTxt\.parse\(body\) reads a robots\.txt"):
         RobotsTxt(b"user-agent: *")
+
+
+def test_fields_are_told_with_their_group() -> None:
+    body = b"License: https://e.com/l\nuser-agent: a\nuser-agent: b\nx: 1\nallow: /\nX : 2 # c\nuser-agent: c\nx 3"
+    robots = RobotsTxt.parse(body)
+    assert robots.fields("x") == ((4, "1", ("a", "b")), (6, "2", ("a", "b")), (8, "3", ("c",)))
+    assert robots.fields("LICENSE") == ((1, "https://e.com/l", ()),)
+    assert robots.fields("user-agent")[2] == (7, "c", ("c",))
+    assert robots.fields("") == robots.fields("é") == ()
+
+
+def test_licenses_are_the_absolute_urls_once_each() -> None:
+    body = b"license: https://e.com/b\nuser-agent: a\nLicense: /l.xml\nlicense: https://e.com/a\nlicense:\nlicense: https://e.com/b"
+    assert RobotsTxt.parse(body).licenses == ("https://e.com/b", "https://e.com/a")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,36 +177,6 @@ def test_hostile_lines_have_an_answer(line: bytes) -> None:
     assert len(robots.fields("content-usage")) + len(robots.fields("content-signal")) == len(lines)
 
 
-def test_rules_are_pickled_with_their_preferences() -> None:
-    rules = RobotsTxt.parse(DRAFT).rules_for("bot")
-    again = pickle.loads(pickle.dumps(rules))  # noqa: S301
-    for path in ("/test", "/ai-ok/test", "/never/test"):
-        assert again.preferences(f"https://e.com{path}") == rules.preferences(f"https://e.com{path}")
-
-
-def test_many_paths_are_known_to_take_long() -> None:
-    lines = [
-        b"content-usage: /*%s train-ai=n\n" % b"*".join(b"%d" % int(n) for n in str(number)) for number in range(5_000)
-    ]
-    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines)).rules_for("a")
-    assert rules.takes_long("https://e.com/" + "1" * 5_000)
-    assert not RobotsTxt.parse(b"user-agent: *\n" + lines[9]).rules_for("a").takes_long("https://e.com/" + "1" * 5_000)
-
-
-def test_fields_are_told_with_their_group() -> None:
-    body = b"License: https://e.com/l\nuser-agent: a\nuser-agent: b\nx: 1\nallow: /\nX : 2 # c\nuser-agent: c\nx 3"
-    robots = RobotsTxt.parse(body)
-    assert robots.fields("x") == ((4, "1", ("a", "b")), (6, "2", ("a", "b")), (8, "3", ("c",)))
-    assert robots.fields("LICENSE") == ((1, "https://e.com/l", ()),)
-    assert robots.fields("user-agent")[2] == (7, "c", ("c",))
-    assert robots.fields("") == robots.fields("é") == ()
-
-
-def test_licenses_are_the_absolute_urls_once_each() -> None:
-    body = b"license: https://e.com/b\nuser-agent: a\nLicense: /l.xml\nlicense: https://e.com/a\nlicense:\nlicense: https://e.com/b"
-    assert RobotsTxt.parse(body).licenses == ("https://e.com/b", "https://e.com/a")
-
-
 @pytest.mark.parametrize(
     ("text", "members"),
     [
@@ -238,29 +206,8 @@ def test_what_is_no_dictionary_is_none(text: bytes) -> None:
 
 
 _PARTS = st.sampled_from(
-    [
-        b"a",
-        b"train-ai",
-        b"=",
-        b"y",
-        b"n",
-        b",",
-        b" ",
-        b";",
-        b"(",
-        b")",
-        b'"',
-        b"\\",
-        b"1",
-        b".",
-        b":",
-        b"?",
-        b"%",
-        b"@",
-        b"\xff",
-        b"\t",
-    ]
-)
+    [b"a", b"train-ai", b"=", b"y", b"n", b",", b" ", b";", b"(", b")", b'"', b"\\", b"1", b".", b":", b"?", b"%", b"@", b"\xff", b"\t"]
+)  # fmt: skip
 
 
 @given(st.lists(_PARTS, max_size=30).map(b"".join) | st.binary(max_size=40))

@@ -1,6 +1,6 @@
 """What holds for every input. Each function asserts one promise for one input.
 
-Hypothesis (test_*.py) and atheris (coverage_guided.py) call them with the inputs that they make up.
+Hypothesis (test_*.py) and atheris (tools/coverage_guided.py) call them with the inputs that they make up.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Crawler, Origin, Preferences, RobotsTxt
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
+from scrapy_gbot_robots.core.robots import groups_of_all
 from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
@@ -62,12 +63,17 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *
         followed = oracle.followed_by(groups, agents)
         rules = robots.rules_for(asker)
         assert (rules.group, rules.crawl_delay) == (followed.group, followed.delay)
+        assert [lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines] == [
+            line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
+            for line in oracle.content_lines_for(robots.lines, agents)
+        ]
         assert rules._disallows.entries() == followed.entries(allow=False)
         assert rules._allows.entries() == followed.entries(allow=True)
         expected = oracle.verdict_of(groups, url, agents, strict)
         assert str(expected).isprintable()
         assert robots.allowed(url, asker) == expected.allowed
         assert robots.verdict(url, asker) == expected
+        assert expected.allowed or robots.preferences(url, asker) == Preferences()
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
         assert rules.verdict(url) == expected
@@ -93,6 +99,21 @@ def assert_told_in_full(body: bytes, *, strict: bool) -> None:
     ]
     for sitemap in robots.sitemaps:
         assert Origin.of(sitemap)
+    assert_groups_of_all_are_those_of_the_careful_reader(robots)
+
+
+def assert_groups_of_all_are_those_of_the_careful_reader(robots: RobotsTxt) -> None:
+    """A group that names no crawler, such as that of "user-agent: 7", is for no one. The fast reader leaves it out."""
+    named = [(group, [agent for agent in group.agents if agent]) for group in robots.groups]
+    named = [(group, agents) for group, agents in named if agents]
+    scanned, _ = groups_of_all(robots)
+    assert [[*group.agents.items()] for group in scanned] == [
+        [(agent, group.delays.get(agent)) for agent in agents] for group, agents in named
+    ]
+    assert [[each.entries() for each in group.patterns()] for group in scanned] == [
+        [[(rule.pattern, rule.line) for rule in group.rules if rule.allow == allow] for allow in (True, False)]
+        for group, _ in named
+    ]
 
 
 def assert_origin_is_stable(url: str | bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
@@ -36,6 +36,13 @@ STRICT = st.booleans()
 
 
 @given(BODIES, URLS, USER_AGENTS, STRICT)
+@example(b"user-agent:\xa0googlebot\ndisallow: /", "/", "googlebot", False)
+@example(b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", "/", "a", False)
+@example(b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b", False)
+@example(b"User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\nAllow: /", "/", "b", False)
+@example(b"User-agent: a\nAllow: /\nUser-agent: *\nUser-agent: a\nCrawl-delay: x\nCrawl-delay: 3", "/", "a", False)
+@example(b"\xef\xbb\xbf\xef\xbb\xbfUser-agent: a\0\nDisallow: /", "/", "a", False)
+@example(b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z", "/", "a", False)
 def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
     promises.assert_one_meaning(body, url, agent, strict=strict)
     written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_gbot_robots.core.lines import ALLOW, DISALLOW, UNUSED, USER_AGENT, agent_of
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import (
     EMPTY_RULE,
@@ -20,8 +21,9 @@ from scrapy_gbot_robots.core.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from scrapy_gbot_robots.core.lines import Line
     from scrapy_gbot_robots.core.robots import Group
 
 
@@ -45,6 +47,31 @@ def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
             delay = next((group.delays[agent] for group in merged if agent in group.delays), None)
             return Followed(agent.decode("ascii"), delay, [rule for group in merged for rule in group.rules])
     return Followed(None, None, [])
+
+
+def content_lines_for(lines: Iterable[Line], agents: Sequence[bytes]) -> list[Line]:
+    """The `Content-` lines for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
+    before: list[Line] = []
+    groups: list[dict[bytes, list[Line]]] = []
+    has_rules = True
+    for line in lines:
+        if line.kind == USER_AGENT:
+            if has_rules:
+                groups.append({})
+                has_rules = False
+            groups[-1].setdefault(agent_of(line.value), [])
+        elif line.kind in {ALLOW, DISALLOW}:
+            has_rules = has_rules or bool(groups)
+        elif line.kind == UNUSED and line.key.lower() in {b"content-usage", b"content-signal"}:
+            if not groups and line.key.lower() == b"content-signal":
+                before.append(line)
+            for own in groups[-1].values() if groups else ():
+                own.append(line)
+    for agent in agents:
+        followed = [group[agent] for group in groups if agent in group]
+        if followed:
+            return [*before, *(line for own in followed for line in own)]
+    return before
 
 
 def verdict_of(groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes], strict: bool) -> Verdict:

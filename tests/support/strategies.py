@@ -26,13 +26,14 @@ KEYS = [
     b"User-agent", b"user-agent", b"USER-AGENT", b"useragent", b"user agent", b"User-agents", b"User-agent \t", b"user",
     b"Disallow", b"disallow", b"DISALLOW", b"disallowed", b"dissallow", b"Disalow", b"diasllow ", b"disallow x", b"dis",
     b"Allow", b"allow", b"aLLow", b"allowance", b"alow", b"Sitemap", b"site-map", b"Crawl-delay", b"crawl-DELAY",
-    b"Noindex", b"foo", b"", b"\xa0Disallow", b"\x1cUser-agent", b"\0Disallow", b"#Disallow", b"<p>",
+    b"Content-Usage", b"content-signal", b"CONTENT-Usage ", b"content-usages", b"Noindex", b"foo", b"", b"\xa0Disallow", b"\x1cUser-agent", b"\0Disallow", b"#Disallow", b"<p>",
 ]  # fmt: skip
 SEPARATORS = [b": ", b":", b" : ", b" ", b"\t", b"  \t", b":\v", b"", b"\f", b": :", b" # :"]
 VALUES = [
     b"*", b"* x", b"*x", b"Googlebot", b"googlebot/2.1", b"a", b"A b", b"b#c", b"googlebot-image", b"", b"1", b"\xa0a",
     b"/", b"/*", b"/a", b"/a b", b"/a#b", b"/a*b$", b"/$", b"/%c3%a9", b"/\xc3\xa9", b"/a\x1c", b"/index.html", b"*.gif$",
     b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * grammar.MAX_LINE_BYTES, b"http://e.com/s.xml",
+    b"train-ai=n", b"/a train-ai=y, search=n", b"/a*\ttrain-ai=y#", b"ai-train=no,use=full", b"search=y,",
 ]  # fmt: skip
 LEADS = [b"", b"", b"", b" ", b"\t", b"\v", grammar.BOM]
 BOMS = [b"", b"", grammar.BOM[:1], grammar.BOM[:2], grammar.BOM, grammar.BOM * 2]

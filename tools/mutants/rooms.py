@@ -11,8 +11,8 @@ ROOMS = {
     "policy": "tests/policy",
     "fetching": "tests/fetching",
     "obeying": "tests/obeying tests/fetching/test_http_cache.py",
-    "storage": "tests/storage tests/obeying/test_entries.py tests/obeying/test_storage_faults.py tests/commands/test_fleet.py",
-    "sitemaps": "tests/sitemaps tests/spider",
+    "storage": "tests/storage tests/commands/test_fleet.py",
+    "sitemaps": "tests/sitemaps",
 }
 
 

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the code that reads hostile bytes: the parser and the storage codec.
 
-`python -m tests.fuzz.coverage_guided parser -runs=1000000`, or `codec` instead of `parser`. After the name come options of
+`python -m tools.coverage_guided parser -runs=1000000`, or `codec` instead of `parser`. After the name come options of
 libFuzzer. The run stops at the first input that breaks a promise, and writes that input to a file in `.fuzz`. It keeps its corpus
 there, too. A file that is named on the command line is the only input tried. The test requirements do not have atheris:
 `pip install atheris`.
@@ -19,8 +19,7 @@ with atheris.instrument_imports(include=["scrapy_gbot_robots"]):
     )
     from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
     from scrapy_gbot_robots.storage.codec import encode
-
-    from . import promises
+    from tests.fuzz import promises
 
 import zlib
 from pathlib import Path
@@ -32,7 +31,7 @@ from tests.support.reference import DATA, body_of, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-KEPT = Path(__file__).parents[2] / ".fuzz"  # the corpus, and inputs that broke a promise
+KEPT = Path(__file__).parents[1] / ".fuzz"  # the corpus, and inputs that broke a promise
 MAX_LEN = 300  # bytes of an input: enough for two groups, and short enough for thousands of inputs a second
 
 STRICT, AS_BYTES = 1, 2  # bits of the first byte of an input for the parser

@@ -1,4 +1,4 @@
-"""`python -m tests.mutants WHERE [--sample N] [--seed S ...]`: prints the mutants that survive, and how many were killed."""
+"""`python -m tools.mutants WHERE [--sample N] [--seed S ...]`: prints the mutants that survive, and how many were killed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.mutants", description="Changes of the code that no test notices"
+        prog="python -m tools.mutants", description="Changes of the code that no test notices"
     )
     parser.add_argument("where", nargs="+", help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup")
     parser.add_argument("--sample", type=int, default=100, help="mutants to try (default: %(default)s)")
