@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.changes import changes
 from ..core.crawlers import Crawler
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..core.verdict import Rule
     from .output import Terminal
 
+    Judge: TypeAlias = tuple[str, Rules, Rules]  # a user agent, and its rules in both versions
+
 HELP = "Show what changed between two versions of a robots.txt"
 
 _TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
@@ -33,24 +35,7 @@ _JUDGED_FOR_SOME = (
 _EXAMPLE = 100  # characters of a line that is shown
 _MOST_READ = 100 * 2**20  # bytes: both files are read again for each user agent that URLs are judged for
 _MOST_WEIGHT = 200 * 2**20  # bytes of memory for the rules of these user agents, by `Rules.weight`
-_SAID = {True: "granted", False: "refused", None: "not said"}
-
-
-class Flip(NamedTuple):
-    """A URL whose verdict differs: for which crawler, whether it is allowed now, and the reason."""
-
-    url: str
-    agent: str
-    allowed: bool
-    reason: str
-
-
-class Judge(NamedTuple):
-    """A user agent, and its rules in both versions."""
-
-    agent: str
-    old: Rules
-    new: Rules
+_SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,20 +75,20 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             _show(change, out)
     flips = 0
     if options.urls is not None:
-        given = list(filter(None, (name.strip() for name in ",".join(options.agents or ()).split(","))))
-        judges = _judges(given or [change.agent for change in found], before, after)
-        size = sum(len(version.body[: gbot.max_bytes]) for version in (old, new))
-        chosen = list(judges if given else _affordable(judges, size))
-        if not given and len(chosen) < len(found):
+        names = [name.strip() for name in ",".join(options.agents or ()).split(",") if name.strip()]
+        judges = _judges(names or [change.agent for change in found], before, after)
+        if not names:
+            judges = _affordable(judges, sum(len(version.body[: gbot.max_bytes]) for version in (old, new)))
+        chosen = list(judges)
+        if not names and len(chosen) < len(found):
             err.say((_JUDGED_FOR_SOME.format(len(chosen), len(found)), "warning"))
-        left_out = LeftOut(options.urls)
-        for flip in _flips(left_out.urls(), chosen):
+        for flip in _flips(options.urls, chosen, err):
             flips += 1
             if options.json:
-                out.json(flip._asdict())
+                out.json(flip)
             else:
-                _show_flip(flip, out)
-        left_out.tell(err)
+                now, style = ("allowed now   ", "good") if flip["allowed"] else ("disallowed now", "bad")
+                out.say((now, style), f"  {flip['agent']}  {flip['url']}  {flip['reason']}")
     if not options.json:
         counted = [count(len(found), "user agent") + " changed"]
         counted += [count(flips, "URL") + " judged otherwise"] if options.urls is not None else []
@@ -111,37 +96,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if found or flips else FINE
 
 
-class LeftOut:
-    """The lines of a file of URLs that cannot be judged."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._lines = 0
-        self._first = ""
-
-    def urls(self) -> Iterator[str]:
-        """Yield the lines that can be judged: absolute URLs, and paths. Count the others."""
-        for lines, _ in url_batches(self._path):
-            for line in lines:
-                if len(line) <= MAX_URL and (line.startswith("/") or is_absolute(line)):
-                    yield line
-                else:
-                    self._lines += 1
-                    self._first = self._first or shown(line, _EXAMPLE)
-
-    def tell(self, err: Terminal) -> None:
-        """Say how many lines were left out, if any."""
-        if self._lines:
-            why = f"no absolute URL, no path, or longer than {MAX_URL:,} bytes"
-            err.say(
-                (f"{count(self._lines, 'line')} of {self._path} left out: {why}, such as: {self._first}", "warning")
-            )
-
-
 def _judges(agents: Iterable[str], before: RobotsTxt, after: RobotsTxt) -> Iterator[Judge]:
     for name in agents:
         crawler = Crawler.of("" if name == "*" else name)
-        yield Judge(name, before.rules_for(crawler), after.rules_for(crawler))
+        yield name, before.rules_for(crawler), after.rules_for(crawler)
 
 
 def _affordable(judges: Iterable[Judge], size: int) -> Iterator[Judge]:
@@ -153,22 +111,27 @@ def _affordable(judges: Iterable[Judge], size: int) -> Iterator[Judge]:
     for judge in judges:
         yield judge
         read += size
-        weight += judge.old.weight + judge.new.weight
+        weight += judge[1].weight + judge[2].weight
         if read > _MOST_READ or weight > _MOST_WEIGHT:
             return
 
 
-def _flips(urls: Iterable[str], judges: Sequence[Judge]) -> Iterator[Flip]:
-    for url in urls:
-        for agent, old, new in judges:
-            if old.allowed(url) != new.allowed(url):
-                verdict = new.verdict(url)
-                yield Flip(url, agent, verdict.allowed, str(verdict))
-
-
-def _show_flip(flip: Flip, out: Terminal) -> None:
-    now, style = ("allowed now   ", "good") if flip.allowed else ("disallowed now", "bad")
-    out.say((now, style), f"  {flip.agent}  {flip.url}  {flip.reason}")
+def _flips(path: str, judges: Sequence[Judge], err: Terminal) -> Iterator[dict[str, Any]]:
+    """Yield the URLs of a file whose verdicts differ; then say how many of its lines are neither URLs nor paths."""
+    left_out, example = 0, ""
+    for lines, _ in url_batches(path):
+        for url in lines:
+            if len(url) > MAX_URL or not (url.startswith("/") or is_absolute(url)):
+                left_out += 1
+                example = example or shown(url, _EXAMPLE)
+                continue
+            for agent, old, new in judges:
+                if old.allowed(url) != new.allowed(url):
+                    verdict = new.verdict(url)
+                    yield {"url": url, "agent": agent, "allowed": verdict.allowed, "reason": str(verdict)}
+    if left_out:
+        why = f"no absolute URL, no path, or longer than {MAX_URL:,} bytes"
+        err.say((f"{count(left_out, 'line')} of {path} left out: {why}, such as: {example}", "warning"))
 
 
 def _show(change: AgentChange, out: Terminal) -> None:
@@ -178,26 +141,20 @@ def _show(change: AgentChange, out: Terminal) -> None:
     for sign, style, rules in (("-", "bad", change.removed), ("+", "good", change.added)):
         for rule in rules:
             out.say((f"  {sign} {_text(rule)}", style), (f"  (line {rule.line})", "faint"))
-    was, now = change.delays
-    if was != now:
-        out.say(f"  crawl-delay: {_secs(was)} -> {_secs(now)}")
+    if change.delays[0] != change.delays[1]:
+        out.say(
+            "  crawl-delay: {} -> {}".format(*("none" if delay is None else f"{delay:g} s" for delay in change.delays))
+        )
     for turned in change.preferences:
         where = "" if turned.path == "/" else f" for {turned.path}"
-        out.say(f"  preference {turned.label}{where}: {_said(turned.before)} -> {_said(turned.after)}")
+        was, now = _SAID.get(turned.before, turned.before), _SAID.get(turned.after, turned.after)
+        out.say(f"  preference {turned.label}{where}: {was} -> {now}")
     if not change.compared:
         out.say(("  ? ", "warning"), _NOT_COMPARED)
 
 
 def _text(rule: Rule) -> str:
     return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
-
-
-def _said(preference: bool | str | None) -> str:
-    return preference if isinstance(preference, str) else _SAID[preference]
-
-
-def _secs(delay: float | None) -> str:
-    return "none" if delay is None else f"{delay:g} s"
 
 
 def _as_json(change: AgentChange) -> dict[str, object]:
