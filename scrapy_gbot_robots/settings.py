@@ -292,7 +292,7 @@ class GbotSettings:
     agents: tuple[str, ...] = _row([], AGENTS)
     agents_mode: str = _row("first", one_of("first", "all"))
     provenance: bool = _row(False, FLAG)
-    provenance_field: str = _row("gbot_robots", NAME)
+    provenance_field: str | None = _row(None, NAME)
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     history: int = _row(0, count(0))

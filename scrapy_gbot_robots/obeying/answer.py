@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
@@ -202,6 +203,21 @@ class Answer:
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self.why)
+
+
+def provenance_of(answer: Answer, verdict: Verdict) -> dict[str, Any]:
+    """Return which robots.txt lets a request go on, for `GBOT_ROBOTS_PROVENANCE`."""
+    source = answer.of_site
+    fetched_at = None if source is None else source.fetched_at
+    when = None if fetched_at is None else datetime.fromtimestamp(fetched_at, tz=timezone.utc)
+    return {
+        "robots": None if source is None else source.robots_sha256,
+        "fetched": None if when is None else when.isoformat(timespec="seconds"),
+        "status": None if source is None else source.status,
+        "line": None if verdict.rule is None else verdict.rule.line,
+        "group": verdict.group,
+        "override": verdict.override,
+    }
 
 
 def is_waited_for(answer: Answer, request: Request | None = None) -> bool:

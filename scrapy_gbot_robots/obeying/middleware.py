@@ -30,7 +30,7 @@ from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from ..storage.client import StorageClient
-from . import provenance
+from .answer import provenance_of
 from .crawl_delay import CrawlDelays
 from .gates import Gates, judged_origin
 from .identity import CrawlerIdentity
@@ -136,7 +136,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            provenance.attach(request, answer, verdict or answer.verdict(request.url, agent))
+            request.meta[PROVENANCE] = provenance_of(answer, verdict or answer.verdict(request.url, agent))
 
     async def _said(self, request: Request, agent: RobotsAgent, answer: Answer) -> Preferences:
         """What the robots.txt says about the use of the page that `request` asks for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Item, Request, signals
-from scrapy.exceptions import DropItem
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
@@ -128,24 +126,15 @@ class Collecting(Pages):
         yield Declared()
 
 
-class Renewing:
-    """Makes new items of some and drops others."""
-
-    def process_item(self, item: Any) -> Any:
-        if isinstance(item, Typed):
-            raise DropItem("unwanted")
-        return dict(item) if isinstance(item, dict) else item
-
-
-PIPELINE = {"ITEM_PIPELINES": {"scrapy_gbot_robots.ProvenancePipeline": 100}, "GBOT_ROBOTS_PROVENANCE_FIELD": "proof"}
+FIELD = {"GBOT_ROBOTS_PROVENANCE_FIELD": "proof"}
 
 
 @in_reactor
-async def test_pipeline_puts_the_provenance_into_items_of_any_kind_with_the_field(
+async def test_provenance_is_put_into_items_of_any_kind_with_the_field(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Collecting, {**ON, **PIPELINE}, urls=[site.url("/yes")])
+        crawler = await crawl(Collecting, {**ON, **FIELD}, urls=[site.url("/yes")])
     plain, typed, bare, declared = crawler.spider.items  # type: ignore[union-attr]
     assert plain["proof"]["line"] == typed.proof["line"] == 2
     assert plain["proof"] is not typed.proof
@@ -156,49 +145,8 @@ async def test_pipeline_puts_the_provenance_into_items_of_any_kind_with_the_fiel
 
 
 @in_reactor
-async def test_notes_of_items_do_not_outlive_them() -> None:
-    from scrapy_gbot_robots import ProvenanceSpiderMiddleware
-
-    pipelines = {Renewing: 50, **PIPELINE["ITEM_PIPELINES"]}  # type: ignore[dict-item]
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(
-            Collecting, {**ON, **PIPELINE, "ITEM_PIPELINES": pipelines}, urls=[site.url("/yes"), site.url("/yes/2")]
-        )
-    assert crawler.engine is not None
-    (notes,) = [
-        each for each in crawler.engine.scraper.spidermw.middlewares if isinstance(each, ProvenanceSpiderMiddleware)
-    ]
-    assert {type(item) for item, _ in notes._noted.values()} <= {dict}  # those that another pipeline has replaced
-
-
-@in_reactor
-async def test_notes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scrapy.http import Response
-    from scrapy.utils.test import get_crawler
-
-    from scrapy_gbot_robots import ProvenanceSpiderMiddleware
-
-    monkeypatch.setattr("scrapy_gbot_robots.obeying.provenance._MOST_ITEMS", 10)
-    notes = ProvenanceSpiderMiddleware(get_crawler(settings_dict=ON))
-    response = Response("http://a.example/", request=Request("http://a.example/", meta={"gbot_robots": {"line": 1}}))
-    items = [notes.get_processed_item({"number": number}, response) for number in range(100)]
-    assert len(notes._noted) == 10
-    assert notes.noted(items[0]) is None
-    assert notes.noted(items[99]) == {"line": 1}
-
-
-@in_reactor
-async def test_pipeline_without_its_middleware_warns(caplog: pytest.LogCaptureFixture) -> None:
-    without = {"SPIDER_MIDDLEWARES": {"scrapy_gbot_robots.ProvenanceSpiderMiddleware": None}}
-    with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
-        crawler = await crawl(Collecting, {**ON, **PIPELINE, **without}, urls=[site.url("/yes")])
-    (warning,) = own_warnings(caplog)
-    assert warning.startswith("ProvenancePipeline needs ProvenanceSpiderMiddleware in SPIDER_MIDDLEWARES, at 0; ")
-    assert len(crawler.spider.items) == 4  # type: ignore[union-attr]
-
-
-@in_reactor
-async def test_pipeline_is_off_without_the_setting() -> None:
+async def test_items_stay_as_they_are_unless_a_field_is_named() -> None:
     with Site({"*": b"ok"}) as site:
-        crawler = await crawl(Collecting, PIPELINE, urls=[site.url("/yes")])
-    assert crawler.spider.items[0] == {"url": site.url("/yes")}  # type: ignore[union-attr]
+        crawler = await crawl(Collecting, ON, urls=[site.url("/yes")])
+    plain, typed, *_ = crawler.spider.items  # type: ignore[union-attr]
+    assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)
