@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from .support.public_api import SNAPSHOT, public_api
+import re
+from pathlib import Path
+
+import pytest
+
+import scrapy_gbot_robots
+
+from .support.documentation import PAGES
+from .support.public_api import BULK, MODULES, SNAPSHOT, public_api
+
+PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 
 RECORDED = set(SNAPSHOT.read_text(encoding="utf-8").splitlines())
 
@@ -13,3 +23,15 @@ def test_no_public_name_is_removed_or_changed_unnoticed() -> None:
 
 def test_new_public_names_are_recorded() -> None:
     assert set(public_api()) - RECORDED == set(), "run: python -m tests.support.public_api"
+
+
+_ROOMS = "|".join(path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
+_NAMED = re.compile(rf"\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`")
+_FILES = (".html", ".jsonl", ".pdf")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in {"architecture.md", "maintaining.md"}])
+def test_pages_for_users_name_public_modules_only(page: Path) -> None:
+    named = {whole or short for whole, short in _NAMED.findall(page.read_text(encoding="utf-8"))}
+    public = (*MODULES, *BULK, "bulk", "addon", "settings", "experimental", "engine.download")  # Scrapy's engine
+    assert [name for name in sorted(named) if not name.startswith(public) and not name.endswith(_FILES)] == []

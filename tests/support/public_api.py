@@ -11,8 +11,22 @@ from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-MODULES = ("exceptions", "meta", "signals", "storage.base")  # their names are public too; see docs/maintaining.md
-BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served")
+MODULES = (
+    "exceptions",
+    "meta",
+    "signals",
+    "storage.base",
+    "storage.codec",
+)  # their names are public too; see docs/maintaining.md
+BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served", "bulk.Policy")
+
+# What Scrapy calls: the names and parameters are its own.
+HOOKS = {
+    *("from_crawler", "update_settings", "start", "extract_links", "get_processed_item", "process_item", "open_spider"),
+    *("process_request", "process_response", "process_exception", "process_start", "process_spider_input"),
+    *("process_spider_output", "process_spider_output_async", "process_spider_exception"),
+}
+_OF_PYTHON = {"annotations", "TYPE_CHECKING"}
 
 
 def public_api() -> list[str]:
@@ -24,7 +38,7 @@ def public_api() -> list[str]:
         module = import_module(f"scrapy_gbot_robots.{name}")
         for each, value in vars(module).items():
             own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(value)
-            if not each.startswith("_") and each != "annotations" and own and not inspect.ismodule(value):
+            if not each.startswith("_") and each not in _OF_PYTHON and own and not inspect.ismodule(value):
                 lines += _described(f"{name}.{each}", value)
     bulk = import_module("scrapy_gbot_robots.bulk")
     lines += [line for name in BULK for line in _described(name, getattr(bulk, name.removeprefix("bulk.")))]
@@ -41,7 +55,7 @@ def _described(name: str, value: object) -> list[str]:
         for cls in reversed(value.__mro__)
         if cls.__module__.startswith("scrapy_gbot_robots")
         for member, each in vars(cls).items()
-        if not member.startswith("_")
+        if not member.startswith("_") and member not in HOOKS
     }
     lines = [f"class {name}", *(f"{name}.{member}" for member in getattr(value, "__members__", ()))]  # of an Enum
     for member, each in members.items():
