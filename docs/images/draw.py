@@ -75,7 +75,7 @@ def ways() -> str:
     body = [
         ("bytes", "from the server", "out"),
         ("served", "decoded, 500 KiB", "pure"),
-        ("scan, groups", "of one crawler", "pure"),
+        ("fast reader", "groups of one crawler", "pure"),
         ("index", "finds the rule", "pure"),
     ]
     lines = [

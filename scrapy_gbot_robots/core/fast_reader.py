@@ -24,8 +24,8 @@ A worked example, for the agents "mybot" and "*":
     4  Sitemap: https://...  a usual name that matters to no group
     5  User-agent: other     rules come before it, so a new group begins; it is for neither agent, so it is skipped
 
-Warning: the careful reader is the specification. A shortcut here may only skip what that reader would find to be without
-meaning for the agents; tests/fuzz and tests/core/test_readers.py compare the two.
+Warning: the careful reader is the specification. A shortcut may only skip lines that it would ignore for these agents;
+tests/fuzz compares the two.
 
 Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as they are written.
 """

@@ -75,7 +75,7 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
 
 
 def stand_in(pattern: str) -> str:
-    """Return a path for all paths that `pattern` matches: another pattern matches it only if it matches all of them.
+    """Return one path that stands for all paths that `pattern` matches: any pattern that matches it matches all of them.
 
     A NUL stands for what each "*" matches, and for what may follow if there is no "$". No pattern holds a NUL.
     """

@@ -187,7 +187,7 @@ class RobotsTxt:
         """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
 
         The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that is disallowed has
-        no preference. Experimental: both fields are drafts (see preferences.py).
+        no preference. Experimental: both fields are drafts (see experimental/preferences.py).
         """
         return self.rules_for(user_agent).preferences(url)
 

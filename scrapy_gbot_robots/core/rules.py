@@ -77,7 +77,6 @@ class Rules:
         group: str | None = None,
         crawl_delay: float | None = None,
         strict: bool = False,
-        *,
         unmatched: str = NO_MATCH,
         content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
@@ -100,7 +99,7 @@ class Rules:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules without the index, which can be built again."""
         said = self._unmatched, self._content_lines
-        return _rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
+        return Rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
 
     def __repr__(self) -> str:
         return (
@@ -294,15 +293,3 @@ class RulesOfAll(Rules):
             if not verdict.allowed:
                 return verdict._replace(crawler=name or "*")
         return self._by_crawler[0][1].verdict(url)
-
-
-def _rules(
-    allows: Patterns,
-    disallows: Patterns,
-    group: str | None,
-    crawl_delay: float | None,
-    strict: bool,
-    unmatched: str,
-    content_lines: tuple[ContentLine, ...],
-) -> Rules:
-    return Rules(allows, disallows, group, crawl_delay, strict, unmatched=unmatched, content_lines=content_lines)
