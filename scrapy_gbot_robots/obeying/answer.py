@@ -30,7 +30,7 @@ BROKEN_SECS = 60  # after a look-up that a fault of this plugin has ended, until
 
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
 _FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # an answer for more than 16 agents keeps no more bytes of rules than this
-_CLOCK_SKEW_SECS = 300.0  # how far the clock may be set back; an answer from further in the future does not count
+_CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
 _BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
 
 

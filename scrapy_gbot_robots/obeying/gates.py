@@ -282,7 +282,7 @@ class Gates:
         far off, until its own time is over.
         """
         own = since + self._wait_secs - time.monotonic()
-        until_asked = answer.ask_at - time.time()
+        until_asked = answer.ask_at - max(time.time(), answer.given_at)  # the clock may have been set back
         if own > 0:
             own = max(LOOK_SECS, until_asked) if until_asked <= own + self._wait_secs else own
         return min(own, self._secs_until_dead(answer))

@@ -21,7 +21,7 @@ from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
-_SKEW = 5 * MINUTE  # clocks of processes that share a storage may differ by this much
+_SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
 _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
 REFUSALS = frozenset(
     {401, 402, 403, 451}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 
+_CLOCK_SECS = 86_400.0  # a clock that is set by less than that does no harm
 _LEASES = 1000  # with more than these, leases that have run out are deleted
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
@@ -33,11 +34,13 @@ class MemoryStorage(Storage):
         self._bytes = 0
         self._leases: dict[str, tuple[str, float]] = {}  # origin -> token, end on the monotonic clock
         self._sweep_leases_at = _LEASES
+        self._lead = time.time() - time.monotonic()
         self._lock = Lock()
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, and make it the last to go."""
         with self._lock:
+            self._forget_if_clock_was_set()
             entry = self._entries.get(origin)
             if entry is not None:
                 self._entries.move_to_end(origin)
@@ -87,6 +90,14 @@ class MemoryStorage(Storage):
         with self._lock:
             self._entries.clear()
             self._leases.clear()
+            self._bytes = 0
+
+    def _forget_if_clock_was_set(self) -> None:
+        """Forget all times of the clock before. By a clock set forward by a month, an outage would open its site."""
+        lead = time.time() - time.monotonic()
+        if abs(lead - self._lead) > _CLOCK_SECS:
+            self._lead = lead
+            self._entries.clear()
             self._bytes = 0
 
     def _drop(self, origin: str) -> bool:

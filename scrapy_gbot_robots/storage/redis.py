@@ -7,6 +7,9 @@ Plan: a pipeline sends the commands of a batch together. Each origin of `find` c
 else takes the lease. Only this process can tell whether an entry is good, so an entry that is not good costs the batch a
 second round trip, for its lease. Only the codec reads values, and it never reads more bytes than an entry can have.
 
+Times in entries are by the server's clock: each process turns them into its own. So the clocks of machines may differ by
+years, or be set while a crawl runs.
+
 Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is unknown:
 
     find a, find b, find c    ->  entry of a, entry of b, lease of c
@@ -26,11 +29,13 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from inspect import signature
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .base import KEEP_SECS, MAX_BODY, Found, Storage, StorageError
 from .codec import decode, encode, longest
@@ -51,9 +56,13 @@ if TYPE_CHECKING:
     from ..policy.outages import Entry
     from .base import FetchResult, Wanted
 
+_E = TypeVar("_E", "Entry", "Entry | None")
+
 PREFIX = "gbot_robots:"  # of all keys
 BEAT_LASTS_SECS = 30
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
+_CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
+_ALWAYS, _NO_ENTRY, _NEVER = range(3)  # when `_FIND` takes the lease
 _SCAN_KEYS = 1000  # looked at in one step
 _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
@@ -79,20 +88,21 @@ _TAKE = """
     if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
     return 0
 """
-# The entry, or else the lease. Only the caller can tell whether an entry is good. ARGV[3] is "1" to take any entry that is
-# there, and no lease beside it.
+# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is good. ARGV[3]: "0": the
+# lease in any case; "1": no lease beside an entry; "2": no lease.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
         if string.sub(value.err, 1, 9) ~= "WRONGTYPE" then return value end
         value = ""
     end
+    local now = redis.call("TIME")[1]
     if value ~= "" then redis.pcall("EXPIRE", KEYS[1], ARGV[5]) end -- a replica cannot, yet it can be read
-    if value ~= "" and ARGV[3] == "1" then return {value, 0} end
-    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1} end
+    if ARGV[3] == "2" or value ~= "" and ARGV[3] == "1" then return {value, 0, now} end
+    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1, now} end
     local left = redis.call("PTTL", KEYS[2])
     if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
-    return {value, 0}
+    return {value, 0, now}
 """
 # ARGV[1]: milliseconds between two turns. A key that says more than a day ahead was not written here.
 _TURN = """
@@ -167,45 +177,62 @@ class RedisStorage(Storage):
         elif client.get_encoder().decode_responses:
             raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
         self._is_cluster = isinstance(client, RedisCluster)
+        self._lead: float | None = None  # of the server's clock over our monotonic one
+        self._last_ahead = 0
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, and let the server keep it for the full time again."""
-        key = self._key("entry", origin)
-        with self._pipeline() as pipe:
-            pipe.getrange(key, 0, longest(self._max_body))
-            pipe.expire(key, KEEP_SECS)
-            data, _ = pipe.execute(raise_on_error=False)  # a replica cannot expire, yet it can be read
-            if isinstance(data, Exception) and not str(data).startswith("WRONGTYPE"):
-                raise data
-        return decode(data, self._max_body) if isinstance(data, bytes) else None
+        (found,) = self._find([origin], 1, lease_if=_NEVER)
+        return found.entry
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases.
 
         This takes one round trip, and a second one if an entry is there that is not good.
         """
-        found = self._find(wanted, secs, entry_will_do=True)
+        found = self._find([each.origin for each in wanted], secs, lease_if=_NO_ENTRY)
         lacking = [
             place for place, each in enumerate(found) if not each.lease_taken and not wanted[place].is_good(each.entry)
         ]
         if lacking:
-            again = self._find([wanted[place] for place in lacking], secs, entry_will_do=False)
+            again = self._find([wanted[place].origin for place in lacking], secs, lease_if=_ALWAYS)
             for place, each in zip(lacking, again, strict=True):
                 found[place] = self._unless_good(wanted[place], each)
         return found
 
-    def _find(self, wanted: Sequence[Wanted], secs: float, *, entry_will_do: bool) -> list[Found]:
-        tokens = [self._new_token() for _ in wanted]
-        will_do, most = int(entry_will_do), longest(self._max_body)
+    def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
+        tokens = [self._new_token() for _ in origins]
+        most = longest(self._max_body)
         with self._pipeline() as pipe:
-            for (origin, _), token in zip(wanted, tokens, strict=True):
+            for origin, token in zip(origins, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
-                pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, _millisecs(secs), will_do, most, KEEP_SECS)
-            answers = [(value, taken) for value, taken in pipe.execute()]
+                pipe.execute_command(
+                    "EVAL", _FIND, len(keys), *keys, token, _millisecs(secs), lease_if, most, KEEP_SECS
+                )
+            answers = [(value, taken, int(now)) for value, taken, now in pipe.execute()]
+        if answers:
+            self._lead = answers[-1][2] - time.monotonic()
+        ahead = self._ahead()
         return [
-            Found(decode(value, self._max_body), token if taken else None)
-            for (value, taken), token in zip(answers, tokens, strict=True)
+            Found(_shifted(decode(value, self._max_body), -ahead), token if taken else None)
+            for (value, taken, _), token in zip(answers, tokens, strict=True)
         ]
+
+    def _ahead(self) -> int:
+        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
+
+        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
+        """
+        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
+        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
+            self._last_ahead = round(ahead)
+        return self._last_ahead
+
+    def _stored(self, origin: str, entry: Entry) -> bytes:
+        """The bytes of an entry, with its times by the server's clock."""
+        if self._lead is None:
+            self.get(origin)  # which also asks for the time
+        return encode(_shifted(entry, self._ahead()))
 
     def _unless_good(self, wanted: Wanted, found: Found) -> Found:
         """Give the lease back if its last holder has stored a good entry between the two round trips."""
@@ -216,9 +243,10 @@ class RedisStorage(Storage):
 
     def store_and_release(self, results: Sequence[FetchResult]) -> None:
         """Store entries and end their leases, in one round trip."""
+        stored = [self._stored(origin, entry) for origin, entry, _ in results]
         with self._pipeline() as pipe:
-            for origin, entry, token in results:
-                pipe.set(self._key("entry", origin), encode(entry), ex=KEEP_SECS)
+            for (origin, _, token), value in zip(results, stored, strict=True):
+                pipe.set(self._key("entry", origin), value, ex=KEEP_SECS)
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
@@ -232,8 +260,9 @@ class RedisStorage(Storage):
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry. The server deletes it if it is not used for `KEEP_SECS`."""
+        value = self._stored(origin, entry)
         with self._asked():
-            self._redis.set(self._key("entry", origin), encode(entry), ex=KEEP_SECS)
+            self._redis.set(self._key("entry", origin), value, ex=KEEP_SECS)
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
@@ -374,6 +403,18 @@ def _place(pool: Any) -> str:
     where = pool.connection_kwargs
     server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
     return f"{server}, database {where.get('db', 0)}"
+
+
+def _shifted(entry: _E, secs: int) -> _E:
+    """Return an entry whose times are `secs` seconds later: by another clock."""
+    if entry is None or not secs:
+        return entry
+    copy, outage = entry.copy, entry.outage
+    if copy is not None:
+        copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)
+    if outage is not None:
+        outage = replace(outage, since=outage.since + secs, retry_at=outage.retry_at + secs)
+    return replace(entry, copy=copy, outage=outage)
 
 
 def _millisecs(secs: float) -> int:

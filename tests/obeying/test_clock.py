@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,9 +11,13 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_gbot_robots.concurrency import pause, within
 from scrapy_gbot_robots.obeying import lookup, waiting
+from scrapy_gbot_robots.policy.outages import Entry, Outage
+from scrapy_gbot_robots.storage import redis as redis_module
+from scrapy_gbot_robots.storage.redis import RedisStorage
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, together
+from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import CLOSED, Visitor, fetches, visit
 from ..support.web import Reply, Site
@@ -92,6 +98,43 @@ async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(cloc
 
         await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
         assert sum(pauses) < 3
+
+
+@in_reactor
+async def test_clock_set_back_by_minutes_in_a_short_outage_loses_no_page(clock: Clock, pauses: list[float]) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            held = deferred_from_coro(visitor.may(site.url("/")))
+            await until(lambda: fetches(site) == 2)
+            clock.goes_on(-240)
+            await until(lambda: len(pauses) > 2)
+            site.pages["/robots.txt"] = b""
+            assert await maybe_deferred_to_future(held)
+
+        await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=30)
+        assert sum(pauses) < 20
+
+
+@in_reactor
+async def test_outage_and_answer_of_a_process_whose_clock_is_ahead_are_of_use_to_this_one(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_module, "time", clock)
+    with redis_server() as server, Site({"/robots.txt": b"", "*": b"ok"}) as site:
+
+        async def script(visitor: Visitor) -> None:
+            held = deferred_from_coro(visitor.may(site.url("/")))
+            await pause(0.5)
+            assert not held.called
+            assert await maybe_deferred_to_future(held)
+
+        now = time.time()
+        with closing(RedisStorage(server.url)) as other:
+            other.put(site.url(""), Entry(None, Outage(now - 3, 2, 503, "HTTP 503", now + 3)))
+        clock.goes_on(-240)
+        await visit(script, GBOT_ROBOTS_STORAGE="redis", REDIS_URL=server.url, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=20)
+        assert fetches(site) == 1
 
 
 @pytest.mark.parametrize("ahead", [12 * HOUR, 5 * DAY], ids=["half-a-day", "days"])

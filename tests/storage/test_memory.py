@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+
+import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage import memory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
+from ..support.clock import DAY, Clock
 from ..support.entries import GONE, RULES, rules
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_least_recently_used_goes_first() -> None:
@@ -42,7 +41,7 @@ def test_all_texts_of_an_entry_count() -> None:
 
 def test_lease_is_held_for_its_time_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now, time=lambda: now))
     storage = MemoryStorage()
     assert storage.lease("a", 0.5) is not None
     now += 0.4
@@ -94,3 +93,15 @@ def test_closed_storage_holds_nothing() -> None:
     storage.put("a", Entry(None, GONE))
     storage.close()
     assert list(storage.origins()) == []
+
+
+@pytest.mark.parametrize(("days", "kept"), [(0.5, True), (-40, False), (40, False)])
+def test_clock_that_is_set_makes_it_forget(days: float, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(memory, "time", clock)
+    storage = MemoryStorage()
+    storage.put("a", Entry(None, GONE))
+    clock.goes_on(days * DAY)
+    assert (storage.get("a") is not None) is kept
+    storage.put("a", Entry(None, GONE))
+    assert storage.get("a") is not None

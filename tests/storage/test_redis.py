@@ -10,6 +10,7 @@ import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,15 @@ from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.base import KEEP_SECS, FetchResult, StorageError, Wanted
 from scrapy_gbot_robots.storage.codec import encode
 
-from ..support.entries import GONE, ORIGIN, RULES, rules
+from ..support.clock import Clock
+from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
 from ..support.storage_worker import ROOT
 from ..support.web import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
-from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E402 - it needs the extra
+from scrapy_gbot_robots.storage import redis as redis_module  # noqa: E402 - it needs the extra
+from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -284,7 +287,7 @@ def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
     with new_server() as server, closing(RedisStorage(server.url)) as storage:
         with redis.Redis.from_url(server.url) as client:
             client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"])
-        with pytest.raises(StorageError, match="no permissions"):
+        with pytest.raises(StorageError, match="permission|can't run this command"):
             storage.get(ORIGIN)
 
 
@@ -343,6 +346,49 @@ def test_server_that_is_no_redis_is_a_storage_error(answer: bytes) -> None:
         with closing(RedisStorage(f"redis://127.0.0.1:{server.server_address[1]}/0", timeout=0.1)) as storage:
             assert every_verb(storage) == ALL
         server.shutdown()
+
+
+# Clocks
+
+
+YEARS = 10 * 365 * 86_400.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(redis_module, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize("secs", [-YEARS, -240.0, 240.0, YEARS])
+def test_times_are_by_the_clock_of_the_server(secs: float, redis_url: str, clock: Clock) -> None:
+    now = time.time()
+    copy, down = replace(RULES, fetched_at=now, fresh_until=now + 60), replace(DOWN, since=now, retry_at=now + 8)
+    with closing(RedisStorage(redis_url)) as one, closing(RedisStorage(redis_url)) as other:
+        one.put(ORIGIN, Entry(copy, down))
+        clock.goes_on(secs)  # the machine of the other
+        for found in (other.get(ORIGIN), other.find([Wanted(ORIGIN, bool)], 60)[0].entry):
+            assert found is not None
+            assert found.copy is not None
+            assert found.outage is not None
+            assert found.copy.fetched_at == pytest.approx(now + secs, abs=4)
+            assert found.copy.fresh_until - found.copy.fetched_at == 60
+            assert found.outage.retry_at - found.outage.since == 8
+        assert other.get(ORIGIN) == found  # whenever it is read
+        assert found is not None
+        other.put(ORIGIN, found)
+        clock.goes_on(-secs)
+        back = one.get(ORIGIN)
+        assert back is not None
+        assert back.copy is not None
+        assert back.copy.fetched_at == pytest.approx(now, abs=4)
+
+
+def test_clocks_that_agree_change_no_time(redis_url: str) -> None:
+    with closing(RedisStorage(redis_url)) as storage:
+        storage.put(ORIGIN, Entry(RULES, DOWN))
+        assert storage.get(ORIGIN) == Entry(RULES, DOWN)
 
 
 # Turns: requests of many processes, one after the other
