@@ -131,37 +131,33 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return is_ours and ANSWERED in response.flags and response.status in _OK
 
     def _may_follow(self, given: object, response: Response) -> bool:
+        """Whether what the spider's own code makes of a sitemap file or robots.txt goes on.
+
+        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
+        """
         if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
             return True
+        source = response.meta.get(SITEMAP, {})
         try:
-            self._check_listed(given, response)
+            if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
+                self._check.listed(given.url, response.url)
+            if (
+                given.meta.pop(SITEMAP, None) is not None
+            ):  # the spider's `sitemap_request` may copy the meta of the file
+                given.meta.pop("allow_offsite", None)
+            if not self._is_for_sitemap(given):
+                return True
+            if "robotstxt" in source:
+                given.meta[SITEMAP] = self._check.below(given.url, response.url, source)
+                if Origin.of(given.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
+                    given.meta.setdefault("allow_offsite", True)
+            elif self._check.refuses_private:  # of what the spider asks for itself, that alone is left to check
+                given.meta[SITEMAP] = {"index": response.url}
         except Refused as refusal:
             count(self.crawler, f"refused/{refusal.reason}")
             logger.info("%s: %s", response.url, refusal)
             return False
         return True
-
-    def _check_listed(self, listed: Request, response: Response) -> None:
-        """Check a request for a URL that a sitemap file or robots.txt lists.
-
-        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
-
-        Raises:
-            Refused: the request is not followed.
-        """
-        if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
-            self._check.listed(listed.url, response.url)
-        if listed.meta.pop(SITEMAP, None) is not None:  # the spider's `sitemap_request` may copy the meta of the file
-            listed.meta.pop("allow_offsite", None)
-        if not self._is_for_sitemap(listed):
-            return
-        source = response.meta.get(SITEMAP, {})
-        if "robotstxt" in source:
-            listed.meta[SITEMAP] = self._check.below(listed.url, response.url, source)
-            if Origin.of(listed.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
-                listed.meta.setdefault("allow_offsite", True)
-        elif self._check.refuses_private:  # of what the spider asks for itself, that alone is left to check
-            listed.meta[SITEMAP] = {"index": response.url}
 
 
 class _RefusedSitemapError(IgnoreRequest):
@@ -237,13 +233,8 @@ def _is_listed(request: Request) -> bool:
 
 
 def _first_origins(spider: SitemapSpider) -> Iterator[Origin]:
-    given = [*spider.start_urls, *(() if spider.start_urls else _domain_urls(spider))]
-    for url in given:
+    for url in spider.start_urls or [f"https://{domain}" for domain in allowed_domains_of(spider)]:
         try:
             yield Origin.of(url)
         except ValueError as error:  # noqa: PERF203  there are few
             logger.warning("%s cannot start from %s: %s", spider.name, shown(str(url)), error)
-
-
-def _domain_urls(spider: SitemapSpider) -> list[str]:
-    return [f"https://{domain}" for domain in allowed_domains_of(spider)]

@@ -241,29 +241,6 @@ async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler() -> None:
         assert sitemap_stats(crawler)["fed"] == 1
 
 
-@in_reactor
-async def test_lines_that_are_not_used_are_logged_once_and_forge_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
-    with Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = b"Sitemap: http://e/\x1b[31m\x85WARNING\nSitemap: /x\n" + b"Sitemap: /y\n" * 100
-        await crawl(Sitemaps, start_urls=[site.url()])
-        [message] = [record.getMessage() for record in caplog.records if "not used" in record.getMessage()]
-        assert message.isprintable()
-        assert message.startswith(
-            f"{site.url('/robots.txt')}: 102 sitemap lines are not used: line 1: not a URL: http://e/"
-        )
-        assert len(message) < 1000
-
-
-@in_reactor
-async def test_memory_for_what_was_found_is_bounded() -> None:
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        for one in (site, other):
-            listing(one)
-        crawler = await crawl(Links, {"GBOT_ROBOTS_CACHE_SIZE": 1}, start_urls=[site.url("/x"), other.url("/x")])
-        assert len(found(crawler)) == 1
-
-
 @pytest.mark.parametrize(
     ("mode", "names", "fed", "crawled"),
     [

@@ -12,7 +12,7 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.sitemaps import feed as module
 from scrapy_gbot_robots.sitemaps.feed import SitemapFeed
 
-from ..support.crawls import as_scrapy_runs_it, stats
+from ..support.crawls import as_scrapy_runs_it
 from ..support.sitemap_web import Sitemaps
 
 if TYPE_CHECKING:
@@ -57,18 +57,6 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
         [],
     ]
     assert feed.found() == {}
-
-
-@as_scrapy_runs_it
-async def test_no_more_are_new_than_the_setting_says_however_often_a_robots_txt_changes() -> None:
-    crawler = crawler_with(GBOT_ROBOTS_SITEMAPS_MAX=2)
-    feed = feed_of(crawler)
-    news = [(await feed.read(ORIGIN, lists(number)))[1] for number in range(4)]
-    assert [len(new) for new in news] == [1, 1, 0, 0]
-    assert stats(crawler, "gbot_robots/sitemaps/") == {
-        "gbot_robots/sitemaps/found": 4,
-        "gbot_robots/sitemaps/capped": 2,
-    }
 
 
 @as_scrapy_runs_it

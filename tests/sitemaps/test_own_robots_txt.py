@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Request
@@ -12,9 +12,7 @@ from ..support.sitemap_web import Sitemaps, index, parsed, sitemap_stats, urlset
 from ..support.web import Site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from scrapy.http import Response
+    from collections.abc import AsyncIterator
 
 
 def listing(site: Site, *lines: str) -> None:
@@ -23,10 +21,6 @@ def listing(site: Site, *lines: str) -> None:
     for number, line in enumerate(lines):
         path = "/" + line.removeprefix(site.url())
         site.pages[path.replace("//", "/")] = xml(urlset(site.url(f"/page{number}")))
-
-
-class Follows(Sitemaps):
-    sitemap_follow = ("storelocator",)
 
 
 class ByStart(Sitemaps):
@@ -48,32 +42,6 @@ async def test_bounds_on_what_is_fed_do_not_apply(addon: bool, spider: type[Site
         assert set(parsed(crawler)) == {site.url("/other"), *(site.url(f"/page{number}") for number in range(81))}
         assert "spider_exceptions/count" not in stats(crawler)
         assert sitemap_stats(crawler) == ({"found": 81} if addon else {})  # a relative line is of Scrapy's alone
-
-
-@pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
-@in_reactor
-async def test_sitemap_follow_applies_to_sitemap_indexes_alone(addon: bool) -> None:
-    with Site({"*": b"ok"}) as site:
-        listing(site, site.url("/sitemap_index.xml"))
-        site.pages["/sitemap_index.xml"] = xml(index(site.url("/storelocator.xml"), site.url("/products.xml")))
-        site.pages["/storelocator.xml"] = xml(urlset(*(site.url(f"/store{number}") for number in range(5))))
-        crawler = await crawl(Follows, addon=addon, sitemap_urls=[site.url("/robots.txt")])
-        assert len(parsed(crawler)) == 5
-        assert site.paths().count("/products.xml") == 0
-
-
-@in_reactor
-async def test_meta_that_the_spider_gives_its_sitemaps_reaches_the_pages() -> None:
-    class Rendered(Sitemaps):
-        def _parse_sitemap(self, response: Response) -> Iterator[Any]:
-            for request in super()._parse_sitemap(response):
-                request.meta["rendered_by"] = {"wait": 1}
-                yield request
-
-    with Site({"*": b"ok"}) as site:
-        listing(site, site.url("/s.xml"))
-        crawler = await crawl(Rendered, sitemap_urls=[site.url("/robots.txt")])
-        assert [response.meta["rendered_by"] for response in parsed(crawler).values()] == [{"wait": 1}]
 
 
 @in_reactor

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import signal
 import socketserver
 import sys
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -255,6 +257,40 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, 
     assert sorted(site.paths()) == sorted(["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))])
     assert "Traceback" not in done.stderr
     assert "URLs 20 found, 20 crawled, 0 blocked" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Say which hosts"),
+        ({"hosts": ""}, "Say which hosts"),
+        ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
+        ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
+        ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
+        ({"hosts": "a.com", "progress_secs": "often"}, "progress_secs must be a number >= 0, got 'often'"),
+        ({"hosts": "a.com", "progress_secs": "-1"}, "progress_secs must be a number >= 0, got '-1'"),
+        ({"hosts": "a.com", "most_asked": 0}, "most_asked must be a number >= 1, got 0"),
+        ({"hosts": "a.com", "most_asked": "inf"}, "most_asked must be a number >= 1, got 'inf'"),
+    ],
+)
+def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CrawlerRunner().create_crawler(Hosts)._create_spider(**{"progress_secs": "1", **arguments})
+
+
+@in_reactor
+async def test_progress_is_logged_during_the_crawl_and_at_its_end(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
+    site.pages["/slow"] = Reply(200, b"ok", after_secs=0.7)
+    site.pages["/s.xml"] = xml(urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast")))
+    with Site({"/robots.txt": Reply(404)}) as bare:
+        await crawl(Hosts, hosts=[site.url(), bare.url()], progress_secs="0.2")
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")]
+    assert len(lines) >= 2
+    assert all(before != line for before, line in pairwise(lines[:-1]))  # nothing is logged while there is no progress
+    begun = "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, 1 crawled, 2 blocked"
+    assert begun in lines[:-1]
+    assert lines[-1] == "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, 2 crawled, 2 blocked"
 
 
 STOCK = """
