@@ -87,7 +87,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             if options.json:
                 out.json(flip)
             else:
-                now, style = ("allowed now   ", "good") if flip["allowed"] else ("disallowed now", "bad")
+                now, style = ("now allowed   ", "good") if flip["allowed"] else ("now disallowed", "bad")
                 out.say((now, style), f"  {flip['agent']}  {flip['url']}  {flip['reason']}")
     if not options.json:
         counted = [count(len(found), "user agent") + " changed"]

@@ -53,9 +53,9 @@ def test_urls_whose_verdict_differs_are_told_for_those_who_changed_or_are_named(
     out = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=files).out
     flips = [line.split()[:4] for line in out.split("\n") if "https:" in line]
     assert flips == [
-        ["disallowed", "now", "*", "https://a.example/b/c"],
-        ["allowed", "now", "mybot", "https://a.example/b/c"],
-        ["disallowed", "now", "*", "https://a.example/z"],
+        ["now", "disallowed", "*", "https://a.example/b/c"],
+        ["now", "allowed", "mybot", "https://a.example/b/c"],
+        ["now", "disallowed", "*", "https://a.example/z"],
     ]
     named = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot,otherbot", cwd=files).out
     assert "mybot  https://a.example/b/c" in named
@@ -106,20 +106,20 @@ def test_urls_are_judged_for_as_many_user_agents_as_memory_allows(tmp_path: Path
     (tmp_path / "new.txt").write_text(shared + "disallow: /new\n")
     (tmp_path / "urls.txt").write_text("/new")
     ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=tmp_path)
-    judged = [line.split()[2] for line in ended.out.splitlines() if line.startswith("disallowed now")]
+    judged = [line.split()[2] for line in ended.out.splitlines() if line.startswith("now disallowed")]
     assert 10 < len(judged) < 200
     assert judged == names[: len(judged)]
     assert ended.err.startswith(f"URLs are judged for {len(judged)} of 1,000 user agents: ")
     assert "1,000 user agents changed" in ended.out
     named = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "jjj", cwd=tmp_path)
-    assert "disallowed now  jjj  /new" in named.out
+    assert "now disallowed  jjj  /new" in named.out
     assert named.err == ""
 
 
 def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -> None:
     (files / "urls.txt").write_text("/b/c\nhello\nhttps://a.example/b/c\nb/c\nhttps://a.example/b/c/" + "d" * 20_000)
     ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot", cwd=files)
-    assert [line.split()[3] for line in ended.out.splitlines() if line.startswith("allowed now")] == [
+    assert [line.split()[3] for line in ended.out.splitlines() if line.startswith("now allowed")] == [
         "/b/c",
         "https://a.example/b/c",
     ]
