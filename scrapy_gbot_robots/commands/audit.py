@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..bulk.files import CsvText, JsonText
-    from ..core.crawlers import RobotsAgent
     from ..core.verdict import Verdict
-    from ..obeying.answer import Answer
+    from ..obeying.overrides import Ruling
     from .crawlers import Asker
     from .output import Part, Terminal
     from .project_crawl import Visit
@@ -149,33 +148,29 @@ def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
         for rows in audit.rows("Auditing"):
             origins = [origin_of(url) for url in rows.urls]
             wanted = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
-            answers = await visit.answers(wanted)
+            rulings = await visit.rulings(wanted)
             found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
             for asker, column, reasons in zip(askers, found.answers, found.reasons or (), strict=True):
                 for url, origin in zip(rows.urls, origins, strict=True):
-                    answer = None if origin is None else answers[origin, asker.crawler]
-                    code, verdict = _by_answer(url, answer, asker.crawler, audit.options.purposes)
+                    ruling = None if origin is None else rulings[origin, asker.crawler]
+                    code, verdict = _by_ruling(url, ruling, audit.options.purposes)
                     column.append(code)
                     note(reasons, verdict)
-            silent = {origin.robots_url for (origin, _), answer in answers.items() if answer.temporary}
+            silent = {origin.robots_url for (origin, _), ruling in rulings.items() if ruling.answer.temporary}
             audit.take(found._replace(unknown=sorted(silent)))
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     during_a_visit(settings, work)
 
 
-def _by_answer(
-    url: str, answer: Answer | None, crawler: RobotsAgent, for_purposes: Sequence[str]
-) -> tuple[int, Verdict]:
+def _by_ruling(url: str, ruling: Ruling | None, for_purposes: Sequence[str]) -> tuple[int, Verdict]:
     """Return the answer for a URL, and why, by what a crawl knows of its origin."""
-    if answer is None:
+    if ruling is None:
         return NO_URL, ITSELF
     if Origin.of_robots_txt(url) is not None:
         return YES, ITSELF
-    verdict = held_against(
-        for_purposes, lambda url: answer.verdict(url, crawler), lambda url: answer.preferences(url, crawler)
-    )(url)
-    return YES if verdict.allowed else UNREACHABLE if answer.temporary else NO, verdict
+    verdict = held_against(for_purposes, ruling.verdict, lambda url: ruling.answer.preferences(url, ruling.agent))(url)
+    return YES if verdict.allowed else UNREACHABLE if ruling.answer.temporary else NO, verdict
 
 
 class Audit:

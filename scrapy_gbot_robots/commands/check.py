@@ -20,7 +20,7 @@ from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental import purposes
 from ..experimental.purposes import refusal, word_on
-from ..obeying.overridden import OverriddenAnswer
+from ..obeying.overrides import ruling_of
 from ..policy.outages import Kind, State
 from ..policy.overrides import Action
 from ..report.summary import count, span
@@ -125,8 +125,7 @@ def _of(
         verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
     overriding = None
     if override is not None:
-        answer = OverriddenAnswer(known.origin, override, asker.crawler, known.answer, lambda *use: None)
-        overriding = answer.verdict(url, asker.crawler)
+        overriding = ruling_of(override, known.origin, asker.crawler, known.answer).verdict(url)
     where = known.origin.robots_url
     return Check(url, asker, verdict, where, body, gbot, known, override, overriding, for_purposes)
 

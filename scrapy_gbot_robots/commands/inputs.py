@@ -134,7 +134,7 @@ def overrides_checked(settings: BaseSettings) -> Overrides:
     Raises:
         CommandError: an override is wrong, or a file cannot be read.
     """
-    from ..obeying.override_files import overrides_of  # noqa: PLC0415  few runs need it
+    from ..obeying.overrides import overrides_of  # noqa: PLC0415  few runs need it
 
     try:
         return overrides_of(checked(settings))

@@ -27,7 +27,7 @@ from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
-from ..obeying.overriding import overridden
+from ..obeying.overrides import overrides_of, ruling_of
 from ..policy.outages import State, decide, renew
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
-    from ..obeying.answer import Answer
+    from ..obeying.answer import CachedAnswer
+    from ..obeying.overrides import Ruling
     from ..policy.outages import Decision, Entry
 
 _T = TypeVar("_T")
@@ -161,7 +162,7 @@ class Known:
     origin: Origin
     entry: Entry
     decision: Decision
-    answer: Answer
+    answer: CachedAnswer
     fetched: bool
     hops: tuple[tuple[int, str], ...]
 
@@ -185,7 +186,7 @@ class Visit:
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._lookup = Lookup(crawler, self.settings, self._storage, self._fetcher)
-        self._overridden = overridden(self._lookup, self.settings, crawler)
+        self._overrides = overrides_of(self.settings)
         self._hops: list[tuple[int, str]] = []
         self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops for each robots.txt that was fetched
         crawler.signals.connect(self._headers_received, signals.headers_received)
@@ -222,14 +223,18 @@ class Visit:
         fetches: int = self.crawler.stats.get_value("gbot_robots/lookup/fetched", 0)
         return fetches
 
-    async def answer(self, origin: Origin, agent: RobotsAgent) -> Answer:
-        """Return the answer that requests of `origin` would get in a crawl."""
-        return await self._overridden.ask(origin, agent)
+    async def ruling(self, origin: Origin, agent: RobotsAgent) -> Ruling:
+        """Return what would decide about requests of `origin` by `agent` in a crawl."""
+        override = self._overrides.of(origin, time.time())
+        if override is not None and override.decides:
+            return ruling_of(override, origin, agent, None)
+        asked_as = agent if override is None or override.crawler is None else override.crawler
+        return ruling_of(override, origin, agent, await self._lookup.ask(origin, asked_as))
 
-    async def answers(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Answer]:
-        """Return the answers for many origins and crawlers. They are fetched together, as far as the settings allow."""
+    async def rulings(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Ruling]:
+        """Return what decides for many origins and crawlers. They are fetched together, as far as the settings allow."""
         keys = list(wanted)
-        return dict(zip(keys, await self.together(self._overridden.ask(*key) for key in keys), strict=True))
+        return dict(zip(keys, await self.together(self.ruling(*key) for key in keys), strict=True))
 
     @staticmethod
     async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

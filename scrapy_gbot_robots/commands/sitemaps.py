@@ -92,9 +92,9 @@ async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: Robots
     while True:
         if visit.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
             return Listed(line.line, line.url, f"{statuses}{_PRIVATE}")
-        answer = await visit.answer(Origin.of(asked[-1]), agent)
-        if not answer.allowed(asked[-1], agent):
-            return Listed(line.line, line.url, f"{statuses}{answer.verdict(asked[-1], agent)}")
+        verdict = (await visit.ruling(Origin.of(asked[-1]), agent)).verdict(asked[-1])
+        if not verdict.allowed:
+            return Listed(line.line, line.url, f"{statuses}{verdict}")
         try:
             status, location = await visit.status(asked[-1])
         except Exception as error:  # of any download handler

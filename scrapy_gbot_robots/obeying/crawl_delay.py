@@ -41,22 +41,22 @@ if TYPE_CHECKING:
     from ..core.urls import Origin
     from ..settings import GbotSettings
     from ..storage.redis import RedisStorage
-    from .answer import Answer
+    from .overrides import Ruling
 
 TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key
-_OWN_SLOT = "gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
+_OWN_SLOT = "_gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
 
 logger = logging.getLogger(__name__)
 
 
 class _Wish(NamedTuple):
-    """The crawl-delay in seconds that applies to `agent` at `origin`; 0 if there is none."""
+    """The crawl-delay in seconds that applies to `agent` at `origin`, and the one that its robots.txt asks for; 0: none."""
 
     origin: Origin
     agent: RobotsAgent
     secs: float
-    capped: bool
+    asked: float
 
 
 class _Pace:
@@ -116,8 +116,8 @@ class CrawlDelays:
     def _spider_opened(self) -> None:
         around_sending(self._crawler, self._send_in_turn)
 
-    def attend(self, request: Request, agent: RobotsAgent, answer: Answer) -> Verdict | None:
-        """Apply the crawl-delay of `answer` to `request`, which is on its way to the downloader.
+    def attend(self, request: Request, ruling: Ruling) -> Verdict | None:
+        """Apply the crawl-delay that `ruling` leads to, to `request`, which is on its way to the downloader.
 
         Returns a verdict that forbids the request if the delay is longer than the settings allow; else None.
 
@@ -125,13 +125,13 @@ class CrawlDelays:
         would leave a redirected request in the slot of the first host. With CONCURRENT_REQUESTS_PER_IP, it would move a host
         to another slot as soon as its address is known.
         """
-        origin = answer.origin
-        asked = (answer.crawl_delay(agent) if self._heeds_robots_txt else None) or 0.0
-        if asked > self._longest and answer.set_delay is None and self._refuses_longer:
+        origin, agreed = ruling.answer.origin, None if ruling.override is None else ruling.override.crawl_delay
+        asked = (ruling.crawl_delay if self._heeds_robots_txt else None) or 0.0
+        if asked > self._longest and agreed is None and self._refuses_longer:
             most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {self._longest:g}"
             return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
-        secs = min(asked, self._longest) if answer.set_delay is None else answer.set_delay
-        self._wishes[request] = _Wish(origin, agent, secs, capped=answer.set_delay is None and secs < asked)
+        secs = min(asked, self._longest) if agreed is None else agreed
+        self._wishes[request] = _Wish(origin, ruling.agent, secs, asked if agreed is None else 0.0)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
@@ -186,11 +186,12 @@ class CrawlDelays:
 
     def _tell(self, wish: _Wish) -> None:
         self._crawler.stats.inc_value("gbot_robots/crawl_delay")
-        if wish.capped:
+        if wish.secs < wish.asked:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
-                "%s asks for a longer crawl-delay than the crawl applies: GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = %g",
+                "%s asks for a crawl-delay of %g s; the crawl applies %g s (GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS)",
                 wish.origin.robots_url,
+                wish.asked,
                 wish.secs,
             )
         else:

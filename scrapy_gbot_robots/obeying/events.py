@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..policy.outages import Copy
     from ..policy.outcome import Outcome
     from ..settings import GbotSettings
-    from .answer import Answer
+    from .answer import CachedAnswer
 
 WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
 ADD_UP_SECS = 60.0  # a line that adds up the further ones comes no more often than this
@@ -117,7 +117,7 @@ class CrawlEvents:
         logger.error("Looking up %s failed; its pages are not crawled for now", origin.robots_url, exc_info=error)
         self.count("errors")
 
-    def answered(self, answer: Answer, before: Answer | None, request: Request | None) -> None:
+    def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None) -> None:
         """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
         self._count_state(answer)
         age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
@@ -138,7 +138,7 @@ class CrawlEvents:
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
 
-    def _count_state(self, answer: Answer) -> None:
+    def _count_state(self, answer: CachedAnswer) -> None:
         """Count origins by their state now. Beyond `_MOST_COUNTED`, an origin that comes back counts again."""
         key = hash(answer.origin)
         old = self._states.get(key)
@@ -150,7 +150,7 @@ class CrawlEvents:
             self._crawler.stats.inc_value(_STATS_BY_STATE[old], -1)
         self._crawler.stats.inc_value(_STATS_BY_STATE[answer.state])
 
-    def learnt(self, robotstxt: RobotsTxt, answer: Answer, request: Request | None) -> None:
+    def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""
         self._send(robotstxt_known, robotstxt=robotstxt, request=request, origin=answer.origin, answer=answer)
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
@@ -174,7 +174,7 @@ class CrawlEvents:
             logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
-    def _walled(self, answer: Answer) -> None:
+    def _walled(self, answer: CachedAnswer) -> None:
         """Count the answer of a bot wall, and warn of the first ones."""
         self._walls += 1
         self.count("walled")
@@ -187,7 +187,7 @@ class CrawlEvents:
                 answer.state.value,
             )
 
-    def _unreachable(self, answer: Answer, request: Request | None) -> None:
+    def _unreachable(self, answer: CachedAnswer, request: Request | None) -> None:
         """Warn that a robots.txt is unreachable: one by one for the first, then at most a line a minute for all others."""
         self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
         now = time.monotonic()
@@ -203,7 +203,7 @@ class CrawlEvents:
             self._warned_at = now
             self._warn_of_more()
 
-    def _warn(self, answer: Answer, request: Request | None) -> None:
+    def _warn(self, answer: CachedAnswer, request: Request | None) -> None:
         wait_secs = self._settings.unreachable_wait_secs
         logger.warning(
             "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s",

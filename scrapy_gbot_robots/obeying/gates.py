@@ -47,12 +47,13 @@ from .answer import Source, is_waited_for
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from .answer import Answer
+    from .answer import CachedAnswer
     from .identity import CrawlerIdentity
     from .lookup import Lookup
-    from .overriding import OverridingLookup
+    from .overrides import CrawlOverrides
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+_WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
 
 GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
 GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
@@ -77,7 +78,10 @@ def judged_origin(request: Request) -> Origin | None:
     if request.meta.get("dont_obey_robotstxt"):
         return None
     url = as_sent(request.url)
-    if not url[:6].lower().startswith(SUBJECT_TO_ROBOTS_TXT):
+    scheme = url[:6].lower()
+    if scheme.startswith(_WEB_SOCKETS):
+        url = f"http{url[2:]}"
+    elif not scheme.startswith(SUBJECT_TO_ROBOTS_TXT):
         return None
     if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
         return None
@@ -137,7 +141,7 @@ class Gate:
         self.open_until = self.shut_since = self.passes_until = 0.0
         self.is_shut = self.is_unreachable = self.is_unused = self.is_pending = False
         self.passes = 0
-        self.answer: Answer | None = None
+        self.answer: CachedAnswer | None = None
 
 
 class Gates:
@@ -153,10 +157,16 @@ class Gates:
     """
 
     def __init__(
-        self, crawler: Crawler, lookup: Lookup | OverridingLookup, identity: CrawlerIdentity, wait_secs: float
+        self,
+        crawler: Crawler,
+        lookup: Lookup,
+        overrides: CrawlOverrides,
+        identity: CrawlerIdentity,
+        wait_secs: float,
     ) -> None:
         self._crawler = crawler
         self._lookup = lookup
+        self._overrides = overrides
         self._identity = identity
         self._wait_secs = wait_secs
         self._most = max(_FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
@@ -170,7 +180,7 @@ class Gates:
         self._overtaken = 0.0  # look-ups begun before this have been overtaken by later ones
         self._unused = self._passed_over = 0  # gates
         self._may_ask = self._is_asking = False
-        self.passed: WeakKeyDictionary[Request, Answer] = WeakKeyDictionary()
+        self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()
         self.waiting = 0
         self.is_pulled = False
 
@@ -181,7 +191,7 @@ class Gates:
         gate = self._gates.get(origin)
         if gate is None:
             gate = self._gates[origin] = Gate(origin)
-            answer = self._lookup.cached(origin, self._identity.agent(request), request)
+            answer = self._overrides.cached(origin, self._identity.agent(request))
             if answer is None or self.is_worth_waiting(answer):
                 self._shut(gate)
             else:
@@ -271,11 +281,11 @@ class Gates:
         """Three times as long as the last look-ups took."""
         return min(PATIENCE_SECS, max(LOOK_SECS, 3 * self._usual_secs))
 
-    def is_worth_waiting(self, answer: Answer, request: Request | None = None) -> bool:
+    def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
         """Whether to wait for a better answer: not if the host is dead."""
         return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0
 
-    def secs_left(self, answer: Answer, since: float) -> float:
+    def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
 
         0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched again, or, if that is too
@@ -287,7 +297,7 @@ class Gates:
             own = max(LOOK_SECS, until_asked) if until_asked <= own + self._wait_secs else own
         return min(own, self._secs_until_dead(answer))
 
-    def _secs_until_dead(self, answer: Answer) -> float:
+    def _secs_until_dead(self, answer: CachedAnswer) -> float:
         return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()
 
     # Look-ups.
@@ -331,8 +341,8 @@ class Gates:
 
     def _ask(self, gate: Gate) -> None:
         request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
-        agent = self._identity.agent(request)
-        known = None if gate.is_unreachable else self._lookup.cached(gate.origin, agent, request)
+        agent = self._overrides.agent(gate.origin, self._identity.agent(request))
+        known = None if gate.is_unreachable else self._overrides.cached(gate.origin, agent)
         if known is not None:
             self._settle(gate, known)
             return
@@ -342,7 +352,7 @@ class Gates:
         except Closing:
             self.close()
 
-    def _end(self, gate: Gate, began: float, answer: Answer | None) -> None:
+    def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
         """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
         self._quick.pop(gate, None)
         self._hanging.discard(gate)
@@ -356,7 +366,7 @@ class Gates:
 
     # What a look-up leads to.
 
-    def _settle(self, gate: Gate, answer: Answer) -> None:
+    def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
         gate.is_pending = False
         if not gate.lines:
             return
@@ -370,7 +380,7 @@ class Gates:
                 line.go_on()
             pull_soon(self._crawler)
 
-    def _open(self, gate: Gate, answer: Answer) -> None:
+    def _open(self, gate: Gate, answer: CachedAnswer) -> None:
         if gate.is_shut:
             self._count_waiting(-gate.size)
             gate.is_shut = gate.is_unreachable = False
@@ -381,7 +391,7 @@ class Gates:
         expires_soon = not answer.bars_for_now and answer.ask_at < served_until
         self._let_pass(gate, answer, gate.size if expires_soon else 0, now + served_until - time.time())
 
-    def _keep_shut(self, gate: Gate, answer: Answer) -> None:
+    def _keep_shut(self, gate: Gate, answer: CachedAnswer) -> None:
         """Let the requests of an unreachable origin wait for the next look-up, or give some of them up."""
         if not gate.is_unreachable:
             gate.is_unreachable = True
@@ -401,7 +411,7 @@ class Gates:
         heappush(self._due, (now + secs, next(self._order), gate))
 
     @staticmethod
-    def _let_pass(gate: Gate, answer: Answer, number: int, until: float = float("inf")) -> None:
+    def _let_pass(gate: Gate, answer: CachedAnswer, number: int, until: float = float("inf")) -> None:
         gate.passes, gate.passes_until, gate.answer = number, until, answer if number else None
 
     def _count_waiting(self, by: int) -> None:

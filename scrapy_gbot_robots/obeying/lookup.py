@@ -54,7 +54,7 @@ from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from ..core.robots import RobotsTxt
 from ..policy.outages import Kind, State, decide, renew
 from ..policy.outcome import Failure, failed
-from .answer import Answer, Source
+from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from ..storage.client import StorageClient
 
-MOST_BYTES = 128 * 2**20  # of memory for answers, by `Answer.weight`
+MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
 REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 LEASE_TIMEOUTS = 3  # time-outs of a fetch: how long this process respects the lease of another one
@@ -82,19 +82,19 @@ class AnswerCache:
 
     Args:
         most_answers: the most answers.
-        most_bytes: the most bytes of all answers together, by `Answer.weight`. The newest is cached whatever its weight.
+        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached whatever its weight.
     """
 
     def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:
         self._most_answers = most_answers
         self._most_bytes = MOST_BYTES if most_bytes is None else most_bytes
-        self._answers: OrderedDict[Origin, Answer] = OrderedDict()
+        self._answers: OrderedDict[Origin, CachedAnswer] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._answers)
 
-    def get(self, origin: Origin) -> Answer | None:
+    def get(self, origin: Origin) -> CachedAnswer | None:
         """The answer of `origin`, or None. This does not count as a use."""
         return self._answers.get(origin)
 
@@ -102,7 +102,7 @@ class AnswerCache:
         """Note that the answer of `origin` is in use. It must be cached."""
         self._answers.move_to_end(origin)
 
-    def put(self, answer: Answer) -> None:
+    def put(self, answer: CachedAnswer) -> None:
         """Cache `answer`, in place of the last one of its origin."""
         old = self._answers.pop(answer.origin, None)
         self._bytes += answer.weight - (old.weight if old is not None else 0)
@@ -126,18 +126,12 @@ class _PendingLookup:
     def __init__(self) -> None:
         self.agents: set[RobotsAgent] = set()
         self.finished = Turnstile()
-        self.then: list[Callable[[Answer | None], None]] = []
-        self.answer: Answer | None = None
+        self.then: list[Callable[[CachedAnswer | None], None]] = []
+        self.answer: CachedAnswer | None = None
 
 
 class Lookup:
-    """Answers by origin, for one crawl.
-
-    Attributes:
-        sets_delays: whether an answer may have a crawl-delay that the user has set.
-    """
-
-    sets_delays = False
+    """Answers by origin, for one crawl."""
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher) -> None:
         self._settings = settings
@@ -150,12 +144,12 @@ class Lookup:
         self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
         self._closing = False
 
-    def cached(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+    def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
         """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`; else None."""
         answer = self._cache.get(origin)
         return answer if answer is not None and answer.is_good(time.time()) and answer.knows(agent) else None
 
-    def use(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+    def use(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets; count it, unless the request may wait for a better one.
 
         A look-up starts if the answer is soon stale. Until that has ended, requests still get the old answer.
@@ -167,7 +161,7 @@ class Lookup:
                 self._events.count("lookup/memory")
         return answer
 
-    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer:
+    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer:
         """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
 
         Raises:
@@ -186,7 +180,7 @@ class Lookup:
                 return pending.answer
 
     def look_up(
-        self, origin: Origin, agent: RobotsAgent, request: Request, then: Callable[[Answer | None], None]
+        self, origin: Origin, agent: RobotsAgent, request: Request, then: Callable[[CachedAnswer | None], None]
     ) -> None:
         """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
 
@@ -197,7 +191,7 @@ class Lookup:
         """
         self._start(origin, agent, request).then.append(then)
 
-    def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> Answer | None:
+    def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer | None:
         """Return the last answer for `origin`, good or not, if it knows the rules of `agent`; look up a better one."""
         if not self._closing:
             self._start(origin, agent, request)
@@ -245,7 +239,7 @@ class Lookup:
 
     # One look-up for all requests of this process.
 
-    def _note_use(self, answer: Answer, agent: RobotsAgent, request: Request | None) -> None:
+    def _note_use(self, answer: CachedAnswer, agent: RobotsAgent, request: Request | None) -> None:
         self._cache.use(answer.origin)
         now = time.time()
         if now >= answer.refresh_at and not self._closing:
@@ -273,7 +267,7 @@ class Lookup:
             if self._closing:  # it was cancelled
                 raise
             self._events.broken(origin, error)
-            pending.answer = Answer.broken(origin, time.time())
+            pending.answer = failed_look_up(origin)
             self._cache.put(pending.answer)
 
     def _finish(self, origin: Origin, pending: _PendingLookup) -> None:
@@ -298,21 +292,21 @@ class Lookup:
 
     async def _learn(
         self, origin: Origin, entry: Entry, source: Source, agents: Collection[RobotsAgent], request: Request | None
-    ) -> Answer:
+    ) -> CachedAnswer:
         """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
         now = time.time()
         before = self._cache.get(origin)
         site_available = before is not None and before.site_available
         decision = decide(entry, now, self._settings.policy, site_available=site_available)
-        answer = Answer.of(origin, entry, decision, before, now)
-        answer.source = source
+        known = entry.outage or entry.copy
+        answer = CachedAnswer(origin, decision, known.status if known else None, source, before=before)
         robotstxt = None
         if decision.copy is not None:
             if self._settings.provenance and decision.copy.kind is Kind.RULES:
                 answer.robots_sha256 = sha256(decision.copy.body).hexdigest()
             had_one = before.agents if before is not None else ()
             robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
-        elif decision.probe and entry.copy is not None:
+        elif decision.one_page and entry.copy is not None:
             await self._read(entry.copy, answer, agents)
         self._cache.put(answer)
         if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
@@ -320,7 +314,7 @@ class Lookup:
         self._events.answered(answer, before, request)
         return answer
 
-    async def _read(self, copy: Copy, answer: Answer, agents: Collection[RobotsAgent]) -> RobotsTxt:
+    async def _read(self, copy: Copy, answer: CachedAnswer, agents: Collection[RobotsAgent]) -> RobotsTxt:
         """Let `answer` learn the rules of `agents`, in a thread if that takes long."""
         settings = self._settings
         robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)

@@ -35,7 +35,7 @@ from .crawl_delay import CrawlDelays
 from .gates import Gates, judged_origin
 from .identity import CrawlerIdentity
 from .lookup import Lookup
-from .overriding import overridden
+from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
 from .waiting import Waiting
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
     from ..experimental.preferences import Preferences
-    from .answer import Answer
+    from .answer import CachedAnswer
 
 _LONGEST_URL = 2_000  # characters in the log
 
@@ -67,15 +67,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._storage = StorageClient.of(self._settings, crawler)
-        lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
-        self._lookup = overridden(lookup, self._settings, crawler)
+        self._lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
+        self._overrides = CrawlOverrides(crawler, self._settings, self._lookup)
         self._hard_questions = OneThread()
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self._identity.watch()
-        self.gates = Gates(crawler, self._lookup, self._identity, self._settings.unreachable_wait_secs)
+        self.gates = Gates(crawler, self._lookup, self._overrides, self._identity, self._settings.unreachable_wait_secs)
         self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
-            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._lookup.sets_delays else None
+            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._overrides.have_delays else None
         )
         self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
@@ -103,42 +103,49 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             for name in (PROVENANCE, PREFERENCES):  # of another page, if the request was made from that page's meta
                 request.meta.pop(name, None)
             return None
-        agent = self._identity.agent(request)
+        agent = self._overrides.agent(origin, self._identity.agent(request))
+        override = self._overrides.of(origin, request.url)
         try:
-            answer = await self._waiting.answer(origin, agent, request)
+            if override is not None and override.decides:
+                ruling = await self._overrides.ruling(override, origin, agent, request)
+            else:
+                answer = await self._waiting.answer(origin, agent, request)
+                if answer is None:
+                    return request
+                ruling = Ruling(answer, agent, answer, override)
         except Closing:
             verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
             raise ForbiddenByRobotsTxt(verdict, origin) from None
-        if answer is None:
-            return request
-        if Origin.of_robots_txt(request.url) is not None:
-            return await self._known_robots_txt(request, answer)
-        await self._judge(request, agent, answer)
+        if override is None and Origin.of_robots_txt(request.url) is not None:
+            return await self._known_robots_txt(request, ruling.answer)
+        await self._judge(request, ruling)
         return None
 
-    async def _judge(self, request: Request, agent: RobotsAgent, answer: Answer) -> None:
-        """Let `answer` decide about `request`.
+    async def _judge(self, request: Request, ruling: Ruling) -> None:
+        """Let `ruling` decide about `request`.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
+        answer, agent = ruling.answer, ruling.agent
         refusal = verdict = None
         if answer.takes_long(request.url, agent):
-            verdict = await self._hard_questions.run(partial(answer.verdict, request.url, agent))
+            verdict = ruling.named(await self._hard_questions.run(partial(answer.verdict, request.url, agent)))
             refusal = None if verdict.allowed else verdict
-        elif not (answer.allowed(request.url, agent) or answer.takes_probe(request.url, agent)):
-            refusal = answer.verdict(request.url, agent)
+        elif not (answer.allowed(request.url, agent) or answer.claim_one_page(request.url, agent)):
+            refusal = ruling.verdict(request.url)
         if refusal is None and self._preferences is not None:
             refusal = self._preferences.before(request, await self._said(request, agent, answer))
         if refusal is None and self._crawl_delays is not None:
-            refusal = self._crawl_delays.attend(request, agent, answer)
-        answer.judged(request.url, refusal)
+            refusal = self._crawl_delays.attend(request, ruling)
+        if ruling.override is not None:
+            await self._overrides.note_use(ruling, request.url, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            request.meta[PROVENANCE] = provenance_of(answer, verdict or answer.verdict(request.url, agent))
+            request.meta[PROVENANCE] = provenance_of(ruling.of_site, verdict or ruling.verdict(request.url))
 
-    async def _said(self, request: Request, agent: RobotsAgent, answer: Answer) -> Preferences:
+    async def _said(self, request: Request, agent: RobotsAgent, answer: CachedAnswer) -> Preferences:
         """What the robots.txt says about the use of the page that `request` asks for."""
         if answer.takes_long(request.url, agent):
             return await self._hard_questions.run(partial(answer.preferences, request.url, agent))
@@ -158,7 +165,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, refusal, None)
         return response
 
-    async def _known_robots_txt(self, request: Request, answer: Answer) -> Response | None:
+    async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.
 
         Raises:
@@ -175,7 +182,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         flags = [ANSWERED, answer.state.value]
         return TextResponse(request.url, status, headers, body, flags=flags, request=request)
 
-    def _forbidden(self, request: Request, verdict: Verdict, answer: Answer | None) -> ForbiddenByRobotsTxt:
+    def _forbidden(self, request: Request, verdict: Verdict, answer: CachedAnswer | None) -> ForbiddenByRobotsTxt:
         logger.debug(
             "Forbidden by robots.txt: %(request)s: %(verdict)s%(source)s",
             {

@@ -49,10 +49,9 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
-    from .answer import Answer
+    from .answer import CachedAnswer
     from .gates import Gates
     from .lookup import Lookup
-    from .overriding import OverridingLookup
 
 MOST_UNCOUNTED = 1000  # places that do not count
 
@@ -82,7 +81,7 @@ class _Place:
 class Waiting:
     """The requests of one crawl that wait in the downloader for a robots.txt, and the clock of the gates."""
 
-    def __init__(self, crawler: Crawler, lookup: Lookup | OverridingLookup, gates: Gates) -> None:
+    def __init__(self, crawler: Crawler, lookup: Lookup, gates: Gates) -> None:
         self._crawler = crawler
         self._lookup = lookup
         self._gates = gates
@@ -95,7 +94,7 @@ class Waiting:
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
-    async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> Answer | None:
+    async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer | None:
         """Return the answer for `origin` that decides about `request`, which `agent` sends.
 
         None: `request` has to go back to the scheduler, so `process_request` returns it.
@@ -129,7 +128,7 @@ class Waiting:
             return None
         return answer
 
-    async def _settled(self, origin: Origin, agent: RobotsAgent, request: Request, place: _Place) -> Answer:
+    async def _settled(self, origin: Origin, agent: RobotsAgent, request: Request, place: _Place) -> CachedAnswer:
         is_held = False
         while True:
             answer = await self._lookup.ask(origin, agent, request)

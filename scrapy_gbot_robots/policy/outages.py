@@ -139,7 +139,7 @@ class Decision:
     Attributes:
         temporary: robots.txt is unreachable, and the ladder decided.
         copy: the definite answer that this rests on; None if there is none.
-        probe: this is a full disallow only because no page has shown yet that the site is available: one page may be
+        one_page: this is a full disallow only because no page has shown yet that the site is available: one page may be
             requested to find out.
     """
 
@@ -149,7 +149,7 @@ class Decision:
     refresh_at: float
     ask_at: float
     copy: Copy | None = None
-    probe: bool = False
+    one_page: bool = False
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
@@ -242,7 +242,7 @@ def _on_ladder(
     if meaning is Meaning.COPY and copy:
         return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True)
     if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:
-        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, probe=True)
+        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=True)
     if meaning is Meaning.DISALLOW:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)

@@ -77,6 +77,11 @@ class Override:
     until: date | None = None
 
     @property
+    def decides(self) -> bool:
+        """Whether the override decides in place of the site's own robots.txt."""
+        return self.action is not Action.KEEP
+
+    @property
     def ends_at(self) -> float:
         """When the override ends, in seconds since the epoch: when its last day is over."""
         if self.until is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..core.urls import Origin
     from ..core.verdict import Verdict
-    from ..obeying.answer import Answer
+    from ..obeying.answer import CachedAnswer
     from ..policy.outages import State
     from ..policy.overrides import Override
 
@@ -137,7 +137,7 @@ class Met(NamedTuple):
     unreachable: bool
 
     @classmethod
-    def of(cls, answer: Answer) -> Met:
+    def of(cls, answer: CachedAnswer) -> Met:
         """Take these from an answer."""
         return cls(answer.state, None if answer.fetched_at is None else answer.source, answer.temporary)
 
@@ -181,7 +181,7 @@ class Origins:
         """How many are counted."""
         return len(self._met)
 
-    def learn(self, answer: Answer) -> None:
+    def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
         origin, fetched_at = answer.origin, _fetched_at(answer)
         if fetched_at is not None:
@@ -242,7 +242,7 @@ class Origins:
         return OriginRow(0, origin.robots_url, "" if met is None else met.state.value)
 
 
-def _fetched_at(answer: Answer) -> float | None:
+def _fetched_at(answer: CachedAnswer) -> float | None:
     """When a server gave the answer; None if that is not known. Scrapy's HTTP cache does not say it."""
     return None if answer.source is Source.HTTP_CACHE else answer.fetched_at
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..core.urls import Origin
     from ..core.verdict import Verdict
     from ..exceptions import ForbiddenByRobotsTxt
-    from ..obeying.answer import Answer
+    from ..obeying.answer import CachedAnswer
     from ..policy.outcome import Outcome
     from ..policy.overrides import Override
 
@@ -69,7 +69,7 @@ class RobotsReport:
         """Say in a few lines what robots.txt did to the crawl."""
         return summary(self._finished())
 
-    def _learnt(self, answer: Answer) -> None:
+    def _learnt(self, answer: CachedAnswer) -> None:
         self._counts.origins.learn(answer)
 
     def _served(self, outcome: Outcome, origin: Origin | None = None) -> None:

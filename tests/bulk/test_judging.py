@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import Served, judge
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
-from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import outcome_of
 
@@ -159,7 +159,7 @@ def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
     around = [f"https://a.example/other/{number}" for number in range(others)]
     answers = judge([*urls, *around], robots, "a")["a"]
     assert answers == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [1] * others
-    answer = Answer.of(Origin.of("https://a.example"), None, RULES, None, 0.0)
+    answer = CachedAnswer(Origin.of("https://a.example"), RULES)
     answer.learn(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
     assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Decision, State
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def answer(name: str, weight: int = 1000) -> Answer:
-    found = Answer(Origin.of(f"http://{name}.example/"), Decision(State.FULL_ALLOW, "", False, 0.0, 0.0), None, 0.0)
+def answer(name: str, weight: int = 1000) -> CachedAnswer:
+    found = CachedAnswer(Origin.of(f"http://{name}.example/"), Decision(State.FULL_ALLOW, "", False, 0.0, 0.0))
     found.weight = weight
     return found
 

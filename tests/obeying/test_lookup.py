@@ -18,7 +18,6 @@ from scrapy_gbot_robots.concurrency import Closing, pause, within
 from scrapy_gbot_robots.core.crawlers import Crawler as RobotsAgent
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.obeying import lookup as lookups
-from scrapy_gbot_robots.obeying.answer import Answer
 from scrapy_gbot_robots.obeying.middleware import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
@@ -293,7 +292,7 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 
         async def script(visitor: Visitor) -> None:
             with monkeypatch.context() as patch:
-                patch.setattr(Answer, "of", None)
+                patch.setattr(lookups, "CachedAnswer", None)
                 assert not await visitor.may(site.url("/"))
             assert f"Looking up {site.url('/robots.txt')} failed" in caplog.text
             assert not await visitor.may(site.url("/"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Policy, decide
 
@@ -30,7 +30,7 @@ def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
     return "\n".join(["user-agent: *", *rules]).encode()
 
 
-def ask(answer: Answer, agents: Sequence[Crawler]) -> None:
+def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
     """Ask until the rules have built all that they build."""
     for path in ASKED * 2:
         url = f"{answer.origin}{path}"
@@ -58,10 +58,10 @@ def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], man
     crawlers = [Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26)) for number in range(agents)]
     bodies = [body_of(lines, many, source) for _ in range(60)]
 
-    def asked(number: int) -> Answer:
+    def asked(number: int) -> CachedAnswer:
         origin = Origin.of(f"https://host-{number}.example")
         copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
-        answer = Answer.of(origin, Entry(copy), decide(Entry(copy), now, Policy()), None, now)
+        answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
         answer.learn(RobotsTxt.parse(copy.body), crawlers)
         ask(answer, crawlers)
         return answer

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
@@ -32,7 +33,7 @@ async def test_rules_decide_and_the_refusal_names_the_rule() -> None:
         assert isinstance(refusal, IgnoreRequest)
         assert refusal.verdict.rule is not None
         assert (refusal.verdict.rule.pattern, refusal.verdict.rule.line) == ("/no", 2)
-        assert refusal.origin == Origin.of(site.url())
+        assert refusal.origin == Origin.of(site.url(""))
         assert refusal.state is State.RULES
         assert stats(crawler)["robotstxt/forbidden"] == 1
 
@@ -60,7 +61,7 @@ async def test_status_code_decides_and_not_the_body_of_an_error(status: int) -> 
 @in_reactor
 async def test_refused_connection_is_full_disallow_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with Site({}) as site:
-        gone = site.url()
+        gone = site.url("/")
     with caplog.at_level(logging.WARNING):
         crawler = await crawl(Pages, urls=[gone, gone + "2"])
     assert set(pages(crawler).refused) == {gone, gone + "2"}
@@ -136,6 +137,25 @@ async def test_dont_obey_robotstxt_is_respected() -> None:
 async def test_other_schemes_are_not_subject_to_robots_txt() -> None:
     crawler = await crawl(Pages, urls=["data:,hello"])
     assert [response.body for response in pages(crawler).crawled.values()] == [b"hello"]
+
+
+class WebSockets:
+    """Answers requests by web sockets, which Scrapy itself cannot make."""
+
+    def process_request(self, request: Request, spider: Any = None) -> Response | None:
+        return Response(request.url, body=b"ok") if request.url.startswith("ws") else None
+
+
+@in_reactor
+async def test_web_socket_is_judged_by_the_robots_txt_of_the_same_host_and_port() -> None:
+    settings = {"DOWNLOADER_MIDDLEWARES": {WebSockets: 900}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
+    with Site({"/robots.txt": "user-agent: *\ndisallow: /no"}) as site:
+        plain, secure = site.url("").replace("http:", "ws:"), site.url("").replace("http:", "wss:")
+        urls = [f"{plain}/yes", f"{plain}/no", f"{secure}/yes"]
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == {urls[0]}
+    origins = [getattr(pages(crawler).refused[url], "origin", None) for url in urls[1:]]
+    assert list(map(str, origins)) == [site.url(""), site.url("").replace("http", "https")]
 
 
 @pytest.mark.parametrize(

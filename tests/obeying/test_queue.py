@@ -21,8 +21,9 @@ from scrapy_gbot_robots import GbotRobotsTxtMiddleware, OriginPriorityQueue, Str
 from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
+from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import gates
-from scrapy_gbot_robots.obeying.answer import Answer, Source
+from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, State
 
 if TYPE_CHECKING:
@@ -45,14 +46,15 @@ class World:
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(gates, "time", clock)
+        monkeypatch.setattr(answer_module, "time", clock)
         self.crawler: Any = get_crawler(settings_dict={"SCHEDULER_PRIORITY_QUEUE": kind, **STARTS, **settings})
-        self.known: dict[Origin, Answer] = {}
-        self.asked: dict[str, Callable[[Answer | None], None]] = {}  # look-ups under way, by host
+        self.known: dict[Origin, CachedAnswer] = {}
+        self.asked: dict[str, Callable[[CachedAnswer | None], None]] = {}  # look-ups under way, by host
         self.requests: list[Request] = []  # for which they were started
         self.order: list[str] = []
         identity: Any = SimpleNamespace(agent=lambda request: AGENT)
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
-        middleware.gates = self.gates = gates.Gates(self.crawler, self, identity, WAIT)  # type: ignore[arg-type]
+        middleware.gates = self.gates = gates.Gates(self.crawler, self, self, identity, WAIT)  # type: ignore[arg-type]
         self.slots: dict[str, Any] = {}
         downloader = SimpleNamespace(
             slots=self.slots,
@@ -69,11 +71,16 @@ class World:
 
     # What the gates ask.
 
-    def cached(self, origin: Origin, agent: object, request: Request | None) -> Answer | None:
+    def agent(self, origin: Origin, agent: object) -> object:
+        return agent
+
+    def cached(self, origin: Origin, agent: object) -> CachedAnswer | None:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
-    def look_up(self, origin: Origin, agent: object, request: Request, then: Callable[[Answer | None], None]) -> None:
+    def look_up(
+        self, origin: Origin, agent: object, request: Request, then: Callable[[CachedAnswer | None], None]
+    ) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
         self.asked[host] = then
@@ -99,10 +106,8 @@ class World:
         assert origin is not None
         bad = state is State.FULL_DISALLOW
         now = 1e9 + self.now
-        answer = Answer(origin, Decision(state, "because", bad, now + secs, now + secs), status, now)
-        before = self.known.get(origin)
-        answer.temporary_since = before.temporary_since if bad and before and before.temporary else self.now
-        answer.source = Source.FETCHED
+        decision = Decision(state, "because", bad, now + secs, now + secs)
+        answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=self.known.get(origin))
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
@@ -193,7 +198,7 @@ def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.
     for host in hosts:
         origin = gates.judged_origin(Request(f"http://{host}/"))
         assert origin is not None
-        world.known[origin] = Answer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200, 0.0)
+        world.known[origin] = CachedAnswer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200)
     world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
     monkeypatch.setattr(DownloadSlots, "active", active)
     pulled = world.pull()
@@ -326,8 +331,7 @@ def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World
     world.end("a.x")
     (origin,) = world.known
     now = 1e9 + world.now
-    world.known[origin] = Answer(origin, Decision(State.FULL_DISALLOW, "", True, now + 7, now + 7), 503, now)
-    world.known[origin].temporary_since = world.now
+    world.known[origin] = CachedAnswer(origin, Decision(State.FULL_DISALLOW, "", True, now + 7, now + 7), 503)
     world.gates.shut(origin)
     assert (world.pull(), world.order, world.stat("held")) == ([], ["a.x"], 2)
     world.waits(8)

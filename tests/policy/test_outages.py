@@ -146,7 +146,7 @@ def test_only_google_2026_in_the_end_lets_a_page_through_as_a_probe() -> None:  
         for days in (0, 1, 15, 31):
             policy = Policy(ladder)
             decision = decide(renew(SERVED, DOWN, NOW, policy), NOW + days * DAY, policy)
-            assert decision.probe == (ladder == "google-2026" and days == 31)
+            assert decision.one_page == (ladder == "google-2026" and days == 31)
 
 
 def walk(policy: Policy, entry: Entry | None, days: int) -> list[tuple[float, State]]:

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt, Rule, Verdict
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import Answer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.counters import MOST_SPANS
@@ -271,7 +271,7 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
         state = State.RULES if number % 3 else State.FULL_DISALLOW
         decision = Decision(state, "HTTP 200" if number % 3 else "gone", not number % 3, 0, 0)
         signal = robotstxt_known if number % 3 else robotstxt_unreachable
-        send(signal, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=Answer(origin, decision, 200, 0))
+        send(signal, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=CachedAnswer(origin, decision, 200))
         verdict = Verdict(False, Rule(False, "/", 2), group="*")
         for _ in range(3 if number == 5 else 1):
             send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, state))
@@ -298,7 +298,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 
     def meet(number: int) -> None:
         origin = Origin.of(f"https://host{number}.example")
-        crawler.signals.send_catch_log(robotstxt_unreachable, origin=origin, answer=Answer(origin, decision, None, 0))
+        crawler.signals.send_catch_log(robotstxt_unreachable, origin=origin, answer=CachedAnswer(origin, decision))
 
     for number in [*range(30), *range(30)]:  # each is met twice and counted once
         meet(number)
@@ -326,7 +326,7 @@ def test_requests_of_late_origins_are_counted_too(monkeypatch: pytest.MonkeyPatc
     verdict = Verdict(False, Rule(False, "/", 2), group="*")
     for number in range(20):
         origin = Origin.of(f"https://host{number}.example")
-        answer = Answer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200, 0)
+        answer = CachedAnswer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200)
         send(robotstxt_known, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=answer)
     for _ in range(3):
         send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, State.RULES))

@@ -12,8 +12,8 @@ import pytest
 from scrapy import Selector
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.obeying.answer import Answer, Source
-from scrapy_gbot_robots.policy.outages import Decision, State
+from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.counters import CrawlCounts, Rule
 from scrapy_gbot_robots.report.page import page
@@ -30,8 +30,9 @@ def example_counts() -> CrawlCounts:
     counts.blocked = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
-        answer = Answer(origin, Decision(State.RULES, EVIL, False, 0, 0), None if name == "b" else 200, 0.0)
-        answer.fetched_at, answer.source = 1_000_000.0 + blocked, Source.FETCHED
+        copy = Copy(Kind.RULES, 200, origin.robots_url, b"", False, EVIL, 1_000_000.0 + blocked, 0.0)
+        decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
+        answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
         counts.origins.learn(answer)
         rule = Rule(origin.robots_url, 3, f"Disallow: /{name}", "*")
         for _ in range(blocked):
@@ -40,7 +41,7 @@ def example_counts() -> CrawlCounts:
     counts.rules.add(Rule(EVIL, 1, EVIL, EVIL), EVIL)
     for _ in range(3):
         counts.reasons.add(EVIL)
-    silent = Answer(Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0), None, 0.0)
+    silent = CachedAnswer(Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0))
     counts.origins.learn(silent)
     counts.origins.oldest_secs = 7_200
     (override,) = read_overrides({"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from scrapy_gbot_robots.obeying import gates, lookup
+from scrapy_gbot_robots.obeying import answer, gates, lookup
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -33,6 +33,6 @@ class Clock:
         """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
         clock = cls()
         monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
-        for module in (gates, lookup):
+        for module in (answer, gates, lookup):
             monkeypatch.setattr(module, "time", clock)
         return clock

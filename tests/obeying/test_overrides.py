@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots import AllOf, Answer, Origin, State
+from scrapy_gbot_robots import AllOf, Origin, RobotsSitemapSpider, State
 from scrapy_gbot_robots import Crawler as RobotsCrawler
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.overridden import OverriddenAnswer
-from scrapy_gbot_robots.obeying.override_files import overrides_of
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.obeying.overrides import overrides_of, ruling_of
 from scrapy_gbot_robots.policy.outages import Decision
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
@@ -141,7 +141,7 @@ async def test_unreachable_robots_txt_holds_no_request_of_an_overridden_host(rul
 async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.obeying.overriding.PATIENCE_SECS", 0.1)
+    monkeypatch.setattr("scrapy_gbot_robots.obeying.overrides.WAIT_SECS", 0.1)
     came, in_time = Event(), []
 
     def page(connection: socket) -> None:
@@ -176,13 +176,14 @@ async def test_override_without_rules_waits_for_the_robots_txt_as_ever() -> None
         pytest.param({"as": "otherbot"}, True, id="robots.txt-decides"),
     ],
 )
-def test_robots_txt_decides_about_a_probe(fields: dict[str, str], taken: bool) -> None:
+def test_robots_txt_decides_about_the_one_page_that_shows_whether_a_site_is_up(
+    fields: dict[str, str], taken: bool
+) -> None:
     (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}}))
     origin = Origin.of("https://a.example")
-    own = Answer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0), None, 0)
-    own.probe = True
-    agent = RobotsCrawler.of("testbot")
-    assert OverriddenAnswer(origin, override, agent, own, lambda *use: None).takes_probe("/", agent) is taken
+    own = CachedAnswer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0, one_page=True))
+    ruling = ruling_of(override, origin, RobotsCrawler.of("testbot"), own)
+    assert ruling.answer.claim_one_page("/", ruling.agent) is taken
 
 
 @in_reactor
@@ -196,7 +197,21 @@ async def test_spider_s_own_request_for_a_robots_txt_gets_the_site_s_own() -> No
         crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
         assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
         assert never.paths() == []
-        assert "override for 127.0.0.2" in str(pages(crawler).refused[never.url("/robots.txt")])
+        refusal = pages(crawler).refused[never.url("/robots.txt")]
+        assert isinstance(refusal, ForbiddenByRobotsTxt)
+        assert str(refusal).endswith("disallowed: override for 127.0.0.2 (asked us to stop)")
+
+
+class ByHost(RobotsSitemapSpider):
+    name = "by-host"
+
+
+@in_reactor
+async def test_spider_of_sitemaps_asks_a_disallowed_host_nothing_by_no_scheme() -> None:
+    with Site({"*": b"ok"}) as never:
+        overrides = {"127.0.0.1": {"rules": "disallow", "reason": "asked us to stop"}}
+        await crawl(ByHost, {"GBOT_ROBOTS_OVERRIDES": overrides}, hosts=f"127.0.0.1:{never.port}")
+        assert never.asked == []
 
 
 @in_reactor
@@ -236,10 +251,10 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(caplog: 
 
 
 def test_log_adds_up_many_overrides_that_have_run_out(caplog: pytest.LogCaptureFixture) -> None:
-    from scrapy_gbot_robots.obeying.overriding import _tell_of_ends
+    from scrapy_gbot_robots.obeying.overrides import _log_ends
 
     past = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
-    _tell_of_ends(overrides_of(settings_of(OVERRIDES={f"h{n}.example": past for n in range(1_000)})), 2e9)
+    _log_ends(overrides_of(settings_of(OVERRIDES={f"h{n}.example": past for n in range(1_000)})), 2e9)
     assert len(own_warnings(caplog)) == 21
     assert own_warnings(caplog)[-1] == "GBOT_ROBOTS_OVERRIDES: 980 more run out"
 
@@ -248,13 +263,15 @@ def settings_of(**settings: Any) -> GbotSettings:
     return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
 
 
+JSON = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}'
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param("o.json", '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}', id="json"),
-        pytest.param(
-            "o.json", '\ufeff{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}', id="bom"
-        ),
+        pytest.param("o.json", JSON, id="json"),
+        pytest.param("", JSON, id="command-line"),
+        pytest.param("o.json", "\ufeff" + JSON, id="byte-order-mark"),
         pytest.param(
             "o.toml",
             '["a.example"]\nrules = "ignore"\nreason = "x"\nuntil = 2999-01-01\n',
@@ -263,15 +280,11 @@ def settings_of(**settings: Any) -> GbotSettings:
         ),
     ],
 )
-def test_overrides_may_stand_in_a_file(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name)))
+def test_overrides_may_stand_in_a_file_or_on_the_command_line(name: str, text: str, tmp_path: Path) -> None:
+    if name:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name) if name else text))
     assert (override.key, override.what, str(override.until)) == ("a.example", "ignore", "2999-01-01")
-
-
-def test_overrides_may_be_json_on_the_command_line() -> None:
-    (override,) = overrides_of(settings_of(OVERRIDES='{"a.example": {"rules": "ignore", "reason": "x"}}'))
-    assert override.key == "a.example"
 
 
 @pytest.mark.parametrize(
@@ -364,18 +377,6 @@ async def test_rules_of_two_crawlers_count(mode: str, crawled: set[str], caplog:
         refused = {url.rpartition("/")[2]: error.verdict.crawler for url, error in refusals(crawler).items()}
         assert refused == ({"mine": "mybot", "other": "otherbot"} if mode == "all" else {"mine": None})
     assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
-
-
-@in_reactor
-async def test_override_names_a_crawler_in_place_of_several() -> None:
-    settings = {
-        "GBOT_ROBOTS_AGENTS": "mybot,otherbot",
-        "GBOT_ROBOTS_AGENTS_MODE": "all",
-        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"as": "otherbot", "reason": "their wish"}},
-    }
-    with Site({"/robots.txt": TWO, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url(path) for path in ("/yes", "/mine", "/other")])
-        assert paths_of(crawler, site) == {"/yes", "/mine"}
 
 
 def test_crawlers_are_settings() -> None:
