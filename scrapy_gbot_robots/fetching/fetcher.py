@@ -317,11 +317,7 @@ class Fetcher:
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none; `left` seconds are left."""
         hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
-        if isinstance(hop, Unavailable):
-            return hop
-        if not _is_url_for_scrapy(hop):
-            return Unavailable(answer.status, asked[-1], "unfit Location")
-        if not self._settings.refuse_private:
+        if isinstance(hop, Unavailable) or not self._settings.refuse_private:
             return hop
         try:
             inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
@@ -450,15 +446,6 @@ async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]],
         return await within(exchange.left + GRACE_SECS, send(request))
     except asyncio.CancelledError as error:
         raise CancelledError("the download handler was cancelled") from error
-
-
-def _is_url_for_scrapy(url: str) -> bool:
-    """Whether Scrapy makes a request for `url`; it refuses some URLs that this plugin accepts."""
-    try:
-        Request(url)
-    except ValueError:
-        return False
-    return True
 
 
 def carry_credentials(own: Request, request: Request) -> None:

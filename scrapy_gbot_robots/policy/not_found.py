@@ -1,7 +1,7 @@
 """Whether the body of a 5xx says that the page was not found: then the site means 404.
 
 The test is conservative. Only the title, the first heading or, in plain text, the first line counts, and it must say
-"not found" by itself or of a page. Bodies are hostile: a bounded part is read, in one pass, in whatever charset.
+"not found" by itself or of a page. Bodies are hostile: a bounded part is read, in one pass.
 Source: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found".
 """
 
@@ -24,12 +24,6 @@ _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LEGACY_CHARSETS = (  # all are tried if a body is not UTF-8: no phrase appears in the wrong charset by chance
-    "cp1252", "cp1250", "iso-8859-2", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258", "cp874",
-    "cp932", "euc_jp", "gb18030", "big5", "cp949",
-)  # fmt: skip
-
-
 _ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
 
 _OPENING = re.compile(r"<(!--|[a-z][a-z0-9]*)")
@@ -42,19 +36,18 @@ _LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'"
 
 def says_not_found(body: bytes) -> bool:
     """Whether an error page says, in its title, first heading or first line, that the page was not found."""
-    return any(_is_not_found(saying) for text in _readings(body[:_BODY_BYTES]) for saying in _sayings(text))
+    return any(map(_is_not_found, _sayings(_text(body[:_BODY_BYTES]))))
 
 
-def _readings(head: bytes) -> Iterator[str]:
-    """Decode a head that may end within a character: by its byte order mark, as UTF-8, or in every legacy charset."""
+def _text(head: bytes) -> str:
+    """Decode a head that may end within a character: by its byte order mark, as UTF-8, else as Windows-1252."""
     for mark, charset in _BOMS:
         if head.startswith(mark):
-            yield head[len(mark) :].decode(charset, "replace")
-            return
+            return head[len(mark) :].decode(charset, "replace")
     try:
-        yield codecs.getincrementaldecoder("utf-8")().decode(head)
+        return codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        yield from (head.decode(charset, "replace") for charset in _LEGACY_CHARSETS)
+        return head.decode("cp1252", "replace")
 
 
 def _sayings(text: str) -> Iterator[str]:
