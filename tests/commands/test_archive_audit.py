@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..support.archives import response, warc
-from ..support.command import run_here, run_on_terminal, without_colour
+from ..support.command import environment, run_here, run_on_terminal, without_colour
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,3 +329,21 @@ def test_process_ends_without_a_word_beyond_the_summary(home: Path) -> None:
     command = [sys.executable, "-m", "scrapy_gbot_robots", "audit", *arguments]
     ended = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
     assert ended.stderr.splitlines()[-1].split() == ["a", "3", "1", "0"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_audit_that_is_ended_leaves_nothing_behind(home: Path, sent: signal.Signals) -> None:
+    (home / "tmp").mkdir()
+    before = set(home.iterdir())
+    arguments = ["--robots", "a.warc.gz", "--urls", "-", "--as", "a", "--output", "o.csv"]
+    command = [sys.executable, "-m", "scrapy_gbot_robots", "audit", *arguments]
+    with subprocess.Popen(
+        command, cwd=home, env=environment(TMPDIR=str(home / "tmp")), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as audit:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not list(home.glob("tmp/*/urls.arrow")):
+            time.sleep(0.05)
+        audit.send_signal(sent)
+        assert audit.wait(timeout=60) in {130, 143}
+    assert set(home.iterdir()) == before
+    assert not list((home / "tmp").iterdir())
