@@ -50,7 +50,7 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
         pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
         pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),
         pytest.param(["content-usage: /{0} train-ai=n"], 60, 1, id="paths-of-preferences"),
-        pytest.param(["content-usage: ai-use=n", "content-signal: search=no"], 1_000, 1, id="preferences"),
+        pytest.param(["content-usage: ai-use=n", "content-signal: search=no"], 500, 1, id="preferences"),
     ],
 )
 def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], many: int, agents: int) -> None:
