@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..obeying.overrides import Ruling
     from .crawlers import Asker
     from .output import Part, Terminal
-    from .project_crawl import Visit
+    from .project_crawl import ProjectCrawl
 
 HELP = "Say for each URL of a list, however long it is, whether it may be fetched"
 
@@ -142,13 +142,13 @@ def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> No
 def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
-    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
+    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
-    async def work(visit: Visit) -> None:
+    async def work(crawl: ProjectCrawl) -> None:
         for rows in audit.rows("Auditing"):
             origins = [origin_of(url) for url in rows.urls]
             wanted = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
-            rulings = await visit.rulings(wanted)
+            rulings = await crawl.rulings(wanted)
             found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
             for asker, column, reasons in zip(askers, found.answers, found.reasons or (), strict=True):
                 for url, origin in zip(rows.urls, origins, strict=True):
@@ -160,7 +160,7 @@ def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
             audit.take(found._replace(unknown=sorted(silent)))
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
-    during_a_visit(settings, work)
+    run_in_crawl(settings, work)
 
 
 def _by_ruling(url: str, ruling: Ruling | None, for_purposes: Sequence[str]) -> tuple[int, Verdict]:

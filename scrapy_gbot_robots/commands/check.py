@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..policy.overrides import Override
     from ..settings import GbotSettings
     from .output import Terminal
-    from .project_crawl import Known, Visit
+    from .project_crawl import ProjectCrawl, RobotsState
 
 
 HELP = "Say whether URLs may be fetched, and why"
@@ -94,14 +94,14 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: T
 
 
 def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
-    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
+    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     origins = [_absolute(url) for url in options.urls]
     overrides = overrides_checked(settings)
 
-    async def work(visit: Visit) -> list[Check]:
+    async def work(crawl: ProjectCrawl) -> list[Check]:
         checks: list[Check] = []
-        known: dict[tuple[Origin, Asker], Known] = {}
+        known: dict[tuple[Origin, Asker], RobotsState] = {}
         for url, origin in zip(options.urls, origins, strict=True):
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
             for each in askers:
@@ -110,15 +110,20 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
                     asker = Asker(override.crawler, "the override", override.crawler.name)
                 if (origin, asker) not in known:
                     fresh = options.fresh and not any(origin == other for other, _ in known)
-                    known[origin, asker] = await visit.known(origin, asker.crawler, fresh=fresh)
-                checks.append(_of(url, asker, known[origin, asker], visit.settings, override, options.purposes))
+                    known[origin, asker] = await crawl.state_of(origin, asker.crawler, fresh=fresh)
+                checks.append(_of(url, asker, known[origin, asker], crawl.settings, override, options.purposes))
         return checks
 
-    return during_a_visit(settings, work)
+    return run_in_crawl(settings, work)
 
 
 def _of(
-    url: str, asker: Asker, known: Known, gbot: GbotSettings, override: Override | None, for_purposes: Sequence[str]
+    url: str,
+    asker: Asker,
+    known: RobotsState,
+    gbot: GbotSettings,
+    override: Override | None,
+    for_purposes: Sequence[str],
 ) -> Check:
     verdict, body = known.answer.verdict(url, asker.crawler), known.body
     if Origin.of_robots_txt(url) is not None:
@@ -166,7 +171,7 @@ class Check:
     where: str
     body: bytes | None
     settings: GbotSettings
-    known: Known | None = None
+    known: RobotsState | None = None
     override: Override | None = None
     overriding: Verdict | None = None
     purposes: Sequence[str] = ()
@@ -264,7 +269,7 @@ class Check:
         return facts
 
 
-def _known(known: Known, gbot: GbotSettings, now: float) -> dict[str, Any]:
+def _known(known: RobotsState, gbot: GbotSettings, now: float) -> dict[str, Any]:
     """Return what is known of a site's robots.txt."""
     decision, copy, outage = known.decision, known.entry.copy, known.entry.outage
     return {
@@ -337,7 +342,7 @@ def _reason(check: Check) -> str:
     return f"{decision.state.value}{since}: {decision.why}"
 
 
-def _show_known(known: Known, facts: dict[str, Any], out: Terminal) -> None:
+def _show_known(known: RobotsState, facts: dict[str, Any], out: Terminal) -> None:
     """Write what the server answered, where the answer comes from, and how old it is."""
     decision, outage = known.decision, known.entry.outage
     served = decision.why

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..policy.overrides import Overrides
     from ..storage.sqlite import Version as KeptVersion
-    from .project_crawl import Known, Visit
+    from .project_crawl import ProjectCrawl, RobotsState
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
@@ -258,7 +258,7 @@ def each_version(names: Sequence[str], settings: Settings) -> Iterator[Version |
         yield _one(name, moments[name], fetched[sites[name]] if name in sites else None, settings)
 
 
-def _one(name: str, moment: float | None, known: Known | None, settings: Settings) -> Version | CommandError:
+def _one(name: str, moment: float | None, known: RobotsState | None, settings: Settings) -> Version | CommandError:
     try:
         if moment is not None:
             return _past(name, moment, settings)
@@ -308,16 +308,16 @@ def _past(name: str, moment: float, settings: Settings) -> Version:
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
 
 
-def _fetched(origins: Iterable[Origin], settings: Settings) -> dict[Origin, Known]:
-    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
+def _fetched(origins: Iterable[Origin], settings: Settings) -> dict[Origin, RobotsState]:
+    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
-    async def work(visit: Visit) -> dict[Origin, Known]:
-        return {origin: await visit.known(origin, Crawler.of(""), fresh=True) for origin in origins}
+    async def work(crawl: ProjectCrawl) -> dict[Origin, RobotsState]:
+        return {origin: await crawl.state_of(origin, Crawler.of(""), fresh=True) for origin in origins}
 
-    return during_a_visit(settings, work)
+    return run_in_crawl(settings, work)
 
 
-def _of_site(name: str, known: Known) -> Version:
+def _of_site(name: str, known: RobotsState) -> Version:
     """Return the robots.txt of a site. One that has none has an empty one."""
     why, copy = known.decision.why, known.entry.copy
     if known.decision.temporary:

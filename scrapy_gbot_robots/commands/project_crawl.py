@@ -1,7 +1,7 @@
 """A crawl of the project without pages, in which sub-commands ask for robots.txt files and for the statuses of sitemaps.
 
 It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
-scheduler. A visit uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
+scheduler. It uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
 redirects and outages mean the same to both. Ctrl-C ends the work at once.
 """
 
@@ -74,7 +74,7 @@ _NOTHING_ELSE: dict[str, Any] = {
 }
 
 
-def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -> _T:
+def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]]) -> _T:
     """Run `work` in a crawl with the project's settings, and return its result.
 
     Raises:
@@ -84,7 +84,7 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
     """
     robots_logger.setLevel(logging.ERROR)  # the sub-command gives the warnings in its own words
     try:
-        settings, fetcher_cls = _for_a_visit(settings)
+        settings, fetcher_cls = _for_errands(settings)
         reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # a setting of newer Scrapy
         process = CrawlerProcess(settings) if reactor else AsyncCrawlerProcess(settings)
     except Exception as error:
@@ -106,8 +106,8 @@ def during_a_visit(settings: Settings, work: Callable[[Visit], Awaitable[_T]]) -
     return result.result()
 
 
-def _for_a_visit(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return the project's settings without what a visit must not do, and the class that fetches robots.txt files."""
+def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
+    """Return the project's settings without what such a crawl must not do, and the class that fetches robots.txt files."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
@@ -128,26 +128,26 @@ class _ErrandSpider(Spider):
 
     name = "robots"
     fetcher_cls: type[Fetcher]
-    work: Callable[[Visit], Awaitable[Any]]
+    work: Callable[[ProjectCrawl], Awaitable[Any]]
     result: Future[Any]
 
     async def start(self) -> AsyncIterator[Any]:
-        visit = None
+        crawl = None
         try:
-            visit = Visit(self.crawler, self.fetcher_cls)
-            self.result.set_result(await self.work(visit))
-        except (Exception, KeyboardInterrupt) as error:  # `during_a_visit` raises it
-            told = error if visit is not None else CommandError(f"the crawl cannot run: {error}")
+            crawl = ProjectCrawl(self.crawler, self.fetcher_cls)
+            self.result.set_result(await self.work(crawl))
+        except (Exception, KeyboardInterrupt) as error:  # `run_in_crawl` raises it
+            told = error if crawl is not None else CommandError(f"the crawl cannot run: {error}")
             self.result.set_exception(told)
         finally:  # also if Ctrl-C cancels this
-            if visit is not None:
-                await visit.close()
+            if crawl is not None:
+                await crawl.close()
         return
         yield  # makes this an iterator
 
 
 @dataclass(frozen=True)
-class Known:
+class RobotsState:
     """What is known of the robots.txt of one origin.
 
     Attributes:
@@ -177,7 +177,7 @@ class Known:
         return self.decision.temporary and self.decision.copy is None
 
 
-class Visit:
+class ProjectCrawl:
     """The tools for the work of a sub-command while the crawl runs."""
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
@@ -192,7 +192,7 @@ class Visit:
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    async def known(self, origin: Origin, agent: RobotsAgent, *, fresh: bool = False) -> Known:
+    async def state_of(self, origin: Origin, agent: RobotsAgent, *, fresh: bool = False) -> RobotsState:
         """Look up the robots.txt of `origin`: in the storage, if that is still good, else on its server.
 
         Args:
@@ -216,7 +216,7 @@ class Visit:
         if entry is None:
             raise CommandError(f"{origin.robots_url}: the storage lost its entry")
         decision = decide(entry, time.time(), self.settings.policy)
-        return Known(origin, entry, decision, answer, origin in self._tried, self._tried.get(origin, ()))
+        return RobotsState(origin, entry, decision, answer, origin in self._tried, self._tried.get(origin, ()))
 
     def _fetches(self) -> int:
         """How many robots.txt files the look-up has tried to fetch."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
     from ..core.robots import SitemapLine
     from .output import Terminal
-    from .project_crawl import Known, Visit
+    from .project_crawl import ProjectCrawl, RobotsState
 
 _TOO_MANY = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list could attack a third party
 _PRIVATE = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
@@ -60,20 +60,20 @@ class Listed(NamedTuple):
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
-    from .project_crawl import during_a_visit  # noqa: PLC0415  loads Scrapy's crawler
+    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler
 
     asker, *others = crawlers.named(options.agents, settings, err)
     if others:
         raise CommandError("--as must name one crawler here")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))
 
-    async def work(visit: Visit) -> int:
+    async def work(crawl: ProjectCrawl) -> int:
         worst = FINE
         for origin in origins:
-            known = await visit.known(origin, asker.crawler, fresh=options.fresh)
-            lines = RobotsTxt.parse(known.body or b"", max_bytes=visit.settings.max_bytes).sitemap_lines
-            most = visit.settings.sitemaps_max
-            listed = await visit.together(_listed(line, origin, visit, asker.crawler) for line in lines[:most])
+            known = await crawl.state_of(origin, asker.crawler, fresh=options.fresh)
+            lines = RobotsTxt.parse(known.body or b"", max_bytes=crawl.settings.max_bytes).sitemap_lines
+            most = crawl.settings.sitemaps_max
+            listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]
             _write(known, listed, out, as_json=options.json)
             out.flush()
@@ -81,27 +81,27 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             worst = max(worst, status)
         return worst
 
-    return during_a_visit(settings, work)
+    return run_in_crawl(settings, work)
 
 
-async def _listed(line: SitemapLine, origin: Origin, visit: Visit, agent: RobotsAgent) -> Listed:
+async def _listed(line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> Listed:
     """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return Listed(line.line, _url(line), "malformed: not an absolute http, https or ftp URL")
     asked, statuses = [line.url], ""
     while True:
-        if visit.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
+        if crawl.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
             return Listed(line.line, line.url, f"{statuses}{_PRIVATE}")
-        verdict = (await visit.ruling(Origin.of(asked[-1]), agent)).verdict(asked[-1])
+        verdict = (await crawl.ruling(Origin.of(asked[-1]), agent)).verdict(asked[-1])
         if not verdict.allowed:
             return Listed(line.line, line.url, f"{statuses}{verdict}")
         try:
-            status, location = await visit.status(asked[-1])
+            status, location = await crawl.status(asked[-1])
         except Exception as error:  # of any download handler
             return Listed(line.line, line.url, f"{statuses}no answer: {shown(str(error) or type(error).__name__)}")
         if status not in REDIRECTS:
             return Listed(line.line, line.url, f"{statuses}{status}", status)
-        hop = next_hop(status, location, asked, visit.settings.max_redirects)
+        hop = next_hop(status, location, asked, crawl.settings.max_redirects)
         if isinstance(hop, Unavailable):
             return Listed(line.line, line.url, f"{statuses}{hop.why}", status)
         asked.append(hop)
@@ -112,7 +112,7 @@ def _url(line: SitemapLine) -> str:
     return line.url or shown(line.raw.decode("utf-8", "backslashreplace"))
 
 
-def _write(known: Known, listed: list[Listed], out: Terminal, *, as_json: bool) -> None:
+def _write(known: RobotsState, listed: list[Listed], out: Terminal, *, as_json: bool) -> None:
     url = known.origin.robots_url
     if not as_json:
         found = known.decision.why if known.unreachable else count(len(listed), "sitemap")
