@@ -39,6 +39,7 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of
+from ..meta import SITEMAP
 from .gates import judged_origin
 from .middleware import GbotRobotsTxtMiddleware
 
@@ -308,7 +309,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         return self._downloader.key(request) if self._is_by_slot else ""
 
     def _origin(self, request: Request) -> Origin | None:
-        if self._gates is None:
+        if self._gates is None or SITEMAP in request.meta:  # its host may be one that only a middleware refuses
             return None
         with suppress(ValueError):  # the middleware refuses it
             return judged_origin(request)

@@ -208,7 +208,7 @@ SCENARIOS = [
     Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),
     # what browsers and curl read and Scrapy's default handler does not; a handler that reads it finds rules
     Scenario(
-        "S2.21-transfer-coding-gzip",
+        "odd-transfer-coding-gzip",
         DISALLOW,
         raw(head("Transfer-Encoding: gzip, chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
     ),
