@@ -31,7 +31,7 @@ _RUN = b"".join(b"Disallow: /%d\n" % number for number in range(1_500))  # more 
         pytest.param(b"<p>the user: x</p>\n" * 500, id="an error page"),
         pytest.param(b"content-signal: x\n" + b"# a comment\n" * 1_000, id="a signal alone"),
         pytest.param(
-            b"Content-Signal: w\nuser-agent: a\nContent-Usage: x\nuser-agent: b\ncontent-signal y\ncontent-usage: z\n"
+            b"Content-Signal: w\nuser-agent: a\nuser-agent: A\nContent-Usage: x\nuser-agent: b\ncontent-signal y\ncontent-usage: z\n"
             + _RUN,
             id="preferences",
         ),
