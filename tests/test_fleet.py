@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import time
@@ -134,14 +133,6 @@ def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
             assert database.execute("SELECT origin FROM leases").fetchall() == []
 
 
-# Storages that fail
-
-
-def test_redis_that_is_away_at_the_start_costs_one_warning(start: Start, tmp_path: Path) -> None:
-    settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": f"unix://{tmp_path}/nobody.sock"}
-    assert_one_warning_and_all_pages(start, settings, f"{tmp_path}/nobody.sock")
-
-
 def test_redis_that_is_lost_in_mid_crawl_costs_one_warning(start: Start, server: RedisServer) -> None:
     settings = {**redis(server), "CONCURRENT_REQUESTS": 1}
     with sites(10) as all_sites:
@@ -155,56 +146,6 @@ def test_redis_that_is_lost_in_mid_crawl_costs_one_warning(start: Start, server:
         assert {fetches(site) for site in all_sites} == {1}
         (warning,) = worker.warnings()
         assert "The robots.txt storage failed" in warning
-
-
-def test_directory_that_may_not_be_written_to_costs_one_warning(start: Start, tmp_path: Path) -> None:
-    directory = tmp_path / "read-only"
-    directory.mkdir(mode=0o555)
-    assert_one_warning_and_all_pages(
-        start, in_sqlite(directory / "robots.sqlite"), f"{directory}/robots.sqlite", as_others=True
-    )
-    assert list(directory.iterdir()) == []
-
-
-def test_path_that_cannot_be_a_file_costs_one_warning(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    assert_one_warning_and_all_pages(
-        start, in_sqlite(tmp_path / "file" / "robots.sqlite"), f"{tmp_path}/file/robots.sqlite"
-    )
-
-
-def test_corrupt_file_is_set_aside_with_one_warning(start: Start, tmp_path: Path) -> None:
-    path = tmp_path / "robots.sqlite"
-    SqliteStorage(path).close()
-    damaged = path.read_bytes()[:6000]
-    path.write_bytes(damaged)
-    assert_one_warning_and_all_pages(
-        start, in_sqlite(tmp_path / "robots.sqlite"), "renamed to robots.sqlite.set-aside-"
-    )
-    (aside,) = tmp_path.glob("robots.sqlite.set-aside-*")
-    assert aside.read_bytes() == damaged
-
-
-def test_disk_that_becomes_full_costs_one_warning(start: Start, tmp_path: Path) -> None:
-    robots = Reply(200, RULES + b"".join(b"# %s\n" % os.urandom(60).hex().encode() for _ in range(500)))
-    assert_one_warning_and_all_pages(
-        start, in_sqlite(tmp_path / "robots.sqlite"), "disk", robots=robots, file_bytes=150_000
-    )
-    with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def assert_one_warning_and_all_pages(
-    start: Start, settings: dict[str, Any], warning: str, robots: Reply = SLOW, **circumstances: Any
-) -> None:
-    with sites(10, robots) as all_sites:
-        urls = [site.url(f"/{page}") for page in ("a", "b", "no") for site in all_sites]
-        worker = start(urls, settings, **circumstances)
-        report = worker.report()
-        assert sorted(report["crawled"]) == sorted(url for url in urls if not url.endswith("/no"))
-        assert {fetches(site) for site in all_sites} == {1}
-        assert len(worker.warnings()) == 1, worker.log
-        assert warning in worker.warnings()[0]
 
 
 def test_delay_is_kept_by_all_processes_together(start: Start, server: RedisServer) -> None:

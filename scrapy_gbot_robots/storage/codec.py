@@ -15,13 +15,13 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..policy.outages import Copy, Entry, Kind, Outage
 from .base import MAX_BODY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 VERSION = b"GRB2"
 _CRC_AT = len(VERSION) + 1
@@ -80,96 +80,72 @@ def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
 
 
 def _facts(entry: Entry, *, packed: bool) -> bytes:
-    copy, outage = entry.copy, entry.outage
     facts = {
-        "body": {"bytes": len(copy.body) if copy is not None else 0, "zlib": packed},
-        "copy": None if copy is None else _copy_facts(copy),
-        "outage": None if outage is None else _outage_facts(outage),
+        "body": {"bytes": len(entry.copy.body) if entry.copy is not None else 0, "zlib": packed},
+        "copy": _written(entry.copy, _COPY),
+        "outage": _written(entry.outage, _OUTAGE),
     }
     return _JSON.encode(facts).encode("ascii")
 
 
-def _copy_facts(copy: Copy) -> dict[str, Any]:
-    return {
-        "cut": copy.cut,
-        "fetched_at": float(copy.fetched_at),
-        "fresh_until": float(copy.fresh_until),
-        "kind": copy.kind.value,
-        "status": copy.status,
-        "url": _fit(copy.url),
-        "why": _fit(copy.why),
-    }
+def _written(part: Copy | Outage | None, fields: Mapping[str, _Field]) -> dict[str, Any] | None:
+    return None if part is None else {name: field.write(getattr(part, name)) for name, field in fields.items()}
 
 
-def _outage_facts(outage: Outage) -> dict[str, Any]:
-    return {
-        "failures": min(outage.failures, _MOST_FAILURES),
-        "retry_at": float(outage.retry_at),
-        "since": float(outage.since),
-        "site_available": outage.site_available,
-        "status": outage.status,
-        "why": _fit(outage.why),
-    }
+def _read(facts: Mapping[str, Any] | None, fields: Mapping[str, _Field]) -> dict[str, Any] | None:
+    """Check facts. Unknown ones are found by `decode`, which writes the facts again and compares."""
+    if facts is None:
+        return None
+    if not all(field.is_right(facts[name]) for name, field in fields.items()):
+        raise ValueError("a fact of the wrong type, or out of bounds")
+    return {name: facts[name] for name in fields}
 
 
 def _copy(facts: Mapping[str, Any] | None, body: bytes) -> Copy | None:
-    """Read the facts of a copy. Unknown fields are found by `decode`, which writes the facts again and compares."""
-    if facts is None:
+    known = _read(facts, _COPY)
+    if known is None:
         if body:
             raise ValueError("a body without a copy")
         return None
-    return Copy(
-        Kind(facts["kind"]),
-        _status(facts["status"]),
-        _text(facts["url"]),
-        body,
-        _flag(facts["cut"]),
-        _text(facts["why"]),
-        _time(facts["fetched_at"]),
-        _time(facts["fresh_until"]),
-    )
+    return Copy(**(known | {"kind": Kind(known["kind"])}), body=body)
 
 
 def _outage(facts: Mapping[str, Any] | None) -> Outage | None:
-    if facts is None:
-        return None
-    failures, status = facts["failures"], facts["status"]
-    if type(failures) is not int or failures < 0:
-        raise ValueError("no number of failures")
-    return Outage(
-        _time(facts["since"]),
-        failures,
-        None if status is None else _status(status),
-        _text(facts["why"]),
-        _time(facts["retry_at"]),
-        _flag(facts["site_available"]),
-    )
-
-
-def _status(value: Any) -> int:
-    if type(value) is not int or value not in _STATUSES:
-        raise ValueError("no status")
-    return value
-
-
-def _time(value: Any) -> float:
-    if type(value) is not float or not math.isfinite(value):
-        raise ValueError("no time")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if type(value) is not bool:
-        raise ValueError("no flag")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _TEXT_CHARS:
-        raise ValueError("no text, or too long a one")
-    return value
+    known = _read(facts, _OUTAGE)
+    return None if known is None else Outage(**known)
 
 
 def _fit(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+class _Field(NamedTuple):
+    """How a fact is written, and which ones are right."""
+
+    is_right: Callable[[Any], bool]
+    write: Callable[[Any], Any] = lambda value: value
+
+
+_STATUS = _Field(lambda value: type(value) is int and value in _STATUSES)
+_TIME = _Field(lambda value: type(value) is float and math.isfinite(value), float)
+_FLAG = _Field(lambda value: type(value) is bool)
+_TEXT = _Field(lambda value: isinstance(value, str) and len(value) <= _TEXT_CHARS, _fit)
+
+_COPY: dict[str, _Field] = {
+    "cut": _FLAG,
+    "fetched_at": _TIME,
+    "fresh_until": _TIME,
+    "kind": _Field(lambda value: isinstance(value, str), lambda kind: kind.value),
+    "status": _STATUS,
+    "url": _TEXT,
+    "why": _TEXT,
+}
+_OUTAGE: dict[str, _Field] = {
+    "failures": _Field(lambda value: type(value) is int and value >= 0, lambda number: min(number, _MOST_FAILURES)),
+    "retry_at": _TIME,
+    "since": _TIME,
+    "site_available": _FLAG,
+    "status": _Field(lambda value: value is None or _STATUS.is_right(value)),
+    "why": _TEXT,
+}

@@ -13,25 +13,15 @@ import pytest
 
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.entries import ORIGIN
-from ..support.redis_server import KINDS
-from ..support.storage_worker import opened, start
+from ..support.storage_worker import start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .conftest import Servers
 
 pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
-
-
-@pytest.fixture(params=["sqlite", *KINDS])
-def where(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:{tmp_path / 'robots.sqlite'}"
-    return f"redis:{servers.one(request.param)['GBOT_ROBOTS_REDIS_URL']}"
 
 
 def shared(where: str, processes: int, origins: int) -> list[str]:
@@ -42,32 +32,12 @@ def shared(where: str, processes: int, origins: int) -> list[str]:
     return sorted(line for output in outputs for line in output.split())
 
 
-def test_each_origin_is_fetched_once(where: str) -> None:
-    fetched = shared(where, 4, 60)
-    assert len(fetched) == 60
-    assert len(set(fetched)) == 60
-
-
-def test_killed_holder_loses_its_lease_in_time(where: str) -> None:
-    with closing(opened(where)) as storage:
-        holder = start(where, "hold", ORIGIN, "1.0")
-        assert holder.stdout
-        assert holder.stdout.readline() != "None\n"
-        holder.kill()
-        assert storage.lease(ORIGIN, 60) is None
-        holder.communicate()
-        deadline = time.monotonic() + 5
-        while not (token := storage.lease(ORIGIN, 60)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert token
-
-
 def test_processes_that_find_a_broken_file_at_once_begin_one_new_file(tmp_path: Path) -> None:
     path = tmp_path / "robots.sqlite"
     SqliteStorage(path).close()
     damaged = path.read_bytes()[:6000]
     path.write_bytes(damaged)
-    fetched = shared(f"sqlite:{path}", 5, 40)
+    fetched = shared(str(path), 5, 40)
     assert len(fetched) == len(set(fetched)) == 40
     aside = [each for each in tmp_path.glob("robots.sqlite.set-aside-*") if not each.name.endswith(("-wal", "-shm"))]
     assert [each.read_bytes() for each in aside] == [damaged]
@@ -76,7 +46,7 @@ def test_processes_that_find_a_broken_file_at_once_begin_one_new_file(tmp_path: 
 def test_kill_while_writing_leaves_the_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "robots.sqlite"
     for kill in range(KILLS):
-        writers = [start(f"sqlite:{path}", "write", str(kill * 2 + number)) for number in range(2)]
+        writers = [start(str(path), "write", str(kill * 2 + number)) for number in range(2)]
         for writer in writers:
             assert writer.stdout
             assert writer.stdout.readline() == "written\n"

@@ -1,7 +1,7 @@
-"""One of several processes that share a storage: `python -m tests.support.storage_worker sqlite:PATH|redis:URL ORDER ARGUMENT`.
+"""One of several processes that share a SQLite file: `python -m tests.support.storage_worker PATH ORDER ARGUMENT`.
 
-Orders: `share N` fetches N origins together with other workers, and prints the ones that it fetched itself. `hold ORIGIN SECS`
-takes a lease, prints its token and waits to be killed. `write SEED` puts entries without end, and prints a line now and then.
+Orders: `share N` fetches N origins together with other workers, and prints the ones that it fetched itself. `write SEED` puts
+entries without end, and prints a line now and then.
 """
 
 # ruff: noqa: T201 - what it prints is what it reports
@@ -31,15 +31,6 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
-def opened(where: str) -> Storage:
-    driver, _, place = where.partition(":")
-    if driver == "sqlite":
-        return SqliteStorage(place, tell=lambda sentence: print(sentence, file=sys.stderr))
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
-    return RedisStorage(place)
-
-
 def share(storage: Storage, origins: int) -> None:
     waiting = [f"https://host{number}.example:443" for number in range(origins)]
     random.shuffle(waiting)
@@ -58,11 +49,6 @@ def share(storage: Storage, origins: int) -> None:
         storage.release(origin, token)
 
 
-def hold(storage: Storage, origin: str, secs: float) -> None:
-    print(storage.lease(origin, secs), flush=True)
-    time.sleep(60)
-
-
 def write(storage: Storage, seed: int) -> None:
     numbers = random.Random(seed)
     while True:
@@ -74,12 +60,10 @@ def write(storage: Storage, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    storage = opened(sys.argv[1])
+    storage = SqliteStorage(sys.argv[1], tell=lambda sentence: print(sentence, file=sys.stderr))
     match sys.argv[2:]:
         case ["share", origins]:
             share(storage, int(origins))
-        case ["hold", origin, secs]:
-            hold(storage, origin, float(secs))
         case ["write", seed]:
             write(storage, int(seed))
     storage.close()
