@@ -21,10 +21,15 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         verdict: why, and by which rule and line.
         origin: the origin whose robots.txt decided; None if the URL has no origin.
         state: what that robots.txt amounts to now; None if the URL has no origin.
+        cause: what Scrapy raises for a page that cannot be fetched for the same reason as this robots.txt, such as
+            CannotResolveHostError; None if a server answered.
     """
 
-    def __init__(self, verdict: Verdict, origin: Origin | None = None, state: State | None = None) -> None:
+    def __init__(
+        self, verdict: Verdict, origin: Origin | None = None, state: State | None = None, cause: Exception | None = None
+    ) -> None:
         super().__init__(f"Forbidden by robots.txt: {verdict}")
+        self.cause = self.__cause__ = cause
         self.verdict = verdict
         self.origin = origin
         self.state = state

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from scrapy import exceptions
 from scrapy.exceptions import IgnoreRequest
+from twisted.internet import error as twisted_errors
 
 from ..policy.outcome import Failure, Unreachable, failed
 
@@ -54,6 +56,11 @@ _FAILURES = {
     "NotSupported": Failure.NO_HANDLER,
     "UnsupportedURLSchemeError": Failure.NO_HANDLER,
 }
+_SCRAPYS: dict[Failure, tuple[str, type[Exception]]] = {
+    Failure.DNS: ("CannotResolveHostError", twisted_errors.DNSLookupError),
+    Failure.REFUSED: ("DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),
+    Failure.TIMEOUT: ("DownloadTimeoutError", twisted_errors.TimeoutError),
+}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
@@ -83,6 +90,15 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
         detail = f"redirected to {redirected_to}{': ' if detail else ''}{detail}"
     kinds = [] if isinstance(error, IgnoreRequest) else list(_kinds(error, _MOST_CAUSES))
     return failed(Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail)
+
+
+def error_of(failure: Failure | None, why: str) -> Exception | None:
+    """Return the exception that Scrapy raises for a page whose download ends in `failure`; None if it has none."""
+    if failure not in _SCRAPYS:
+        return None
+    name, of_twisted = _SCRAPYS[failure]
+    made: type[Exception] = getattr(exceptions, name, of_twisted)  # in Scrapy 2.14 it is Twisted's
+    return made(why)
 
 
 def _detail(error: BaseException) -> str:

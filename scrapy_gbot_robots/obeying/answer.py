@@ -12,6 +12,7 @@ from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, State
+from ..policy.outcome import failure_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..core.rules import Rules
     from ..core.urls import Origin
     from ..experimental.preferences import Preferences
+    from ..policy.outcome import Failure
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
@@ -92,6 +94,7 @@ class CachedAnswer(Answer):
     Attributes:
         temporary: whether robots.txt is unreachable, and the policy decided.
         temporary_since: when this crawl first noticed that, in seconds on the monotonic clock.
+        tries: how many fetches this crawl knows to have failed since then.
         site_available: whether another page of the origin was served since then.
         one_page: whether one page may be requested though everything is disallowed, to see if the site is available.
         given_at: when this answer was made, in seconds since the epoch.
@@ -110,6 +113,7 @@ class CachedAnswer(Answer):
         "site_available",
         "temporary",
         "temporary_since",
+        "tries",
         "walled",
         "weight",
     )
@@ -134,8 +138,10 @@ class CachedAnswer(Answer):
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self.temporary_since = time.monotonic()
+        self.tries = 1
         self.site_available = False
         if before is not None and before.temporary and self.temporary:  # the same outage
+            self.tries = before.tries + (self.ask_at != before.ask_at)
             self.temporary_since, self.site_available = before.temporary_since, before.site_available
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
@@ -145,6 +151,11 @@ class CachedAnswer(Answer):
     def why(self) -> str:
         """The reason for the state, in words."""
         return self._why
+
+    @property
+    def failure(self) -> Failure | None:
+        """How the last fetch has failed, if robots.txt is unreachable because no server answered; else None."""
+        return failure_in(self.why) if self.temporary and self.status is None else None
 
     @property
     def bars_for_now(self) -> bool:

@@ -25,6 +25,10 @@ later ones end does not count, and one more may run: origins that never answer d
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its requests. The first look-up
 after 1:00 fails, too: 64 requests are given up, and the other 36 wait. From 2:00 on, four are given up at a time. At 5:00
 the host is dead: requests that are left are refused as they come.
+
+A host is *gone* if its name does not resolve or it refuses connections, three times in a row. This takes some seconds, and
+its requests are refused then. They wait if other origins fail in the same way and no server answers: one's own network may
+be down.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from ..concurrency import Closing
 from ..core.url_forms import as_sent
 from ..core.urls import Origin
 from ..engine import pull_soon
+from ..policy.outcome import Failure
 from .answer import Source, is_waited_for
 
 if TYPE_CHECKING:
@@ -58,6 +63,8 @@ _WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same ho
 GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
 GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
 DEAD_AFTER = 5  # waits
+TRIES = 3  # until an origin is gone that has no address, or no server
+_LATELY_SECS = 10.0  # for so long, an origin that looks gone counts for others
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due
 
@@ -180,6 +187,8 @@ class Gates:
         self._overtaken = 0.0  # look-ups begun before this have been overtaken by later ones
         self._unused = self._passed_over = 0  # gates
         self._may_ask = self._is_asking = False
+        self._gone: OrderedDict[Origin, float] = OrderedDict()  # the last two that looked so, and when
+        self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
         self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()
         self.waiting = 0
         self.is_pulled = False
@@ -261,6 +270,9 @@ class Gates:
     def tick(self) -> None:
         """Look what is due. Call this each `LOOK_SECS`."""
         now = time.monotonic()
+        responses = self._crawler.stats.get_value("response_received_count", 0)
+        if responses != self._responses:
+            self._responses, self._answered_at = responses, now
         while self._due and self._due[0][0] <= now:
             gate = heappop(self._due)[2]
             gate.is_pending = False
@@ -282,8 +294,27 @@ class Gates:
         return min(PATIENCE_SECS, max(LOOK_SECS, 3 * self._usual_secs))
 
     def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
-        """Whether to wait for a better answer: not if the host is dead."""
-        return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0
+        """Whether to wait for a better answer: not if the host is dead or gone."""
+        return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0 and not self.is_gone(answer)
+
+    def is_gone(self, answer: CachedAnswer) -> bool:
+        """Whether the host of an unreachable robots.txt does not exist, or has no server: each of three tries shows it.
+
+        If other origins fail in this way, and no server has answered since, one's own network is down, and waiting helps.
+        """
+        if answer.tries < TRIES or answer.failure not in {Failure.DNS, Failure.REFUSED} or "redirected" in answer.why:
+            return False
+        lately = time.monotonic() - _LATELY_SECS
+        others = any(origin != answer.origin and at > lately for origin, at in self._gone.items())
+        return not others or self._answered_at > answer.temporary_since
+
+    def note(self, answer: CachedAnswer) -> None:
+        """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
+        if answer.failure in {Failure.DNS, Failure.REFUSED}:
+            self._gone[answer.origin] = time.monotonic()
+            self._gone.move_to_end(answer.origin)
+            if len(self._gone) > 2:  # noqa: PLR2004  an origin, and another one
+                self._gone.popitem(last=False)
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
@@ -368,6 +399,7 @@ class Gates:
 
     def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
         gate.is_pending = False
+        self.note(answer)
         if not gate.lines:
             return
         if self.is_worth_waiting(answer):
@@ -382,6 +414,8 @@ class Gates:
 
     def _open(self, gate: Gate, answer: CachedAnswer) -> None:
         if gate.is_shut:
+            if answer.bars_for_now and self.is_gone(answer):
+                self._crawler.stats.inc_value("gbot_robots/gone")
             self._count_waiting(-gate.size)
             gate.is_shut = gate.is_unreachable = False
             gate.is_unused = True

@@ -23,6 +23,7 @@ from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..experimental.purposes import PreferenceCheck
+from ..fetching.failures import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.outages import State
@@ -195,7 +196,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.crawler.stats.inc_value("robotstxt/forbidden")
         if answer is not None and answer.bars_for_now:
             self.crawler.stats.inc_value("gbot_robots/given_up")
-        error = ForbiddenByRobotsTxt(verdict, *((answer.origin, answer.state) if answer is not None else ()))
+        error = ForbiddenByRobotsTxt(verdict)
+        if answer is not None:
+            cause = error_of(answer.failure, answer.why)
+            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 

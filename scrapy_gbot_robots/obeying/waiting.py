@@ -132,6 +132,7 @@ class Waiting:
         is_held = False
         while True:
             answer = await self._lookup.ask(origin, agent, request)
+            self._gates.note(answer)
             if not self._gates.is_worth_waiting(answer, request):
                 return answer
             self._gates.shut(origin)

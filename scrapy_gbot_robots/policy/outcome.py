@@ -93,6 +93,11 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
     return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)
 
 
+def failure_in(why: str) -> Failure | None:
+    """Return the failure that `why` names, which has the reason of an `Unreachable` in it; None if a server answered."""
+    return next((failure for failure in Failure if failure.value in why), None)
+
+
 def recalled(outcome: Outcome) -> Outcome:
     """Return `outcome` as one from an HTTP cache, fresh for no longer than `Policy.min_age_secs`."""
     if isinstance(outcome, Unreachable):

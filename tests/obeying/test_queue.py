@@ -100,20 +100,31 @@ class World:
             found.append(request.url.partition("://")[2])
         return found
 
-    def end(self, host: str, state: State = State.FULL_ALLOW, secs: float = 86400.0, status: int | None = 200) -> None:
+    def end(
+        self,
+        host: str,
+        state: State = State.FULL_ALLOW,
+        secs: float = 86400.0,
+        status: int | None = 200,
+        why: str = "because",
+    ) -> None:
         """End the look-up of `host`; the answer is good for `secs`."""
         origin = gates.judged_origin(Request(host if "://" in host else f"http://{host}/"))
         assert origin is not None
         bad = state is State.FULL_DISALLOW
         now = 1e9 + self.now
-        decision = Decision(state, "because", bad, now + secs, now + secs)
+        decision = Decision(state, why, bad, now + secs, now + secs)
         answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=self.known.get(origin))
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
-    def fails(self, host: str, secs: float = 7.0, status: int | None = 503) -> None:
+    def fails(self, host: str, secs: float = 7.0, status: int | None = 503, why: str = "because") -> None:
         """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
-        self.end(host, State.FULL_DISALLOW, secs, status)
+        self.end(host, State.FULL_DISALLOW, secs, status, why)
+
+    def is_gone(self, host: str, why: str = "robots.txt unreachable: the host name does not resolve") -> None:
+        """End the look-up of `host`, which has no server."""
+        self.fails(host, 1.0, None, why)
 
     def waits(self, secs: float) -> None:
         self.now += secs
@@ -375,6 +386,39 @@ def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> 
     world.fails("a.x", status=None)
     world.fails("b.x")
     assert world.pull() == ["a.x/robots.txt"]
+
+
+def test_host_without_a_server_is_given_up_after_three_tries(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    for _ in range(2):
+        world.is_gone("a.x")
+        assert world.pull() == []
+        world.waits(1.1)
+    world.is_gone("a.x")
+    assert world.pull() == ["a.x/2", "a.x/1"]
+    assert world.stat("gone") == 1
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(world: World, answers: bool) -> None:
+    world.push("a.x/1", "b.x/1")
+    for _ in range(3):
+        for host in ("a.x", "b.x"):
+            world.is_gone(host)
+        if answers:
+            world.crawler.stats.inc_value("response_received_count")
+        pulled = world.pull()
+        world.waits(1.1)
+    assert sorted(pulled) == (["a.x/1", "b.x/1"] if answers else [])
+
+
+@pytest.mark.parametrize("why", ["no answer in time", "the host name does not resolve (redirected to http://b.x/)"])
+def test_other_trouble_is_waited_for(world: World, why: str) -> None:
+    world.push("a.x/1")
+    for _ in range(4):
+        world.is_gone("a.x", why)
+        world.waits(1.1)
+    assert world.pull() == []
 
 
 def test_clock_that_is_set_back_changes_no_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

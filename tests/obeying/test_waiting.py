@@ -64,6 +64,21 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason() -> None
 
 
 @in_reactor
+async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause() -> None:
+    with Site({"*": b"ok"}) as healthy:
+        with Site({}) as gone:
+            url = gone.url("/a")
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}, urls=[url, healthy.url("/")])
+        (error,) = pages(crawler).refused.values()
+        assert isinstance(error, ForbiddenByRobotsTxt)
+        assert "ConnectionRefused" in type(error.cause).__name__
+        assert error.__cause__ is error.cause
+        assert "connection refused" in str(error)
+        assert stats(crawler)["gbot_robots/gone"] == 1
+        assert stats(crawler)["gbot_robots/unreachable"] == 3
+
+
+@in_reactor
 async def test_closing_crawl_ends_the_wait_at_once() -> None:
     with Site({"/robots.txt": raw(30.0)}) as site:
         began = time.monotonic()
