@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..core.urls import Origin, shown
 from ..policy.decoding import DecodeError, decoded
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
-from .files import as_text
-from .judging import BulkError
+from .judging import BulkError, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.urls import escape, shown
+from ..core.urls import shown
 from .arrow import URL, answers_array, batches_of, need, parquet_file
-from .judging import BulkError
+from .judging import BulkError, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -132,14 +132,6 @@ class UrlFile:
                 raise BulkError(f"{self._path}: a line is longer than {_MOST_LINE:,} bytes")
             yield as_text(line)
             line = file.readline(_MOST_LINE)
-
-
-def as_text(raw: bytes) -> str:
-    """Return UTF-8 as text. What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return escape(raw).decode("ascii")
 
 
 def _check_names(names: Sequence[str], where: str) -> None:

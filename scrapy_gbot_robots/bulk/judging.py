@@ -382,12 +382,17 @@ def served(robots: Robots) -> Served:
     raise TypeError(f"what was served is a Served, (status, body), bytes or None, not {type(robots).__name__}")
 
 
+def as_text(raw: bytes) -> str:
+    """Return UTF-8 as text. What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return escape(raw).decode("ascii")
+
+
 def _as_text(url: str | bytes | None) -> str:
     if isinstance(url, bytes):
-        try:
-            return url.decode("utf-8")
-        except UnicodeDecodeError:
-            return escape(url).decode("ascii")  # as it is where URLs are compared with rules
+        return as_text(url)
     return url if isinstance(url, str) else ""  # such as None, or what stands for it in a data frame
 
 
