@@ -96,7 +96,7 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
 ) -> None:
     path = tmp_path / "report.html"
     with Site({"*": b"ok"}) as site, caplog.at_level(logging.INFO):
-        settings = {"CLOSESPIDER_PAGECOUNT": 1, "GBOT_ROBOTS_REPORT": str(path)}
+        settings = {"CLOSESPIDER_PAGECOUNT": 2, "GBOT_ROBOTS_REPORT": str(path)}
         await crawl(Pages, settings, urls=[site.url("/a")])
     said = "he crawl ended early (closespider_pagecount)"
     assert f"  t{said}" in summaries(caplog)[0].splitlines()
