@@ -20,7 +20,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
-from .core.crawlers import AllOf, Crawler
+from .core.crawlers import AllOf, Crawler, cut_token
 from .engine import is_for_one_page
 from .experimental.purposes import PURPOSES
 from .policy.outages import LADDERS, Policy
@@ -152,7 +152,7 @@ def _archive(value: object) -> Path:
 def _crawler_names(value: object) -> tuple[str, ...]:
     names = _words(value)
     is_whole = isinstance(value, str) or len(names) == len(list(value))  # type: ignore[call-overload]  # no empty name
-    return names if is_whole and all(Crawler.of(name).name for name in names) else _refuse()
+    return names if is_whole and all(Crawler.of(name).name and not cut_token(name) for name in names) else _refuse()
 
 
 def count(least: int) -> ValueType[int]:

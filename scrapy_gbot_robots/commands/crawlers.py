@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler
+from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, cut_token
 from ..obeying.identity import of_project
 from .command import CommandError
 from .inputs import checked
@@ -48,6 +48,8 @@ class Asker(NamedTuple):
         crawler = Crawler.of("" if name == "*" else name)
         if not crawler.name and name != "*":
             raise ValueError(f'"{printable(name)}" names no crawler')
+        if (cut := cut_token(name)) is not None:
+            raise ValueError(f'"{printable(name)}" is no name of a crawler: it would be read as "{cut}"')
         return cls(crawler, source, name)
 
     def __str__(self) -> str:

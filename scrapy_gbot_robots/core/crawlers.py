@@ -76,6 +76,7 @@ _PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
 _COMMENT: Final = r"\(([^()]*)\)"
 _COMPATIBLE: Final = "compatible"
 _MAX_HEADER: Final = 1_000  # characters of a header that are searched
+_BETWEEN_PRODUCTS: Final = re.compile(r"[\s/;,()]+")
 _BOT_WORDS: Final = ("bot", "crawl", "spider", "google")
 
 # Products that browsers name, in lower case. Any other product in a browser's header is the crawler.
@@ -205,6 +206,15 @@ def is_browser_like(user_agent: str | bytes) -> bool:
     """Whether the header is a browser's and names no crawler. No robots.txt will ever name it."""
     header = as_text(user_agent)
     return not _crawler_in(header) and _leading_token(header).lower() in _BROWSER
+
+
+def cut_token(user_agent: str) -> str | None:
+    """The product token if it is only the beginning of a name: "bot" of "bot2000/1.0", "my" of "my bot"; else None."""
+    token = product_token(user_agent)
+    names = _BETWEEN_PRODUCTS.split(user_agent)
+    rest = user_agent.removeprefix(token)
+    has_two_words = names[0] == token and rest[:1].isspace() and rest.lstrip()[:1].isalpha()
+    return token if token and (token not in names or (has_two_words and Crawler.of(user_agent).name == token)) else None
 
 
 def as_text(user_agent: str | bytes, most: int = _MAX_HEADER) -> str:

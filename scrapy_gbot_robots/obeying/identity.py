@@ -19,7 +19,7 @@ from scrapy import signals
 from scrapy.http import Headers
 from scrapy.utils.python import without_none_values
 
-from ..core.crawlers import AllOf, is_browser_like, product_token
+from ..core.crawlers import AllOf, cut_token, is_browser_like
 from ..core.crawlers import Crawler as RobotsCrawler
 from ..core.urls import shown
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
 
-_BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ class UserAgent(NamedTuple):
         crawler = RobotsCrawler.of(self.text)
         if crawler.ignores_robots:
             return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
-        cut = _cut_token(self.text)
+        cut = cut_token(self.text)
         if cut is not None:
             problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
         elif not crawler.name:
@@ -78,13 +77,6 @@ def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
         (settings["USER_AGENT"], "USER_AGENT"),
     )
     return next((UserAgent(str(text), source) for text, source in candidates if text), UserAgent("", "USER_AGENT"))
-
-
-def _cut_token(user_agent: str) -> str | None:
-    """The product token if it is only the beginning of the name in `user_agent`, as "bot" of "bot2000/1.0"; else None."""
-    token = product_token(user_agent)
-    names = _BETWEEN_PRODUCTS.split(user_agent)
-    return token if token and token not in names else None
 
 
 class CrawlerIdentity:

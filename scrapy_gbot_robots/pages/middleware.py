@@ -48,6 +48,8 @@ class RobotsTagsMiddleware:
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
         self._drop = frozenset(settings.tags_drop)
+        for word in sorted(self._drop - KNOWN):
+            logger.warning("GBOT_ROBOTS_TAGS_DROP has %r, which is no known directive; is it spelt right?", word)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

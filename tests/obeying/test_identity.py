@@ -62,6 +62,8 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
         pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
         pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
         pytest.param("Mozilla/5.0 (compatible; my.bot; +https://example.com)", 'is read as "my"', id="dot"),
+        pytest.param("my bot/1.0", 'is read as "my"', id="two-words"),
+        pytest.param("Google Favicon", None, id="two-words-that-are-a-name"),
         pytest.param("bot2000 bot/1.0", None, id="token-and-a-longer-name"),
         pytest.param(
             "Google-Safety", "Google-Safety heeds no robots.txt, so this crawl obeys no rules", id="ignores-robots"

@@ -11,7 +11,7 @@ from scrapy.spiders import CrawlSpider, Rule
 
 from scrapy_gbot_robots import RobotsLinkExtractor
 
-from ..support.crawls import crawl, in_reactor, stats
+from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -233,3 +233,10 @@ async def test_names_that_a_stranger_makes_up_do_not_become_stats() -> None:
     with Site({"/robots.txt": b"", "/": html(X_Robots_Tag="noindex, made-up, alsomadeup")}) as site:
         crawler = await crawl(Follows, ON, url=site.url())
         assert stats(crawler, "gbot_robots/tags") == {"gbot_robots/tags/noindex": 1}
+
+
+@in_reactor
+async def test_directive_to_drop_that_is_misspelt_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    await crawl(Pages, {**ON, "GBOT_ROBOTS_TAGS_DROP": ["noindx", "noindex"]}, urls=[])
+    said = [record.getMessage() for record in caplog.records if "GBOT_ROBOTS_TAGS_DROP" in record.getMessage()]
+    assert said == ["GBOT_ROBOTS_TAGS_DROP has 'noindx', which is no known directive; is it spelt right?"]
