@@ -17,6 +17,8 @@ from weakref import WeakSet
 
 from scrapy import signals
 from scrapy.http import Headers
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import AllOf, cut_token, is_browser_like
@@ -96,7 +98,7 @@ class CrawlerIdentity:
     def watch(self) -> None:
         """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        if self._asked_as is None and not self._name:
+        if self._asked_as is None and not self._name and _has_foreign_middleware(self._crawler.settings):
             self._judged_by_default = WeakSet()
             self._crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
@@ -155,6 +157,13 @@ class CrawlerIdentity:
         agent = self.agent(request)
         crawlers = agent if isinstance(agent, AllOf) else (agent,)
         return frozenset(token.lower() for crawler in crawlers for token in crawler.tokens)
+
+
+def _has_foreign_middleware(settings: BaseSettings) -> bool:
+    """Whether a downloader middleware may set headers that Scrapy's own do not set."""
+    components = build_component_list(settings.getwithbase("DOWNLOADER_MIDDLEWARES"))
+    own = ("scrapy.", "scrapy_gbot_robots.")
+    return not all(getattr(load_object(each), "__module__", "").startswith(own) for each in components)
 
 
 @lru_cache(maxsize=1_000)
