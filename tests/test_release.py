@@ -119,12 +119,11 @@ def test_sdist_is_the_project(built: Built) -> None:
     assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-hooks.yaml"} <= surplus
 
 
-def test_changelog_has_unreleased_first_and_each_release_once() -> None:
+def test_changelog_has_the_next_release_first_and_each_once() -> None:
     headings = re.findall(r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)? \(\d{4}-\d\d-\d\d\)", heading) for heading in headings[1:])
+    assert headings[0].startswith(f"{scrapy_gbot_robots.__version__.partition('rc')[0]} (")
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)", heading) for heading in headings)
     assert len(headings) == len(set(headings))
-    assert headings[1].startswith(f"{scrapy_gbot_robots.__version__} ")
     citation = (HOME / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {scrapy_gbot_robots.__version__}\n" in citation
 
