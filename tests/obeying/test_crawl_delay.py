@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 DELAY = 0.2
-SLACK = 0.08  # a request may take longer on its way to the server than the next one
+SLACK = 0.1  # a request may take longer on its way to the server than the next one
 ON: dict[str, Any] = {"GBOT_ROBOTS_CRAWL_DELAY": True}
 DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
 

@@ -105,14 +105,14 @@ async def test_log_warns_of_the_first_unreachable_files_one_by_one_and_adds_up_t
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "WARNED_ONE_BY_ONE", 2)
-    monkeypatch.setattr(events, "ADD_UP_SECS", 0.3)
+    monkeypatch.setattr(events, "ADD_UP_SECS", 2)
     with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(7)]
 
         async def script(visitor: Visitor) -> None:
             for site in sites[:5]:
                 assert not await visitor.may(site.url("/"))
-            await pause(0.5)
+            await pause(2.2)
             for site in sites[5:]:
                 assert not await visitor.may(site.url("/"))
 
