@@ -391,6 +391,14 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
     assert "testbot, from USER_AGENT" in ended.out
 
 
+def test_check_says_that_a_wall_answered(project: Path) -> None:
+    with Site({"/robots.txt": Reply(403, headers={"cf-mitigated": "challenge"})}) as site:
+        ended = run("check", site.url("/x"), cwd=project)
+    assert ended.status == 0
+    assert "full allow, since a wall answered, not the site" in ended.out
+    assert "Cloudflare's challenge, by its header cf-mitigated" in ended.out
+
+
 def test_check_asks_the_server_whatever_the_project_does_with_an_http_cache(tmp_path: Path) -> None:
     with Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site:
         cache = ("-s", "HTTPCACHE_ENABLED=True", "-s", "HTTPCACHE_IGNORE_MISSING=True")
