@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+pytestmark = pytest.mark.slow
+
 HTML = {"Content-Type": "text/html"}
 
 

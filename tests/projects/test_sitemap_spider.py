@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+pytestmark = pytest.mark.slow
+
 PAGES = ("/en/1", "/en/2", "/de/1", "/other")
 ALTERNATES = '<x:link xmlns:x="x" rel="alternate" hreflang="de" href="{0}de/1"/><x:link xmlns:x="x" rel="alternate" hreflang="it"/>'
 
