@@ -433,10 +433,6 @@ def test_clock_that_is_set_back_changes_no_wait(world: World, monkeypatch: pytes
 # Files.
 
 
-def urls_of(scheduler: Any) -> list[str]:
-    return [request.url for request in iter(scheduler.next_request, None)]
-
-
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
