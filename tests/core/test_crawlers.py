@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core.crawlers import is_browser_like, product_token
+from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product_token
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
 from scrapy_gbot_robots.core.lint import AGENT_CUT
 
@@ -145,6 +145,21 @@ def test_product_token_of_header(header: str, token: str) -> None:
 def test_only_a_browser_is_browser_like(header: str, token: str) -> None:
     assert is_browser_like(header) == (token == "Mozilla")
     assert is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "cut"),
+    [
+        pytest.param("mybot", None, id="a-token"),
+        pytest.param("mybot/1.0 (+https://mybot.example/)", None, id="a-product"),
+        pytest.param("bot2000/1.0", "bot", id="a-digit-ends-it"),
+        pytest.param("my bot", "my", id="two-words"),
+        pytest.param("Mozilla/5.0 (compatible; mybot/1.0)", None, id="a-browser-s"),
+        pytest.param("", None, id="empty"),
+    ],
+)
+def test_token_that_is_only_the_beginning_of_a_name_is_told(user_agent: str, cut: str | None) -> None:
+    assert cut_token(user_agent) == cut
 
 
 @pytest.mark.parametrize("header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000])

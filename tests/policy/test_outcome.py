@@ -15,6 +15,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Unavailable,
     Unreachable,
     failed,
+    failure_in,
     outcome_of,
     recalled,
 )
@@ -119,6 +120,11 @@ def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.
 @pytest.mark.parametrize("failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure])
 def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert failed(failure) == Unreachable(failure.value)
+    assert failure_in(failed(failure, "in the error's own words").why) is failure
+
+
+def test_answer_of_a_server_names_no_failure() -> None:
+    assert failure_in("status 503") is None
 
 
 def test_failure_carries_the_errors_own_words_on_one_short_line() -> None:

@@ -130,6 +130,7 @@ def test_last_second_of_the_last_day_counts() -> None:
 def test_what_an_override_does_is_said_in_few_words(fields: dict[str, Any], action: Action, what: str) -> None:
     override = one(**fields)
     assert (override.action, override.what) == (action, what)
+    assert override.decides == ("rules" in fields)
 
 
 def test_verdicts_name_the_override() -> None:
