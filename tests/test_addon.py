@@ -36,6 +36,14 @@ def middlewares(crawler: Crawler) -> list[type]:
     return [type(mw) for mw in manager.middlewares if isinstance(mw, RobotsTxtMiddleware)]
 
 
+@pytest.mark.parametrize("obeys", [False, True])
+def test_a_middleware_named_as_add_on_says_what_to_write_instead(obeys: bool) -> None:
+    with pytest.raises(
+        ValueError, match=r'^ADDONS must not name .*: write ADDONS = {"scrapy_gbot_robots.Addon": 500}$'
+    ):
+        switched_on(ADDONS={"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 500}, ROBOTSTXT_OBEY=obeys)
+
+
 def test_one_line_switches_everything_on() -> None:
     crawler = switched_on()
     assert crawler.settings.getbool("ROBOTSTXT_OBEY")

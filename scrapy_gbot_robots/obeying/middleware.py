@@ -65,6 +65,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.frozen:  # only add-ons are made so early
+            raise ValueError(
+                f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
+                'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
+            )
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._storage = StorageClient.of(self._settings, crawler)
