@@ -194,8 +194,8 @@ class RobotsSitemapSpider(SitemapSpider):
         self, response: Response, host: str, origin: str, otherwise: str = ""
     ) -> AsyncIterator[Request]:
         why = f"its robots.txt is HTTP {response.status}"
-        if self._is_unreachable(response):
-            self._report("unreachable", host, why)
+        if shut := self._shut(response):
+            self._report(shut, host, f"{why}: {shut}")
             return
         if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
@@ -215,10 +215,11 @@ class RobotsSitemapSpider(SitemapSpider):
         else:
             self._report("without", host, why)
 
-    def _is_unreachable(self, response: Response) -> bool:
-        """Whether the robots.txt is unreachable: by the plugin's answer, or by the response if the plugin is off."""
-        if ANSWERED in response.flags:
-            return State.FULL_DISALLOW.value in response.flags
+    def _shut(self, response: Response) -> str:
+        """Say "unreachable" or "refused", by the plugin's answer, or by the response if the plugin is off; else nothing."""
+        is_refused = State.FULL_DISALLOW.value in response.flags
+        if ANSWERED in response.flags and not is_refused:
+            return ""
         outcome = outcome_of(
             response.status,
             response.url,
@@ -227,7 +228,7 @@ class RobotsSitemapSpider(SitemapSpider):
             proxied=bool(response.meta.get("proxy")),
             headers={},
         )
-        return isinstance(outcome, Unreachable)
+        return "unreachable" if isinstance(outcome, Unreachable) else "refused" if is_refused else ""
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
@@ -261,7 +262,7 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host as done. `outcome` is "listed", "guessed", "without", "unreachable" or "invalid"."""
+        """Count a host as done. `outcome` is "listed", "guessed", "without", "unreachable", "refused" or "invalid"."""
         self._progress.done += 1
         self._progress.count_host(outcome)
         if why:

@@ -50,7 +50,10 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
         assert host_stats(crawler) == {"listed": 3, "without": 1, "unreachable": 1}
-        assert without(crawler) == {bare.url(): "its robots.txt is HTTP 404", ill.url(): "its robots.txt is HTTP 503"}
+        assert without(crawler) == {
+            bare.url(): "its robots.txt is HTTP 404",
+            ill.url(): "its robots.txt is HTTP 503: unreachable",
+        }
         counted = sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (15, 14, 2)
         assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
@@ -230,6 +233,15 @@ async def test_host_that_does_not_answer_is_given_up_without_waiting() -> None:
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, hosts=host)
     assert host_stats(crawler) == {"unreachable": 1}
     assert "connection refused" in without(crawler)[host]
+
+
+@in_reactor
+async def test_host_that_refuses_is_no_unreachable_host() -> None:
+    with Site({"/robots.txt": Reply(403)}) as site:
+        host = f"127.0.0.1:{site.port}"
+        crawler = await crawl(Hosts, {"GBOT_ROBOTS_REFUSED": "disallow"}, hosts=host)
+    assert host_stats(crawler) == {"refused": 1}
+    assert without(crawler)[host] == "its robots.txt is HTTP 403: refused"
 
 
 @in_reactor
