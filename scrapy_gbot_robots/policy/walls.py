@@ -19,23 +19,22 @@ _HEADERS = (
     ("cf-mitigated", ("challenge",), "Cloudflare's challenge"),
     # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
     ("x-amzn-waf-action", ("challenge", "captcha"), "AWS WAF"),
-    # Seen with a 202 and a CAPTCHA; SiteGround describes its anti-bot AI, not the header.
+    # github.com/woocommerce/woocommerce/issues/52896: with a 202
     ("sg-captcha", ("challenge",), "SiteGround's challenge"),
 )
 HEADERS = frozenset({name for name, _, _ in _HEADERS} | {"accept-signature"})
 
-# How titles begin, in lower case.
+# How titles begin, in lower case, each with a repository that has it.
 _TITLES = {
     "just a moment...": "Cloudflare's challenge",  # FlareSolverr, src/flaresolverr_service.py, as the next two
     "attention required! | cloudflare": "Cloudflare's block page",
     "ddos-guard": "DDoS-Guard",
     "making sure you're not a bot!": "Anubis",  # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
     "oh noes!": "Anubis",  # the same: it refuses
-    "vercel security checkpoint": "Vercel's challenge",  # vercel.com/docs/vercel-firewall/firewall-concepts
-    "robot challenge screen": "SiteGround's challenge",
-    "pardon our interruption": "Imperva",  # docs.imperva.com, Advanced Bot Protection
-    "request rejected": "F5 BIG-IP",  # its default page, a 200: "Configuring What Happens if a Request is Blocked"
-    "access to this page has been denied": "HUMAN",  # docs.humansecurity.com, the challenge page
+    "vercel security checkpoint": "Vercel's challenge",  # vercel-labs/vgpu, pull request 228; with a 403
+    "pardon our interruption": "Imperva",  # ziplokk1/incapsula-cracker-py3, issue 32
+    "request rejected": "F5 BIG-IP",  # F5EMEA/oltra, use-cases/app-protect/attacks/README.md; with a 200
+    "access to this page has been denied": "HUMAN",  # PerimeterX/perimeterx-node-core, lib/templates
 }
 
 _SIGNED = frozenset({401, 403})  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
