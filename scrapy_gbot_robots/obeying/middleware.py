@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -41,13 +41,16 @@ from .robotparser import GbotRobotParser
 from .waiting import Waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from ..core.crawlers import RobotsAgent
-    from ..experimental.preferences import Preferences
     from .answer import CachedAnswer
+
+_T = TypeVar("_T")
 
 _LONGEST_URL = 2_000  # characters in the log
 
@@ -133,29 +136,31 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        answer, agent = ruling.answer, ruling.agent
-        refusal = verdict = None
-        if answer.takes_long(request.url, agent):
-            verdict = ruling.named(await self._hard_questions.run(partial(answer.verdict, request.url, agent)))
-            refusal = None if verdict.allowed else verdict
-        elif not (answer.allowed(request.url, agent) or answer.claim_one_page(request.url, agent)):
-            refusal = ruling.verdict(request.url)
+        answer, agent, own, url = ruling.answer, ruling.agent, ruling.of_site, request.url
+        refusal = None
+        if not (await self._asked(answer, answer.allowed, url, agent) or answer.claim_one_page(url, agent)):
+            refusal = ruling.named(await self._asked(answer, answer.verdict, url, agent))
         if refusal is None and self._preferences is not None:
-            refusal = self._preferences.before(request, await self._said(request, agent, answer))
+            refusal = self._preferences.before(request, await self._asked(answer, answer.preferences, url, agent))
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, ruling)
         if ruling.override is not None:
-            await self._overrides.note_use(ruling, request.url, refusal)
+            may_be = refusal is None and own is not None and own is not answer and own.state is State.RULES
+            against = may_be and own is not None and not await self._asked(own, own.allowed, url, agent)
+            self._overrides.note_use(ruling, refusal, against_robotstxt=against)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            request.meta[PROVENANCE] = provenance_of(ruling.of_site, verdict or ruling.verdict(request.url))
+            verdict = ruling.named(await self._asked(answer, answer.verdict, url, agent))
+            request.meta[PROVENANCE] = provenance_of(own, verdict)
 
-    async def _said(self, request: Request, agent: RobotsAgent, answer: CachedAnswer) -> Preferences:
-        """What the robots.txt says about the use of the page that `request` asks for."""
-        if answer.takes_long(request.url, agent):
-            return await self._hard_questions.run(partial(answer.preferences, request.url, agent))
-        return answer.preferences(request.url, agent)
+    async def _asked(
+        self, answer: CachedAnswer, question: Callable[[str, RobotsAgent], _T], url: str, agent: RobotsAgent
+    ) -> _T:
+        """What a method of `answer` says of `url`. Hostile rules are asked in a thread: they take milliseconds."""
+        if answer.takes_long(url, agent):
+            return await self._hard_questions.run(partial(question, url, agent))
+        return question(url, agent)
 
     def _look_at(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Note that a site answers (Google's page of 2026), and what a page prefers. This is `process_response`, if needed.

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..concurrency import run_in_thread, within
+from ..concurrency import within
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC
@@ -152,23 +152,19 @@ class CrawlOverrides:
                     self._slow.add(origin)
         return ruling_of(override, origin, agent, own)
 
-    async def note_use(self, ruling: Ruling, url: str, refusal: Verdict | None) -> None:
+    def note_use(self, ruling: Ruling, refusal: Verdict | None, *, against_robotstxt: bool) -> None:
         """Count a use of an override, and whether a request goes on that the site's own robots.txt refuses."""
-        override, own, against = ruling.override, ruling.of_site, False
+        override, stats = ruling.override, self._crawler.stats
         assert override is not None  # noqa: S101  for the type checker
-        if refusal is None and own is not ruling.answer and own is not None and own.state is State.RULES:
-            allowed = partial(own.allowed, url, ruling.agent)
-            against = not (await run_in_thread(allowed) if own.takes_long(url, ruling.agent) else allowed())
-        stats = self._crawler.stats
         stats.inc_value(f"gbot_robots/override/{_STATS[override.action]}")
-        if against:
+        if against_robotstxt:
             stats.inc_value("gbot_robots/override/against_robotstxt")
         self._crawler.signals.send_catch_log(
             override_used,
             override=override,
             origin=ruling.answer.origin,
             refusal=refusal,
-            against_robotstxt=against,
+            against_robotstxt=against_robotstxt,
         )
 
 

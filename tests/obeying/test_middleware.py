@@ -236,13 +236,13 @@ async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCa
 @in_reactor
 async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: dict[str, set[str]] = {}
-    verdict = Rules.verdict
+    allowed = Rules.allowed
 
-    def watched(rules: Rules, url: str | bytes) -> Any:
+    def watched(rules: Rules, url: str | bytes) -> bool:
         threads.setdefault(str(url)[-3:], set()).add(threading.current_thread().name)
-        return verdict(rules, url)
+        return allowed(rules, url)
 
-    monkeypatch.setattr(Rules, "verdict", watched)
+    monkeypatch.setattr(Rules, "allowed", watched)
     rules = [f"disallow: /*{'a' * 20}{number:04}ba" for number in range(1_000)]
     robots_txt = "\n".join(["user-agent: *", "disallow: /no", "disallow: /*" + "a" * 30 + "end", *rules])
     with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
