@@ -10,6 +10,7 @@ import logging
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -57,26 +58,22 @@ class ValueType(Generic[_T]):
     Attributes:
         rule: what completes "GBOT_ROBOTS_X must be".
         read: turns the value that is set into the value to use; raises TypeError or ValueError for a wrong one.
+        fits: whether that value may be used.
     """
 
     rule: str
     read: Callable[[object], _T]
-
-
-def _refuse() -> Any:
-    raise ValueError
+    fits: Callable[[_T], bool] = lambda _: True
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError
-    number = float(value)
-    return number if math.isfinite(number) else _refuse()
+    return float(value)
 
 
 def _flag(value: object) -> bool:
-    flags = {"true": True, "1": True, "false": False, "0": False}  # a command line gives text
-    return flags[str(value).lower()] if str(value).lower() in flags else _refuse()
+    return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]  # a command line gives text
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -88,22 +85,10 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(word.strip() for word in value if word.strip())
 
 
-def _purposes(value: object) -> tuple[str, ...]:
-    words = _words(value)
-    return words if all(word in PURPOSES for word in words) else _refuse()
-
-
-def _lower_words(value: object) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _words(value))
-
-
 def _text(value: object) -> str:
-    return value if isinstance(value, str) and value else _refuse()
-
-
-def _storage(value: object) -> str:
-    name = _text(value)
-    return name if name in STORAGES or "." in name else _refuse()
+    if not isinstance(value, str) or not value:
+        raise TypeError
+    return value
 
 
 def path_of(value: object) -> Path:
@@ -122,13 +107,9 @@ def path_of(value: object) -> Path:
 
 
 def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
-    if isinstance(value, Mapping):
-        return value
     if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
-        found = json_of(value)
-        return found if isinstance(found, dict) else _refuse()
-    path = path_of(value)
-    return path if path.suffix.lower() in {".toml", ".json"} else _refuse()
+        value = json_of(value)
+    return value if isinstance(value, Mapping) else path_of(value)
 
 
 _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every system
@@ -139,20 +120,11 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
     return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)})
 
 
-def _report(value: object) -> Path:
-    path = path_of(value)
-    return path if path.suffix.lower() in REPORTS else _refuse()
-
-
-def _archive(value: object) -> Path:
-    path = path_of(value)
-    return path if archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES) else _refuse()
-
-
 def _crawler_names(value: object) -> tuple[str, ...]:
     names = _words(value)
-    is_whole = isinstance(value, str) or len(names) == len(list(value))  # type: ignore[call-overload]  # no empty name
-    return names if is_whole and all(Crawler.of(name).name and not cut_token(name) for name in names) else _refuse()
+    if not isinstance(value, str) and len(names) != len(list(value)):  # type: ignore[call-overload]  # an empty name
+        raise ValueError
+    return names
 
 
 def count(least: int) -> ValueType[int]:
@@ -160,38 +132,20 @@ def count(least: int) -> ValueType[int]:
 
     def read(value: object) -> int:
         number = _number(value)
-        return int(number) if number.is_integer() and number >= least else _refuse()
+        return int(number) if number.is_integer() else least - 1
 
-    return ValueType(f"a whole number >= {least}", read)
+    return ValueType(f"a whole number >= {least}", read, lambda number: number >= least)
 
 
 def seconds(*, zero: bool = True) -> ValueType[float]:
     """Durations; `zero` says whether 0 is one."""
-
-    def read(value: object) -> float:
-        number = _number(value)
-        return number if number > 0 or (zero and number == 0) else _refuse()
-
-    return ValueType(f"a number of seconds {'>=' if zero else '>'} 0", read)
+    fits: Callable[[float], bool] = lambda number: 0 <= number < math.inf and (zero or number > 0)  # noqa: E731
+    return ValueType(f"a number of seconds {'>=' if zero else '>'} 0", _number, fits)
 
 
 def one_of(*names: str) -> ValueType[str]:
     """Any of `names`."""
-
-    def read(value: object) -> str:
-        return value if isinstance(value, str) and value in names else _refuse()
-
-    return ValueType("one of " + ", ".join(repr(name) for name in names), read)
-
-
-def _dotted_path(value: object) -> str:
-    path = _text(value)
-    return path if "." in path else _refuse()
-
-
-def _redis_url(value: object) -> str:
-    url = _text(value)
-    return url if url.startswith(_REDIS_SCHEMES) else _refuse()
+    return ValueType("one of " + ", ".join(repr(name) for name in names), _text, lambda name: name in names)
 
 
 def redis_of_scrapy_redis(settings: BaseSettings) -> str:
@@ -241,19 +195,35 @@ def sqlite_of_project(_: BaseSettings) -> Path | None:
 
 FLAG = ValueType("True or False", _flag)
 NAME = ValueType("the name of a field of items", _text)
-STORAGE = ValueType('"memory", "sqlite", "redis" or the dotted path of a class', _storage)
-REDIS_URL = ValueType(f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}", _redis_url)
-CALLABLE = ValueType("the dotted path of a callable that returns a redis-py client", _dotted_path)
-FILE = ValueType("the path of a file", path_of)
-REPORT = ValueType(f"the path of a {' or '.join(REPORTS)} file", _report)
-ARCHIVE = ValueType(
-    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s", _archive
+STORAGE = ValueType(
+    '"memory", "sqlite", "redis" or the dotted path of a class', _text, lambda name: name in STORAGES or "." in name
 )
-OVERRIDES = ValueType("a dict, or the path of a .toml or .json file", _mapping_or_file)
+REDIS_URL = ValueType(
+    f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}", _text, lambda url: url.startswith(_REDIS_SCHEMES)
+)
+CALLABLE = ValueType("the dotted path of a callable that returns a redis-py client", _text, lambda path: "." in path)
+FILE = ValueType("the path of a file", path_of)
+REPORT = ValueType(f"the path of a {' or '.join(REPORTS)} file", path_of, lambda path: path.suffix.lower() in REPORTS)
+ARCHIVE = ValueType(
+    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s",
+    path_of,
+    lambda path: archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES),
+)
+OVERRIDES = ValueType(
+    "a dict, or the path of a .toml or .json file",
+    _mapping_or_file,
+    lambda value: isinstance(value, Mapping) or value.suffix.lower() in {".toml", ".json"},
+)
 META_KEYS = ValueType("a list of request.meta keys", _words)
-AGENTS = ValueType("a list of product tokens or User-Agent headers, each of which names a crawler", _crawler_names)
-PURPOSE_LIST = ValueType(f"a list of these: {', '.join(PURPOSES)}", _purposes)
-DIRECTIVES = ValueType("a list of directives, such as noindex", _lower_words)
+AGENTS = ValueType(
+    "a list of product tokens or User-Agent headers, each of which names a crawler",
+    _crawler_names,
+    lambda names: all(Crawler.of(name).name and not cut_token(name) for name in names),
+)
+PURPOSE_LIST = ValueType(
+    f"a list of these: {', '.join(PURPOSES)}", _words, lambda words: all(word in PURPOSES for word in words)
+)
+DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
 def _row(default: object, values: ValueType[Any]) -> Any:
@@ -352,10 +322,11 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     if value is None:
         return None
     values: ValueType[Any] = row["values"]
-    try:
-        return values.read(value)
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {value!r}") from None
+    with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        read = values.read(value)
+        if values.fits(read):
+            return read
+    raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {value!r}")
 
 
 # Settings that do nothing by themselves: fields, what they need, and whether a crawl has that.

@@ -47,7 +47,7 @@ class RobotsTagsMiddleware:
         self._crawler = crawler
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
-        self._drop = frozenset(settings.tags_drop)
+        self._drop = frozenset(map(str.lower, settings.tags_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning("GBOT_ROBOTS_TAGS_DROP has %r, which is no known directive; is it spelt right?", word)
 
