@@ -10,7 +10,7 @@ mean nothing. Most fetches bring the same bytes: then one comparison is enough.
 from __future__ import annotations
 
 import logging
-import time
+from collections import Counter
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +42,10 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .answer import CachedAnswer
 
-WARNED_ONE_BY_ONE = 10  # unreachable robots.txt files; in a broad crawl there are thousands
-ADD_UP_SECS = 60.0  # a line that adds up the further ones comes no more often than this
-_COMPARED_IN_THREAD_BYTES = 16 * 2**10  # two files of this size take milliseconds to compare
+MOST_WARNED = (
+    10  # unreachable robots.txt files, and walls; in a broad crawl there are thousands, and the summary counts them
+)
 _MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each
-_MOST_TRACEBACKS = 20
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
 logger = logging.getLogger(__name__)
@@ -61,21 +60,13 @@ class CrawlEvents:
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
-        self._warned = self._walls = 0
-        self._warned_at = 0.0  # on the monotonic clock
-        self._not_warned = 0  # unreachable robots.txt files without a warning
-        self._first_not_warned = ""
+        self._warned: Counter[str] = Counter()  # by the beginning of a sentence
         self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
         self._crawler.stats.inc_value(f"gbot_robots/{name}")
-
-    def close(self) -> None:
-        """Log what is left to be logged."""
-        if self._not_warned:
-            self._warn_of_more()
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds."""
@@ -98,10 +89,8 @@ class CrawlEvents:
     def fetch_failed(self, origin: Origin, error: Exception) -> None:
         """Log a fetch that ended in an unexpected exception."""
         self.count("errors")
-        is_new = type(error) not in self._errors and len(self._errors) < _MOST_TRACEBACKS
-        if is_new:
-            self._errors.add(type(error))
-        said = f"{type(error).__name__}: {shown(str(error))}"
+        said, is_new = f"{type(error).__name__}: {shown(str(error))}", type(error) not in self._errors
+        self._errors.add(type(error))
         logger.error("Fetching %s failed: %s", origin.robots_url, said, exc_info=error if is_new else None)
 
     def lease_not_used(self, origin: Origin, secs: float) -> None:
@@ -131,10 +120,16 @@ class CrawlEvents:
                 "%s: %s, %s (%s%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source, age
             )
             if answer.walled:
-                self._walled(answer)
+                self.count("walled")
+                sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
+                self._warn(sentence, answer, self._settings.refused)
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
-            self._unreachable(answer, request)
+            self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
+            secs = self._settings.unreachable_wait_secs if is_waited_for(answer, request) else 0
+            waits = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS" if secs else ""
+            sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
+            self._warn(sentence, answer, self._settings.unreachable, waits)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
 
@@ -165,61 +160,17 @@ class CrawlEvents:
     async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
         strict, most = self._settings.strict, self._settings.max_bytes
         old, new = (RobotsTxt.parse(copy.body, strict=strict, max_bytes=most, cut=copy.cut) for copy in (before, now))
-        if max(len(before.body), len(now.body)) > _COMPARED_IN_THREAD_BYTES:
-            found = await run_in_thread(changes, old, new)
-        else:
-            found = changes(old, new)
-        if found:
+        if found := await run_in_thread(changes, old, new):
             self.count("changed")
             logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
-    def _walled(self, answer: CachedAnswer) -> None:
-        """Count the answer of a bot wall, and warn of the first ones."""
-        self._walls += 1
-        self.count("walled")
-        if self._walls <= WARNED_ONE_BY_ONE:
-            logger.warning(
-                "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s",
-                answer.origin.robots_url,
-                shown(answer.why),  # from the storage, as below
-                self._settings.refused,
-                answer.state.value,
-            )
-
-    def _unreachable(self, answer: CachedAnswer, request: Request | None) -> None:
-        """Warn that a robots.txt is unreachable: one by one for the first, then at most a line a minute for all others."""
-        self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
-        now = time.monotonic()
-        if self._warned < WARNED_ONE_BY_ONE:
-            self._warned += 1
-            self._warned_at = now
-            self._warn(answer, request)
-            return
-        if not self._not_warned:
-            self._first_not_warned = f"{answer.origin.robots_url}: {shown(answer.why)}"
-        self._not_warned += 1
-        if now - self._warned_at >= ADD_UP_SECS:
-            self._warned_at = now
-            self._warn_of_more()
-
-    def _warn(self, answer: CachedAnswer, request: Request | None) -> None:
-        wait_secs = self._settings.unreachable_wait_secs
-        logger.warning(
-            "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s",
-            answer.origin.robots_url,
-            shown(answer.why),  # from the storage, to which others may write
-            self._settings.unreachable,
-            answer.state.value,
-            f"; requests wait up to {wait_secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
-            if wait_secs and is_waited_for(answer, request)
-            else "",
-        )
-
-    def _warn_of_more(self) -> None:
-        more = "1 more robots.txt file is" if self._not_warned == 1 else f"{self._not_warned} more robots.txt files are"
-        logger.warning("%s unreachable, the first of them %s", more, self._first_not_warned)
-        self._not_warned = 0
+    def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
+        """Warn of what an answer means by a setting, if it is one of the first in this `sentence`."""
+        self._warned[sentence] += 1
+        if self._warned[sentence] <= MOST_WARNED:
+            why = shown(answer.why)  # from the storage, to which others may write
+            logger.warning(sentence, answer.origin.robots_url, why, setting, answer.state.value, rest)
 
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` now, as Scrapy does. What they return is awaited in the background."""

@@ -231,7 +231,6 @@ class Lookup:
     async def close(self) -> None:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
-        self._events.close()
         await self._background.ended()
         for origin in list(self._available):
             await self._keep_available(origin)

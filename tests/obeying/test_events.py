@@ -101,31 +101,20 @@ async def test_answer_that_another_process_fetched_says_so_and_leases_are_counte
 
 
 @in_reactor
-async def test_log_warns_of_the_first_unreachable_files_one_by_one_and_adds_up_the_others(
+async def test_log_warns_of_the_first_unreachable_files_only(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "WARNED_ONE_BY_ONE", 2)
-    monkeypatch.setattr(events, "ADD_UP_SECS", 2)
+    monkeypatch.setattr(events, "MOST_WARNED", 2)
     with ExitStack() as stack:
-        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(7)]
+        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(3)]
 
         async def script(visitor: Visitor) -> None:
-            for site in sites[:5]:
-                assert not await visitor.may(site.url("/"))
-            await pause(2.2)
-            for site in sites[5:]:
+            for site in sites:
                 assert not await visitor.may(site.url("/"))
 
         await visit(script)
-    warnings = own_warnings(caplog)
-    assert [
-        f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warnings[place]
-        for place, site in enumerate(sites[:2])
-    ] == [True, True]
-    assert warnings[2:] == [
-        f"4 more robots.txt files are unreachable, the first of them {sites[2].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
-        f"1 more robots.txt file is unreachable, the first of them {sites[6].url('/robots.txt')}: robots.txt unreachable: HTTP 503",
-    ]
+    for warning, site in zip(own_warnings(caplog), sites[:2], strict=True):
+        assert f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warning
 
 
 @in_reactor
