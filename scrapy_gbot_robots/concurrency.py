@@ -33,7 +33,8 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         """Call `func` in a thread and return its result, as Scrapy 2.15 and newer do."""
         from twisted.internet.threads import deferToThread  # noqa: PLC0415  installs a reactor where there is none
 
-        result: _T = await maybe_deferred_to_future(deferToThread(func, *args, **kwargs))
+        in_thread: Any = deferToThread  # older Twisteds give it no types
+        result: _T = await maybe_deferred_to_future(in_thread(func, *args, **kwargs))
         return result
 
 
@@ -44,6 +45,7 @@ __all__ = [
     "Places",
     "Turnstile",
     "pause",
+    "reactor",
     "run_in_thread",
     "within",
 ]
@@ -51,6 +53,13 @@ __all__ = [
 
 class Closing(Exception):  # noqa: N818  not an error
     """The crawl is closing; there is nothing left to wait for."""
+
+
+def reactor() -> Any:
+    """The reactor that is installed. Its methods have types in some versions of Twisted only."""
+    from twisted.internet import reactor as installed  # noqa: PLC0415  not before one is installed
+
+    return installed
 
 
 async def pause(secs: float) -> None:
@@ -98,11 +107,10 @@ class OneThread:
         """Call `func` in the thread and return its result. Cancelling this does not end a call that has begun."""
         if is_asyncio_available():
             return await asyncio.get_running_loop().run_in_executor(self._calls, func)
-        from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
-
         over: Deferred[None] = Deferred()
         call = self._calls.submit(func)
-        call.add_done_callback(lambda _: reactor.callFromThread(_call_back, over))
+        call_from_thread = reactor().callFromThread
+        call.add_done_callback(lambda _: call_from_thread(_call_back, over))
         await over
         return call.result()
 

@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IResolutionReceiver
 from zope.interface import implementer
 
+from ..concurrency import reactor
 from ..core.urls import Origin
 from ..policy.private_hosts import is_private, is_private_address
 
@@ -47,11 +48,8 @@ async def _addresses(name: str) -> list[str]:
         except OSError:
             return []
         return [str(address[0]) for *_, address in found]
-    from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
-
-    resolver: Any = reactor
     receiver = _Receiver()
-    resolver.nameResolver.resolveHostName(receiver, name)
+    reactor().nameResolver.resolveHostName(receiver, name)
     return await maybe_deferred_to_future(receiver.complete)
 
 

@@ -37,7 +37,7 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, Turnstile, pause, within
+from ..concurrency import Background, Turnstile, pause, reactor, within
 from ..core.urls import shown
 from ..settings import STORAGES, redis_of_scrapy_redis
 from .base import FetchResult, Found, Storage, StorageError, Wanted
@@ -451,9 +451,7 @@ def _call_of_reactor() -> Callable[..., object]:
     """Return what calls a function in this thread, the reactor's, from another thread."""
     if is_asyncio_available():
         return asyncio.get_running_loop().call_soon_threadsafe
-    from twisted.internet import reactor  # noqa: PLC0415  not before one is installed
-
-    call: Callable[..., object] = reactor.callFromThread
+    call: Callable[..., object] = reactor().callFromThread
     return call
 
 
