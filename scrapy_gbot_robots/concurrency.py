@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 logger = logging.getLogger(__name__)
 
 try:
-    from scrapy.utils.asyncio import run_in_thread
+    from scrapy.utils.asyncio import run_in_thread as run_in_thread  # noqa: PLC0414  for other modules, too
 except ImportError:  # before Scrapy 2.15, where there is always a reactor
 
     async def run_in_thread(func: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -36,19 +36,6 @@ except ImportError:  # before Scrapy 2.15, where there is always a reactor
         in_thread: Any = deferToThread  # older Twisteds give it no types
         result: _T = await maybe_deferred_to_future(in_thread(func, *args, **kwargs))
         return result
-
-
-__all__ = [
-    "Background",
-    "Closing",
-    "OneThread",
-    "Places",
-    "Turnstile",
-    "pause",
-    "reactor",
-    "run_in_thread",
-    "within",
-]
 
 
 class Closing(Exception):  # noqa: N818  not an error

@@ -13,6 +13,8 @@ import pytest
 
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
 
+from ..support.zstd import zstd_module
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -147,7 +149,7 @@ def test_body_of_no_bytes_may_be_an_early_end(coding: str) -> None:
 
 @pytest.mark.parametrize("data", [b"", TEXT, LARGE], ids=["empty", "small", "large"])
 def test_zstd_is_undone_frame_by_frame(data: bytes) -> None:
-    zstd = pytest.importorskip("backports.zstd", reason="backports.zstd comes with Scrapy 2.18 and newer")
+    zstd = zstd_module()
     frames = zstd.compress(data[:7]) + zstd.compress(data[7:])
     assert decoded(frames, "zstd", EVERYTHING) == (data, False)
     with pytest.raises(DecodeError, match="ends too early"):
@@ -156,7 +158,7 @@ def test_zstd_is_undone_frame_by_frame(data: bytes) -> None:
 
 @pytest.mark.parametrize(("window_log", "fits"), [(23, True), (24, False)])
 def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, fits: bool) -> None:
-    zstd = pytest.importorskip("backports.zstd", reason="backports.zstd comes with Scrapy 2.18 and newer")
+    zstd = zstd_module()
     packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window_log})
     packed = packer.compress(TEXT) + packer.flush()
     if fits:
