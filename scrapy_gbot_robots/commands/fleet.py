@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +25,7 @@ HELP = "Show the processes that share a Redis, with their fetches, leases and wa
 
 _MOST_ORIGINS = 20_000  # counted each time
 _EVERY_SECS = 2.0
+_MOST = 1e15  # of a figure
 _TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITING", "HELD", "FORBIDDEN", "PAGES")
 
 
@@ -54,37 +54,25 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _show(storage: RedisStorage, out: Terminal, *, as_json: bool) -> bool:
+    """Write what the Redis knows of its fleet; return whether a process runs."""
     fleet = storage.fleet(_MOST_ORIGINS)
-    processes, held = sorted(fleet.processes.items()), fleet.leases.total()
+    processes, origins = fleet["processes"], fleet["origins"]
     if as_json:
-        rows = [{"id": key, **facts, "leases": fleet.leases[key]} for key, facts in processes]
-        origins = {"known": fleet.known, "unreachable": fleet.unreachable, "more": fleet.more, "leased": held}
-        out.write(json.dumps({"redis": storage.server, "origins": origins, "processes": rows}) + "\n")
+        out.json(fleet)
         return bool(processes)
     if processes:
-        out.table(_TITLES, [_row(facts, fleet.leases[key]) for key, facts in processes])
-    known = f"{count(fleet.known, 'origin', exact=not fleet.more)} known, {fleet.unreachable:,} unreachable"
-    out.say(
-        (storage.server, "strong"),
-        f": {count(len(processes), 'process', 'processes')}; {known}; {count(held, 'lease')}",
-    )
+        out.table(_TITLES, [_row(facts) for facts in processes])
+    known = f"{count(origins['known'], 'origin', exact=not origins['more'])} known"
+    told = f"{known}, {origins['unreachable']:,} unreachable; {count(origins['leased'], 'lease')}"
+    out.say((storage.server, "strong"), f": {count(len(processes), 'process', 'processes')}; {told}")
     return bool(processes)
 
 
-def _row(facts: dict[str, Any], leases: int) -> tuple[str, ...]:
-    runs = max(1.0, time.time() - _number(facts, "started"))
-    figures = (_number(facts, name) for name in ("waiting", "held", "forbidden", "pages"))
-    return (
-        f"{facts.get('host', '?')}:{facts.get('pid', '?')}",
-        str(facts.get("spider", "?")),
-        span(runs),
-        f"{_number(facts, 'fetched') * 60 / runs:,.1f}",
-        str(leases),
-        *(f"{figure:,.0f}" for figure in figures),
-    )
-
-
-def _number(facts: dict[str, Any], name: str) -> float:
-    """A figure that a process has written; 0 if it is no number, since other programs may write to the Redis."""
-    value = facts.get(name)
-    return float(value) if isinstance(value, (int, float)) else 0.0
+def _row(facts: dict[str, Any]) -> list[str]:
+    # Other programs may write to the Redis, too.
+    number = {name: each for name, each in facts.items() if isinstance(each, (int, float)) and abs(each) < _MOST}
+    runs = max(1.0, time.time() - number.get("started", 0.0))
+    figures = [f"{number.get(name, 0.0):,.0f}" for name in ("leases", "waiting", "held", "forbidden", "pages")]
+    fetches = f"{number.get('fetched', 0.0) * 60 / runs:,.1f}"
+    process = f"{facts.get('host', '?')}:{facts.get('pid', '?')}"
+    return [process, str(facts.get("spider", "?")), span(runs), fetches, *figures]

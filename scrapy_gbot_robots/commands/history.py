@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..core.changes import changes
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.changes import AgentChange
+    from ..policy.outages import Copy
     from ..settings import GbotSettings
-    from ..storage.sqlite import Version
     from .output import Column, Terminal
 
 HELP = "List the versions of a robots.txt that the storage has kept"
@@ -50,7 +51,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE if found else FOUND
 
 
-def _with_changes(found: list[Version], gbot: GbotSettings) -> Iterator[tuple[Version, list[AgentChange] | None]]:
+def _with_changes(found: list[Copy], gbot: GbotSettings) -> Iterator[tuple[Copy, list[AgentChange] | None]]:
     """Yield each version with the changes since the one before; None for the first."""
     before: RobotsTxt | None = None
     for version in found:
@@ -59,12 +60,12 @@ def _with_changes(found: list[Version], gbot: GbotSettings) -> Iterator[tuple[Ve
         before = robotstxt
 
 
-def _facts(version: Version, changed: list[AgentChange] | None) -> dict[str, object]:
+def _facts(version: Copy, changed: list[AgentChange] | None) -> dict[str, object]:
     return {
         "fetched": datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(timespec="seconds"),
         "status": version.status,
         "bytes": len(version.body),
-        "sha256": version.hash,
+        "sha256": sha256(version.body).hexdigest(),
         "cut": version.cut,
         "changed_for": None if changed is None else [change.agent for change in changed],
         "changed": _in_words(changed),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
+    from ..policy.outages import Copy
     from ..policy.overrides import Overrides
-    from ..storage.sqlite import Version as KeptVersion
     from .project_crawl import ProjectCrawl, RobotsState
 
 STDIN = "-"
@@ -267,7 +267,7 @@ def _one(name: str, moment: float | None, known: RobotsState | None, settings: S
         return error
 
 
-def history_of(origin: Origin, settings: Settings) -> list[KeptVersion]:
+def history_of(origin: Origin, settings: Settings) -> list[Copy]:
     """Return the versions of `origin` in the storage, the oldest first.
 
     Raises:

@@ -277,12 +277,12 @@ class Lookup:
 
     async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
         """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
-        found = await self._storage.find(str(origin), self._is_fresh)
-        entry, source = found.entry, Source.ANOTHER
-        if found.lease_taken:
+        stored, is_leased = await self._storage.find(str(origin), self._is_fresh)
+        entry, source = stored, Source.ANOTHER
+        if is_leased:
             self._events.count("lookup/refreshed")
-            entry, source = await self._fetch(origin, found.entry, request)
-            if source is Source.HTTP_CACHE and found.entry is not None and self._is_good(found.entry):
+            entry, source = await self._fetch(origin, stored, request)
+            if source is Source.HTTP_CACHE and self._is_good(stored):
                 return
         elif not self._is_fresh(entry):
             return
@@ -333,15 +333,15 @@ class Lookup:
         respected_until = time.monotonic() + lease_secs
         poll_secs, waited = _FIRST_POLL_SECS, False
         while True:
-            found = await self._storage.find(str(origin), serves)
-            if found.entry is not None and not found.lease_taken and serves(found.entry):
-                if self._can_replay(origin, found.entry, request):
+            entry, is_leased = await self._storage.find(str(origin), serves)
+            if entry is not None and not is_leased and serves(entry):
+                if self._can_replay(origin, entry, request):
                     break
                 self._events.count("lookup/storage")
-                return found.entry, Source.ANOTHER if waited else Source.STORED
+                return entry, Source.ANOTHER if waited else Source.STORED
             is_late = time.monotonic() >= respected_until
-            if found.lease_taken or is_late:
-                if not found.lease_taken:
+            if is_leased or is_late:
+                if not is_leased:
                     self._events.lease_not_used(origin, lease_secs)
                 if waited:
                     self._events.count("lease/taken_over")
@@ -352,7 +352,7 @@ class Lookup:
             await pause(poll_secs)
             poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
         self._events.count("lookup/fetched")
-        return await self._fetch(origin, found.entry, request)
+        return await self._fetch(origin, entry, request)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
         """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
@@ -368,10 +368,8 @@ class Lookup:
             self._events.fetch_failed(origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
-        if outcome.recalled:
-            await self._storage.give_up(str(origin))
-        else:
-            await self._storage.store_and_release(str(origin), latest)
+        await self._storage.store_and_release(str(origin), None if outcome.recalled else latest)
+        if not outcome.recalled:
             self._events.compare(origin, entry.copy if entry else None, latest.copy)
         self._events.fetched(outcome, time.monotonic() - began)
         return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED

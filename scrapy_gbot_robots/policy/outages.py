@@ -20,6 +20,9 @@ from enum import Enum
 from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+# How long a storage keeps an entry that is not used. The ladders decide by outages of 30 days and more, and by the copy from
+# before the outage: a crawl that runs once a month must still find both.
+KEEP_DAYS = 100
 
 _SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
 _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale

@@ -40,20 +40,21 @@ from twisted.internet.defer import CancelledError
 from ..concurrency import Background, Turnstile, pause, reactor, within
 from ..core.urls import shown
 from ..settings import STORAGES, redis_of_scrapy_redis
-from .base import FetchResult, Found, Storage, StorageError, Wanted
+from .base import Storage, StorageError
 from .memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from ..policy.outages import Entry
     from ..settings import GbotSettings
+    from .base import Found
     from .redis import RedisStorage
 
-_Act: TypeAlias = "Wanted | FetchResult | Callable[[Storage], object]"
+    _Act: TypeAlias = "_Find | _Store | Callable[[Storage], object]"
 
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
 TRY_AGAIN_SECS = 30.0
@@ -62,7 +63,10 @@ CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 BEAT_SECS = 10.0
 MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
 
-_METHODS = ("get", "put", "delete", "origins", "lease", "release", "close")  # that a storage of the user's must have
+_REMEDIES = {
+    "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write",
+    "redis": "Check that this Redis runs; GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
+}
 _NO_PROJECT = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
 # The figures that a process reports to its fleet, and the stat that each comes from.
 _FIGURES = {
@@ -84,14 +88,12 @@ class StorageChoice(NamedTuple):
         opens: opens the storage; this may wait for a disk or a network.
         where: where the storage is; "" if the name says all.
         why: a note for the log, such as why the crawl uses another storage than the settings name.
-        remedy: what a user can do if the storage fails.
     """
 
     name: str
     opens: Callable[[], Storage]
     where: str = ""
     why: str = ""
-    remedy: str = "Look into the class that GBOT_ROBOTS_STORAGE names"
 
     def __str__(self) -> str:
         return self.name + (f" at {self.where}" if self.where else "") + (f": {self.why}" if self.why else "")
@@ -113,8 +115,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler | None = None, *, read_on
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
         opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
-        remedy = "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
-        return StorageChoice("sqlite", partial(opens, tell=logger.warning), str(path), remedy=remedy)
+        return StorageChoice("sqlite", partial(opens, tell=logger.warning), str(path))
     if settings.storage == "sqlite":
         return StorageChoice("memory", MemoryStorage, why=f"{_NO_PROJECT}, so nothing is kept for the next run")
     if settings.storage == "memory":
@@ -151,13 +152,12 @@ def _redis(settings: GbotSettings, crawler: Crawler | None) -> StorageChoice:
 
     opens = redis_of(settings, crawler.settings if crawler is not None else None)
     if settings.redis_client is not None:
-        return StorageChoice("redis", opens, settings.redis_client, remedy="GBOT_ROBOTS_REDIS_CLIENT makes its client")
+        return StorageChoice("redis", opens, settings.redis_client)
     place = queue = place_of(settings.redis_url)
     if crawler is not None and str(crawler.settings.get("SCHEDULER")).startswith("scrapy_redis."):
         queue = place_of(redis_of_scrapy_redis(crawler.settings))
     why = "" if queue == place else f"scrapy-redis keeps its queue in another one, {queue}"
-    remedy = "Check that this Redis runs, or set GBOT_ROBOTS_REDIS_URL to another one"
-    return StorageChoice("redis", opens, place, why, remedy)
+    return StorageChoice("redis", opens, place, why)
 
 
 def _class_of_user(name: str) -> type[Storage]:
@@ -167,9 +167,11 @@ def _class_of_user(name: str) -> type[Storage]:
         raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
     if not issubclass(storage_cls, Storage):  # it has the methods without the base
         storage_cls = type(storage_cls.__name__, (storage_cls, Storage), {})
-    missing = [each for each in _METHODS if getattr(storage_cls, each) is getattr(Storage, each)]
-    if missing:
-        rule = "a class with the methods of scrapy_gbot_robots.storage.base.Storage"
+    if storage_cls.__abstractmethods__:
+        rule, missing = (
+            f"a class with the methods of {Storage.__module__}.Storage",
+            sorted(storage_cls.__abstractmethods__),
+        )
         raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {', '.join(missing)}")
     return storage_cls
 
@@ -228,25 +230,20 @@ class StorageClient:
 
     async def put(self, origin: str, entry: Entry) -> None:
         """Store `entry` for `origin`."""
-        await self._ask(lambda storage: storage.put(origin, entry))
+        await self._ask(_Store(origin, entry))
 
-    async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> Found:
-        """Return the entry of `origin`; if it is not good, also the lease, unless another process has that.
+    async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
+        """Return the entry of `origin`; if it is not good, take the lease, unless another process has that.
 
-        A caller that gets the lease must fetch, and then call `store_and_release` or `give_up`. `is_good` is called in the
-        thread.
+        A caller that has the lease (the second result) must fetch, and then call `store_and_release` or `give_up`. `is_good`
+        is called in the thread.
         """
-        found: Found = await self._ask(Wanted(origin, is_good))
-        return found
+        entry, token = await self._ask(_Find(origin, is_good))
+        return entry, token is not None
 
-    async def store_and_release(self, origin: str, entry: Entry) -> None:
-        """Store the entry that was fetched with the lease of `find`, and give the lease back."""
-        await self._ask(FetchResult(origin, entry, self._leases.pop(origin, "")))
-
-    async def give_up(self, origin: str) -> None:
-        """Give the lease of `find` back without an entry."""
-        token = self._leases.pop(origin, "")
-        await self._ask(lambda storage: storage.release(origin, token))
+    async def store_and_release(self, origin: str, entry: Entry | None) -> None:
+        """Store the entry that was fetched with the lease of `find`, if there is one, and give the lease back."""
+        await self._ask(_Store(origin, entry, self._leases.pop(origin, "")))
 
     async def close(self) -> None:
         """Give back all leases, and close the storage."""
@@ -348,26 +345,18 @@ class StorageClient:
 
     def _do(self, storage: Storage, acts: Sequence[_Act]) -> list[Any]:
         """Let `storage` do acts of all kinds together; return their results in order."""
-        results: list[Any] = [None] * len(acts)
-        wanted = {place: act for place, act in enumerate(acts) if isinstance(act, Wanted)}
-        fetched = [act for act in acts if isinstance(act, FetchResult)]
-        if fetched:
-            storage.store_and_release(fetched)
-        if wanted:
-            for place, found in zip(wanted, self._find(storage, list(wanted.values())), strict=True):
-                results[place] = found
-        for place, act in enumerate(acts):
-            if not isinstance(act, (FetchResult, Wanted)):
-                results[place] = act(storage)
-        return results
+        if stores := [act for act in acts if isinstance(act, _Store)]:
+            storage.store_and_release(stores)
+        wanted = [act for act in acts if isinstance(act, _Find)]
+        found = iter(self._find(storage, wanted) if wanted else ())
+        return [next(found) if isinstance(act, _Find) else callable(act) and act(storage) for act in acts]
 
-    def _find(self, storage: Storage, wanted: Sequence[Wanted]) -> list[Found]:
+    def _find(self, storage: Storage, wanted: Sequence[_Find]) -> list[Found]:
         found = storage.find(wanted, self._lease_secs)
-        leases = {each.origin: one.token for each, one in zip(wanted, found, strict=True) if one.token is not None}
-        too_late = self._closed or (self._instead is not None and storage is not self._instead)
-        if leases and too_late:
-            storage.release_all(leases)
-            return [Found(one.entry) for one in found]
+        leases = {each.origin: token for each, (_, token) in zip(wanted, found, strict=True) if token is not None}
+        if self._closed or (self._instead is not None and storage is not self._instead):  # it is too late
+            _release(storage, leases)
+            return [(entry, None) for entry, _ in found]
         self._leases.update(leases)
         return found
 
@@ -381,7 +370,7 @@ class StorageClient:
                 "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
                 "memory, for itself. %s",
                 shown(str(error), limit=500).rstrip("."),
-                self._choice.remedy,
+                _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
                 exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
             )
         return self._instead
@@ -391,7 +380,7 @@ class StorageClient:
         while self._instead is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await self._made_in_thread(_write_and_forget)
+                await self._made_in_thread(lambda storage: storage.release("", storage.lease("", 1) or ""))
             except CancelledError:
                 raise
             except Exception:  # the log has said so already
@@ -429,10 +418,21 @@ class StorageClient:
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
         try:
-            if self._instead is None and self._leases:
-                storage.release_all(self._leases)
+            if self._instead is None:
+                _release(storage, self._leases)
         finally:
             storage.close()
+
+
+class _Find(NamedTuple):
+    origin: str
+    is_good: Callable[[Entry | None], bool]
+
+
+class _Store(NamedTuple):
+    origin: str
+    entry: Entry | None
+    token: str = ""
 
 
 class _Call:
@@ -455,6 +455,6 @@ def _call_of_reactor() -> Callable[..., object]:
     return call
 
 
-def _write_and_forget(storage: Storage) -> None:
-    """Check that a storage can be written to."""
-    storage.release("", storage.lease("", 1) or "")
+def _release(storage: Storage, leases: Mapping[str, str]) -> None:
+    if leases:
+        storage.store_and_release([(origin, None, token) for origin, token in leases.items()])

@@ -18,11 +18,13 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..policy.outages import Copy, Entry, Kind, Outage
-from .base import MAX_BODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+__all__ = ["decode", "encode"]
+
+MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
 VERSION = b"GRB2"
 _CRC_AT = len(VERSION) + 1
 _FACTS_AT = _CRC_AT + 8 + 1

@@ -18,9 +18,8 @@ Example: `find` for a, which is stored and good, b, which is stored and too old,
 The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys of an origin are on one
 node, where one script can reach them.
 
-Besides, the processes of a fleet report here that they are alive, and take turns. Redis keeps the time from which each
-download slot is free, by its own clock, so the clocks of the processes do not matter. One step checks that the slot is free
-and takes it. No turn is given ahead of time: a busy process would use it late, close to the turn of the next one.
+Besides, the processes of a fleet report here that they are alive, and take turns. A turn of a download slot is a lease that
+nobody gives back. No turn is given ahead of time: a busy process would use it late, close to the turn of the next one.
 
 Warning: a command may have been carried out though its reply was lost. A lease that is lost in this way ends by itself.
 """
@@ -31,14 +30,16 @@ import json
 import secrets
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .base import KEEP_SECS, MAX_BODY, Found, Storage, StorageError
-from .codec import decode, encode, longest
+from ..policy.outages import KEEP_DAYS
+from .base import Storage, StorageError
+from .codec import MAX_BODY, decode, encode, longest
 
 try:
     import redis
@@ -54,12 +55,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..policy.outages import Entry
-    from .base import FetchResult, Wanted
+    from .base import Found, Result, Wanted
 
 _E = TypeVar("_E", "Entry", "Entry | None")
 
 PREFIX = "gbot_robots:"  # of all keys
-BEAT_LASTS_SECS = 30
+_KEEP_SECS = KEEP_DAYS * 86_400
+_BEAT_LASTS_SECS = 30
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
 _ALWAYS, _NO_ENTRY, _NEVER = range(3)  # when `_FIND` takes the lease
@@ -82,15 +84,22 @@ _SHORT_HANDSHAKE: dict[str, Any] = {
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
+# Takes a lease: 0, or after how many milliseconds it ends. One that lasts for more than a day was not taken here.
 _TAKE = """
-    if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
-    local left = redis.call("PTTL", KEYS[1])
-    if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
-    return 0
+    local function take(key, token, millisecs)
+        if redis.call("SET", key, token, "NX", "PX", millisecs) then return 0 end
+        local left = redis.call("PTTL", key)
+        if left >= 0 and left <= 86400000 then return math.max(left, 1) end
+        redis.call("PEXPIRE", key, millisecs)
+        return tonumber(millisecs)
+    end
 """
+_TURN = _TAKE + "return take(KEYS[1], ARGV[1], ARGV[2])"
 # The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is good. ARGV[3]: "0": the
 # lease in any case; "1": no lease beside an entry; "2": no lease.
-_FIND = """
+_FIND = (
+    _TAKE
+    + """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
         if string.sub(value.err, 1, 9) ~= "WRONGTYPE" then return value end
@@ -98,40 +107,10 @@ _FIND = """
     end
     local now = redis.call("TIME")[1]
     if value ~= "" then redis.pcall("EXPIRE", KEYS[1], ARGV[5]) end -- a replica cannot, yet it can be read
-    if ARGV[3] == "2" or value ~= "" and ARGV[3] == "1" then return {value, 0, now} end
-    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1, now} end
-    local left = redis.call("PTTL", KEYS[2])
-    if left < 0 or left > tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
-    return {value, 0, now}
+    if ARGV[3] == "2" or value ~= "" and ARGV[3] == "1" then return {value, 1, now} end
+    return {value, take(KEYS[2], ARGV[1], ARGV[2]), now}
 """
-# ARGV[1]: milliseconds between two turns. A key that says more than a day ahead was not written here.
-_TURN = """
-    local time = redis.call("TIME")
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    local free = tonumber(redis.call("GET", KEYS[1])) or 0
-    if free > now and free <= now + 86400000 then return string.format("%.0f", free - now) end
-    local gap = tonumber(ARGV[1])
-    redis.call("SET", KEYS[1], string.format("%.0f", now + gap), "PX", string.format("%.0f", gap + 1000))
-    return "0"
-"""
-
-
-class Fleet(NamedTuple):
-    """What a Redis knows about the processes that share it.
-
-    Attributes:
-        processes: the last report of each living process, by its id.
-        leases: how many leases a process has, by its id.
-        known: how many origins are stored; counted up to a bound.
-        unreachable: how many of these are unreachable.
-        more: whether there are more origins than were counted.
-    """
-
-    processes: dict[str, dict[str, Any]]
-    leases: Counter[str]
-    known: int
-    unreachable: int
-    more: bool
+)
 
 
 def place_of(url: str) -> str:
@@ -182,87 +161,12 @@ class RedisStorage(Storage):
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, and let the server keep it for the full time again."""
-        (found,) = self._find([origin], 1, lease_if=_NEVER)
-        return found.entry
-
-    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases.
-
-        This takes one round trip, and a second one if an entry is there that is not good.
-        """
-        found = self._find([each.origin for each in wanted], secs, lease_if=_NO_ENTRY)
-        lacking = [
-            place for place, each in enumerate(found) if not each.lease_taken and not wanted[place].is_good(each.entry)
-        ]
-        if lacking:
-            again = self._find([wanted[place].origin for place in lacking], secs, lease_if=_ALWAYS)
-            for place, each in zip(lacking, again, strict=True):
-                found[place] = self._unless_good(wanted[place], each)
-        return found
-
-    def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
-        tokens = [self._new_token() for _ in origins]
-        most = longest(self._max_body)
-        with self._pipeline() as pipe:
-            for origin, token in zip(origins, tokens, strict=True):
-                keys = self._key("entry", origin), self._key("lease", origin)
-                pipe.execute_command(
-                    "EVAL", _FIND, len(keys), *keys, token, _millisecs(secs), lease_if, most, KEEP_SECS
-                )
-            answers = [(value, taken, int(now)) for value, taken, now in pipe.execute()]
-        if answers:
-            self._lead = answers[-1][2] - time.monotonic()
-        ahead = self._ahead()
-        return [
-            Found(_shifted(decode(value, self._max_body), -ahead), token if taken else None)
-            for (value, taken, _), token in zip(answers, tokens, strict=True)
-        ]
-
-    def _ahead(self) -> int:
-        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
-
-        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
-        """
-        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
-        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
-            self._last_ahead = round(ahead)
-        return self._last_ahead
-
-    def _stored(self, origin: str, entry: Entry) -> bytes:
-        """The bytes of an entry, with its times by the server's clock."""
-        if self._lead is None:
-            self.get(origin)  # which also asks for the time
-        return encode(_shifted(entry, self._ahead()))
-
-    def _unless_good(self, wanted: Wanted, found: Found) -> Found:
-        """Give the lease back if its last holder has stored a good entry between the two round trips."""
-        if found.token is None or not wanted.is_good(found.entry):
-            return found
-        self.release(wanted.origin, found.token)
-        return Found(found.entry)
-
-    def store_and_release(self, results: Sequence[FetchResult]) -> None:
-        """Store entries and end their leases, in one round trip."""
-        stored = [self._stored(origin, entry) for origin, entry, _ in results]
-        with self._pipeline() as pipe:
-            for (origin, _, token), value in zip(results, stored, strict=True):
-                pipe.set(self._key("entry", origin), value, ex=KEEP_SECS)
-                if token:
-                    pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
-            pipe.execute()
-
-    def release_all(self, leases: Mapping[str, str]) -> None:
-        """End leases, in one round trip."""
-        with self._pipeline() as pipe:
-            for origin, token in leases.items():
-                pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
-            pipe.execute()
+        ((entry, _),) = self._find([origin], 1, lease_if=_NEVER)
+        return entry
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry. The server deletes it if it is not used for `KEEP_SECS`."""
-        value = self._stored(origin, entry)
-        with self._asked():
-            self._redis.set(self._key("entry", origin), value, ex=KEEP_SECS)
+        """Store an entry. The server deletes it if it is not used for `KEEP_DAYS`."""
+        self.store_and_release([(origin, entry, "")])
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
@@ -278,25 +182,69 @@ class RedisStorage(Storage):
                 yield origin
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease if there is none; the server ends it in time.
-
-        A lease without an end, or with a later end than a new one would have, was not written by this plugin. It gets an
-        end, so that it cannot block its origin for ever.
-        """
-        token = self._new_token()
-        with self._asked():
-            taken = self._redis.eval(_TAKE, 1, self._key("lease", origin), token, _millisecs(secs))
-        return token if taken else None
+        """Take the lease if there is none; the server ends it in time."""
+        ((_, token),) = self._find([origin], secs, lease_if=_ALWAYS)
+        return token
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
-        with self._asked():
-            self._redis.eval(_RELEASE, 1, self._key("lease", origin), token)
+        self.store_and_release([(origin, None, token)])
 
-    def beat(self, facts: Mapping[str, object]) -> None:
-        """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
-        with self._asked():
-            self._redis.set(f"{self._prefix}process:{self._id}", json.dumps(facts), ex=BEAT_LASTS_SECS)
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        """Return the entries of many origins, or else their leases.
+
+        This takes one round trip, and a second one if an entry is there that is not good.
+        """
+        found = self._find([origin for origin, _ in wanted], secs, lease_if=_NO_ENTRY)
+        judged = zip(found, wanted, strict=True)
+        due = [place for place, ((entry, token), (_, is_good)) in enumerate(judged) if not (token or is_good(entry))]
+        if due:
+            again = self._find([wanted[place][0] for place in due], secs, lease_if=_ALWAYS)
+            for place, (entry, token) in zip(due, again, strict=True):
+                origin, is_good = wanted[place]
+                is_late = token is not None and is_good(entry)  # the last holder stored it between the two round trips
+                if token and is_late:
+                    self.release(origin, token)
+                found[place] = entry, None if is_late else token
+        return found
+
+    def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
+        tokens = [self._id + secrets.token_hex(6) for _ in origins]
+        options = _millisecs(secs), lease_if, longest(self._max_body), _KEEP_SECS
+        with self._pipeline() as pipe:
+            for origin, token in zip(origins, tokens, strict=True):
+                keys = self._key("entry", origin), self._key("lease", origin)
+                pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
+            answers = [(value, left, int(now)) for value, left, now in pipe.execute()]
+        if answers:
+            self._lead = answers[-1][2] - time.monotonic()
+        ahead = self._ahead()
+        return [
+            (_shifted(decode(value, self._max_body), -ahead), None if left else token)
+            for (value, left, _), token in zip(answers, tokens, strict=True)
+        ]
+
+    def _ahead(self) -> int:
+        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
+
+        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
+        """
+        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
+        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
+            self._last_ahead = round(ahead)
+        return self._last_ahead
+
+    def store_and_release(self, results: Sequence[Result]) -> None:
+        """Store entries, with their times by the server's clock, and end leases, in one round trip."""
+        if self._lead is None and any(entry for _, entry, _ in results):
+            self.get(results[0][0])  # which also asks for the time
+        with self._pipeline() as pipe:
+            for origin, entry, token in results:
+                if entry is not None:
+                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead())), ex=_KEEP_SECS)
+                if token:
+                    pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
+            pipe.execute()
 
     def take_turn(self, slot: str, secs: float) -> float:
         """Take the turn of `slot` if it is free, and let the next one be free `secs` seconds later.
@@ -304,25 +252,31 @@ class RedisStorage(Storage):
         Returns 0 if the turn was taken; else for how many seconds it is not free yet.
         """
         with self._asked():
-            answer = self._redis.eval(_TURN, 1, f"{self._prefix}turn:{slot}", _millisecs(secs))
+            answer = self._redis.eval(_TURN, 1, f"{self._prefix}turn:{slot}", self._id, _millisecs(secs))
             return max(0.0, int(answer) / 1000)
 
-    def fleet(self, most_origins: int) -> Fleet:
+    def beat(self, facts: Mapping[str, object]) -> None:
+        """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
+        with self._asked():
+            self._redis.set(f"{self._prefix}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
+
+    def fleet(self, most_origins: int) -> dict[str, Any]:
         """Return what is known about the processes, and count origins up to a bound. No entry is kept for longer by this."""
-        processes = {}
-        for process, value in self._values("process", _MOST_FACTS_BYTES):
-            try:
-                facts = json.loads(value)
-            except (ValueError, RecursionError):  # another program wrote it
-                continue
-            if isinstance(facts, dict):
-                processes[process] = facts
         leases = Counter(token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64))
+        processes: list[dict[str, Any]] = []
+        for process, value in self._values("process", _MOST_FACTS_BYTES):
+            with suppress(ValueError, RecursionError, TypeError):  # another program wrote it
+                processes.append({**json.loads(value), "id": process, "leases": leases[process]})
         read = (decode(value, self._max_body) for _, value in self._values("entry", longest(self._max_body)))
         entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
         known = entries[:most_origins]
-        unreachable = sum(entry.outage is not None for entry in known)
-        return Fleet(processes, leases, len(known), unreachable, more=len(entries) > len(known))
+        origins = {
+            "known": len(known),
+            "unreachable": sum(entry.outage is not None for entry in known),
+            "more": len(entries) > len(known),
+            "leased": leases.total(),
+        }
+        return {"redis": self.server, "origins": origins, "processes": sorted(processes, key=itemgetter("id"))}
 
     def close(self) -> None:
         """Close the connections."""
@@ -344,9 +298,6 @@ class RedisStorage(Storage):
 
     def _key(self, kind: str, origin: str) -> str:
         return f"{self._prefix}{kind}:{{{origin}}}" if self._is_cluster else f"{self._prefix}{kind}:{origin}"
-
-    def _new_token(self) -> str:
-        return self._id + secrets.token_hex(6)
 
     def _keys(self, kind: str, start: str = "") -> Iterator[tuple[str, bytes]]:
         """Yield what each key of a kind is for, if that begins with `start`, and the key."""

@@ -7,11 +7,6 @@ Plan: the file has a write-ahead log, so readers go on while one process writes.
 crawl that was here before, most entries are good and nothing is left to do. For the others, one transaction reads again,
 since another process may have stored a good entry meanwhile, and takes the leases.
 
-Example: `find` for a, which is stored and good, and b, which is unknown:
-
-    SELECT a; SELECT b                                    no lock
-    BEGIN IMMEDIATE; SELECT b; INSERT lease of b; COMMIT  the only writer now
-
 The file survives a kill at any time. No other file is deleted or overwritten. A file that is broken, or of another version
 of this module, is renamed, but only if its own bytes say that it is ours. Any other file, a database or not, is refused and
 stays as it is. Reading alone creates and renames nothing.
@@ -25,27 +20,27 @@ call compares the file at the path with the open one.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import sqlite3
 import time
-import zlib
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from .base import KEEP_DAYS, MAX_BODY, FetchResult, Found, Storage, StorageError
-from .codec import decode, encode, longest
+from ..policy.outages import KEEP_DAYS, Entry
+from .base import Storage, StorageError
+from .codec import MAX_BODY, decode, encode, longest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import PurePath
 
-    from ..policy.outages import Copy, Entry
-    from .base import Wanted
+    from ..policy.outages import Copy
+    from .base import Found, Result, Wanted
 
 _T = TypeVar("_T")
 
@@ -65,10 +60,7 @@ _BUSY_SECS = 5.0  # how long to wait while another process writes
 
 _GET = "SELECT used, value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
 _TOUCH = "UPDATE entries SET used = ? WHERE origin = ?"
-_PUT = """
-    INSERT INTO entries (origin, used, value) VALUES (?, ?, ?)
-    ON CONFLICT (origin) DO UPDATE SET used = excluded.used, value = excluded.value
-"""
+_PUT = "INSERT OR REPLACE INTO entries (origin, used, value) VALUES (?, ?, ?)"
 _DELETE = "DELETE FROM entries WHERE origin = ?"
 # Another program may have stored an origin that is no text.
 _ORIGINS = """
@@ -81,63 +73,34 @@ _LEASE = """
 """
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
-_SWEEP_LEASES = "DELETE FROM leases WHERE rowid IN (SELECT rowid FROM leases WHERE until < ? LIMIT ?)"
+_SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 
-_VERSIONS_TABLE = """
-    CREATE TABLE IF NOT EXISTS versions (
-        origin TEXT NOT NULL, fetched REAL NOT NULL, status INTEGER NOT NULL, hash TEXT NOT NULL, cut INTEGER NOT NULL,
-        body BLOB NOT NULL, PRIMARY KEY (origin, fetched)
+# The versions of a robots.txt. Other programs may write to the file, and SQLite takes a value of any type in any column.
+_COPIES_TABLE = """
+    CREATE TABLE IF NOT EXISTS copies (
+        origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL, PRIMARY KEY (origin, fetched)
     ) WITHOUT ROWID
 """
-# Other programs may write to the file, and SQLite takes a value of any type in any column. No `datetime` is after 9999.
-_LAST_MOMENT = 253_402_300_799
-_OURS = (
-    f"origin = ? AND typeof(fetched) = 'real' AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND typeof(status) = 'integer'"
-)
-_LATEST_VERSION = f"SELECT hash, fetched FROM versions WHERE {_OURS} ORDER BY fetched DESC LIMIT 1"  # noqa: S608  constants
+_HAS_COPIES = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'copies'"
+_LAST_MOMENT = 253_402_300_799  # no `datetime` is after 9999
+_COPIES = f"""
+    SELECT fetched, value FROM copies WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND length(value) <= ?
+    ORDER BY fetched DESC LIMIT ?
+"""  # noqa: S608  a constant
+_ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
 # A clock that was wrong has put a version into the future, before which no other would be stored.
-_BACK_FROM_THE_FUTURE = "UPDATE OR REPLACE versions SET fetched = ? WHERE origin = ? AND fetched > ?"
-_ADD_VERSION = "INSERT OR REPLACE INTO versions (origin, fetched, status, hash, cut, body) VALUES (?, ?, ?, ?, ?, ?)"
-_KEEP_LAST_VERSIONS = f"""
-    DELETE FROM versions WHERE origin = ? AND fetched < (
-        SELECT min(fetched) FROM (SELECT fetched FROM versions WHERE {_OURS} ORDER BY fetched DESC LIMIT ?)
+_DROP_FUTURE_COPIES = "DELETE FROM copies WHERE origin = ? AND fetched > ?"
+_KEEP_LAST_COPIES = f"""
+    DELETE FROM copies WHERE origin = ? AND fetched NOT IN (
+        SELECT fetched FROM copies WHERE origin = ? AND fetched <= {_LAST_MOMENT} ORDER BY fetched DESC LIMIT ?
     )
 """  # noqa: S608
-_VERSIONS = f"SELECT fetched, status, hash, cut, body FROM versions WHERE {_OURS} ORDER BY fetched"  # noqa: S608
-_HAS_VERSIONS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'versions'"
 
 _PAGE = 1000  # origins listed at a time
-_SWEEP_ROWS = 500  # at most, so that no call takes long
-_FIRST_SWEEP_SECS, _SWEEP_SECS = 60.0, 3600.0  # while there is more to sweep, each call that stores sweeps again
+_SWEEP_ROWS = 50  # expired entries deleted by each call that stores: enough to keep pace with the crawl
 _FREE_SHARE = 0.25  # of the pages of the file: if more are unused, the file shrinks
+_FREE_PAGES = 500  # given back at a time
 _AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the future
-
-
-class UnfitError(sqlite3.DatabaseError):
-    """The file is whole, and ours, but not of this version."""
-
-
-class Version(NamedTuple):
-    """One version of a robots.txt.
-
-    Attributes:
-        fetched_at: when this version was first seen, in seconds since the epoch.
-        status: the HTTP status that came with it.
-        hash: SHA-256 of the body, in hexadecimal.
-        cut: whether the server sent more than `body`.
-        body: content-decoded; empty if there was no robots.txt.
-    """
-
-    fetched_at: float
-    status: int
-    hash: str
-    cut: bool
-    body: bytes
-
-
-class _Done(NamedTuple):
-    rows: list[tuple[Any, ...]]
-    changed: int
 
 
 class SqliteStorage(Storage):
@@ -171,121 +134,45 @@ class SqliteStorage(Storage):
         self._read_only = read_only
         self._tell = tell
         self._clock = clock
-        self._lock = Lock()  # one connection serves all threads in turn
+        self._lock = RLock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # the file that `_connection` has open
         self._closed = False
-        self._next_sweep = clock() + _FIRST_SWEEP_SECS
-        self._execute("SELECT 1")
+        if read_only:
+            self._execute("SELECT 1")  # which opens the file
+        else:
+            self._execute(_SWEEP_LEASES, clock())
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, and note once a day that it is in use."""
-        ((entry, touch),) = self._run(lambda connection: [self._read(connection, origin)])
-        if touch and not self._read_only:
+        entry, is_noted = self._read(origin)
+        if not is_noted and not self._read_only:
             with suppress(StorageError):  # the next call notes it
                 self._execute(_TOUCH, self._today(), origin)
         return entry
 
+    def _read(self, origin: str) -> tuple[Entry | None, bool]:
+        """Return the entry of `origin`, and whether its use today needs no note any more."""
+        today = self._today()
+        rows, _ = self._execute(_GET, origin, today - KEEP_DAYS, longest(self._max_body))
+        if not rows:
+            return None, True
+        used, value = rows[0]
+        return (decode(value, self._max_body) if isinstance(value, bytes) else None), used == today
+
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry; now and then, delete some that are not used."""
-        self.store_and_release([FetchResult(origin, entry, "")])
-
-    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases. All writing is one transaction."""
-        return self._run(lambda connection: self._find(connection, wanted, secs))
-
-    def _find(self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        today = self._today()
-        read = [self._read(connection, each.origin) for each in wanted]
-        found = [Found(entry) for entry, _ in read]
-        touched = [(today, each.origin) for each, (_, touch) in zip(wanted, read, strict=True) if touch]
-        lacking = [place for place, each in enumerate(wanted) if not each.is_good(found[place].entry)]
-        if touched and not lacking:
-            with suppress(sqlite3.OperationalError), _transaction(connection):  # the next call notes it
-                connection.executemany(_TOUCH, touched)
-        if lacking:
-            with _transaction(connection):
-                connection.executemany(_TOUCH, touched)
-                for place in lacking:
-                    found[place] = self._leased(connection, wanted[place], secs)
-        return found
-
-    def release_all(self, leases: Mapping[str, str]) -> None:
-        """End leases, in one transaction."""
-        self._write(_RELEASE, list(leases.items()))
-
-    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        def act(connection: sqlite3.Connection) -> None:
-            with _transaction(connection):
-                connection.executemany(statement, rows)
-
-        self._run(act)
-
-    def _leased(self, connection: sqlite3.Connection, wanted: Wanted, secs: float) -> Found:
-        """Inside a transaction: take the lease, unless a good entry was stored since the look before the transaction."""
-        latest, _ = self._read(connection, wanted.origin)
-        if wanted.is_good(latest):
-            return Found(latest)
-        token, now = secrets.token_hex(8), self._clock()
-        taken = connection.execute(_LEASE, (wanted.origin, token, now, now + secs)).rowcount
-        return Found(latest, token) if taken else Found(latest)
-
-    def store_and_release(self, results: Sequence[FetchResult]) -> None:
-        """Store entries and end their leases, in one transaction."""
-        today = self._today()
-        puts = [(each.origin, today, encode(each.entry)) for each in results]
-        releases = [(each.origin, each.token) for each in results if each.token]
-
-        def act(connection: sqlite3.Connection) -> None:
-            with _transaction(connection):
-                connection.executemany(_PUT, puts)
-                connection.executemany(_RELEASE, releases)
-                for origin, entry, _ in results:
-                    if self._history and entry.copy is not None and entry.outage is None:
-                        self._keep_version(connection, origin, entry.copy)
-
-        self._run(act)
-        self._sweep_now_and_then()
-
-    def _keep_version(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
-        """Inside a transaction: store the version that `copy` is, if it is a new one."""
-        connection.execute(_VERSIONS_TABLE)  # an older plugin's file lacks it
-        before = copy.fetched_at - 1
-        connection.execute(_BACK_FROM_THE_FUTURE, (before, origin, copy.fetched_at + _AHEAD_SECS))
-        latest = connection.execute(_LATEST_VERSION, (origin,)).fetchone()
-        digest = _hash(copy.body)
-        if latest is not None and (latest[0] == digest or latest[1] > copy.fetched_at):
-            return
-        row = (origin, copy.fetched_at, copy.status, digest, copy.cut, zlib.compress(copy.body))
-        connection.execute(_ADD_VERSION, row)
-        connection.execute(_KEEP_LAST_VERSIONS, (origin, origin, self._history))
-
-    def versions(self, origin: str) -> list[Version]:
-        """Return the versions of `origin`, the oldest first; none if the file has no history."""
-        if not self._execute(_HAS_VERSIONS).rows:
-            return []
-        read = (self._version(*row) for row in self._execute(_VERSIONS, origin).rows)
-        return [version for version in read if version is not None]
-
-    def _version(self, fetched_at: float, status: int, digest: str, cut: int, packed: Any) -> Version | None:
-        """Read a row that `_keep_version` wrote; None for any other row."""
-        try:
-            stream = zlib.decompressobj()
-            body = stream.decompress(packed, self._max_body + 1)
-        except (zlib.error, TypeError):
-            return None
-        if not stream.eof or len(body) > self._max_body or _hash(body) != digest:
-            return None
-        return Version(fetched_at, status, digest, bool(cut), body)
+        """Store an entry, and delete some that are not used."""
+        self.store_and_release([(origin, entry, "")])
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        return self._execute(_DELETE, origin).changed > 0
+        _, deleted = self._execute(_DELETE, origin)
+        return deleted > 0
 
     def origins(self, prefix: str = "") -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
         oldest, start = self._today() - KEEP_DAYS, prefix
-        while page := self._execute(_ORIGINS, start, oldest, _PAGE).rows:
+        while page := self._execute(_ORIGINS, start, oldest, _PAGE)[0]:
             for (origin,) in page:
                 if not origin.startswith(prefix):
                     return
@@ -295,7 +182,8 @@ class SqliteStorage(Storage):
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
         token, now = secrets.token_hex(8), self._clock()
-        return token if self._execute(_LEASE, origin, token, now, now + secs).changed else None
+        _, taken = self._execute(_LEASE, origin, token, now, now + secs)
+        return token if taken else None
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
@@ -307,54 +195,84 @@ class SqliteStorage(Storage):
             self._closed = True
             self._disconnect()
 
-    def sweep(self) -> int:
-        """Delete some entries that were not used for `KEEP_DAYS`, and old leases; return how many entries.
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        """Return the entries of many origins, or else their leases. All writing is one transaction."""
+        read = [self._read(origin) for origin, _ in wanted]
+        found: list[Found] = [(entry, None) for entry, _ in read]
+        is_done = [noted and is_good(entry) for (entry, noted), (_, is_good) in zip(read, wanted, strict=True)]
+        due = [place for place, done in enumerate(is_done) if not done]
+        if due:
+            find_these = partial(super().find, [wanted[place] for place in due], secs)
 
-        If there are no more of them, give some unused pages of the file back to the disk.
-        """
-        swept = self._execute(_SWEEP, self._today() - KEEP_DAYS, _SWEEP_ROWS).changed
-        self._execute(_SWEEP_LEASES, self._clock(), _SWEEP_ROWS)
-        is_more = swept == _SWEEP_ROWS
-        if not is_more:
-            free, pages = (self._execute(f"PRAGMA {name}").rows[0][0] for name in ("freelist_count", "page_count"))
-            if free > _FREE_SHARE * pages and self._execute("PRAGMA auto_vacuum").rows[0][0]:
-                vacuum = f"PRAGMA incremental_vacuum({_SWEEP_ROWS})"
-                self._run(lambda connection: connection.executescript(vacuum))  # `execute` would free one page
-                is_more = True
-        self._next_sweep = self._clock() + (0.0 if is_more else _SWEEP_SECS)
-        return swept
+            def act(connection: sqlite3.Connection) -> list[Found]:
+                with _transaction(connection):
+                    return find_these()
 
-    def _sweep_now_and_then(self) -> None:
-        if self._clock() >= self._next_sweep:
-            with suppress(StorageError):
-                self.sweep()
+            for place, each in zip(due, self._run(act), strict=True):
+                found[place] = each
+        return found
+
+    def store_and_release(self, results: Sequence[Result]) -> None:
+        """Store entries, end their leases, and delete some entries that are not used, in one transaction."""
+        today = self._today()
+        puts = [(origin, today, encode(entry)) for origin, entry, _ in results if entry is not None]
+
+        def act(connection: sqlite3.Connection) -> int:
+            with _transaction(connection):
+                connection.executemany(_PUT, puts)
+                connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
+                for origin, entry, _ in results:
+                    if self._history and entry is not None and entry.copy is not None and entry.outage is None:
+                        self._keep_copy(connection, origin, entry.copy)
+                return connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS)).rowcount
+
+        if self._run(act):
+            self._run(_shrink)
+
+    def _keep_copy(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
+        """Inside a transaction: store `copy` as a version, if it is a new one."""
+        connection.execute(_COPIES_TABLE)  # an older plugin's file lacks it
+        connection.execute(_DROP_FUTURE_COPIES, (origin, copy.fetched_at + _AHEAD_SECS))
+        if any(last.body == copy.body or last.fetched_at > copy.fetched_at for last in self._copies(origin, 1)):
+            return
+        connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
+        connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
+
+    def versions(self, origin: str) -> list[Copy]:
+        """Return the versions of the robots.txt of `origin`, the oldest first; none if the file has no history."""
+        has_some, _ = self._execute(_HAS_COPIES)
+        return self._copies(origin, -1)[::-1] if has_some else []
+
+    def _copies(self, origin: str, most: int) -> list[Copy]:
+        """The latest versions that `_keep_copy` has stored. No other row counts."""
+        rows, _ = self._execute(_COPIES, origin, longest(self._max_body), most)
+        read = ((at, decode(value, self._max_body)) for at, value in rows if isinstance(value, bytes))
+        return [entry.copy for at, entry in read if entry and entry.copy and entry.copy.fetched_at == at]
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
 
-    def _read(self, connection: sqlite3.Connection, origin: str) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`, and whether its use today is still to be noted."""
-        today = self._today()
-        row = connection.execute(_GET, (origin, today - KEEP_DAYS, longest(self._max_body))).fetchone()
-        if row is None:
-            return None, False
-        used, value = row
-        return (decode(value, self._max_body) if isinstance(value, bytes) else None), used != today
+    def _execute(self, statement: str, *values: object) -> tuple[list[Any], int]:
+        """Run one statement; return its rows, and how many rows it has changed."""
 
-    def _execute(self, statement: str, *values: object) -> _Done:
-        """Run one statement, in a transaction of its own."""
-        return self._run(lambda connection: _execute(connection, statement, *values))
+        def act(connection: sqlite3.Connection) -> tuple[list[Any], int]:
+            with closing(connection.execute(statement, values)) as cursor:
+                return cursor.fetchall(), cursor.rowcount
+
+        return self._run(act)
 
     def _run(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
         """Let `act` use the file. If the file is broken, set it aside and call `act` again on a new one."""
         with self._lock:
+            if self._connection is not None and self._connection.in_transaction:
+                return act(self._connection)  # a part of another `act`
             try:
                 try:
                     return act(self._current())
                 except sqlite3.OperationalError:  # locked, full, read-only: the file is sound
                     raise
                 except sqlite3.DatabaseError as error:
-                    if self._read_only or type(error) not in {sqlite3.DatabaseError, UnfitError}:
+                    if self._read_only or type(error) is not sqlite3.DatabaseError:
                         raise
                     self._disconnect()
                     self._set_aside(error)
@@ -368,13 +286,10 @@ class SqliteStorage(Storage):
             raise StorageError(f"{self._path} is closed")
         while self._connection is None or self._file != _identity(self._path):
             self._disconnect()
-            if self._read_only:
-                self._file = _identity(self._path)
-                self._connection = _connect_to_read(self._path)
-                break
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if not self._read_only:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = _identity(self._path)
-            self._connection = _connect(self._path)
+            self._connection = _connect_to_read(self._path) if self._read_only else _connect(self._path)
         return self._connection
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
@@ -393,37 +308,30 @@ class SqliteStorage(Storage):
             self._connection = None
 
 
-def _execute(connection: sqlite3.Connection, statement: str, *values: object) -> _Done:
-    with closing(connection.execute(statement, values)) as cursor:
-        return _Done(cursor.fetchall(), cursor.rowcount)
+def _shrink(connection: sqlite3.Connection) -> None:
+    """Give some unused pages of the file back to the disk, if there are many."""
+    free, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count"))
+    if free > _FREE_SHARE * pages:
+        connection.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES})")  # `execute` would free one page
 
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Write everything inside in one transaction, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    connection.execute("BEGIN IMMEDIATE")  # fails if the file cannot be written
+    with connection:
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Open the file, or make it.
 
     Raises:
-        UnfitError: the file is of another version.
         StorageError: the file is another program's.
-        sqlite3.Error: the file is broken, or cannot be used.
+        sqlite3.DatabaseError: the file is broken, or of another version.
+        sqlite3.OperationalError: it cannot be used now.
     """
-    head = _head(path)
-    if head and not head.startswith(_MAGIC):
-        raise StorageError(
-            f"{path} is no SQLite database and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
-        )
+    _check_format(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("BEGIN")  # one consistent view: another process may be making the file now
@@ -432,14 +340,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: pages can be given back
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
-        connection.execute("BEGIN IMMEDIATE")  # fails if the file cannot be written
-        if not _is_begun(connection, path):
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.execute("COMMIT")
+        with _transaction(connection):
+            if is_new := not _is_begun(connection, path):
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+        if is_new:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the file itself says whose it is
-        else:
-            connection.execute("COMMIT")
     except BaseException:
         connection.close()
         raise
@@ -448,20 +354,15 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for reading alone; if there is none, an empty database in memory. Raises what `_connect` raises."""
-    head = _head(path)
-    if head and not head.startswith(_MAGIC):
-        raise StorageError(f"{path} is no SQLite database")
     has_log = Path(f"{path}-wal").exists()
-    if not head and not has_log:
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        return connection
+    is_there = _check_format(path) or has_log
     # If no other process has the file open, an ordinary reader would create files beside it.
-    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
-    where = f"{_uri(path.absolute())}?{mode}"
+    where = f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else ":memory:"
     connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
     try:
+        if not is_there:
+            for statement in _SCHEMA:
+                connection.execute(statement)
         _is_begun(connection, path)
     except BaseException:
         connection.close()
@@ -478,19 +379,29 @@ def _head(path: Path) -> bytes:
         return b""
 
 
+def _check_format(path: Path) -> bool:
+    """Whether the file has content. Raises StorageError if that is no SQLite database."""
+    head = _head(path)
+    if head and not head.startswith(_MAGIC):
+        raise StorageError(
+            f"{path} is no SQLite database and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
+        )
+    return bool(head)
+
+
 def _says_it_is_ours(path: Path) -> bool:
     head = _head(path)
     return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
 
 
 def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file has our tables; False if it is empty. Raises UnfitError or StorageError for any other file."""
+    """Whether the file has our tables; False if it is empty. Raises what `_connect` raises."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if application_id == _APPLICATION_ID:
         if version != _SCHEMA_VERSION or not tables >= {"entries", "leases"}:
-            raise UnfitError(f"schema version {version}, expected {_SCHEMA_VERSION}")
+            raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
     if application_id or version or tables:
         raise StorageError(f"{path} is another program's database; set GBOT_ROBOTS_SQLITE_PATH to another file")
@@ -500,18 +411,15 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging. SQLite does not wait here while other processes do the same, so this retries."""
     deadline = time.monotonic() + _BUSY_SECS
-    while not _tried_wal(connection, last=time.monotonic() > deadline):
-        time.sleep(0.01)
-
-
-def _tried_wal(connection: sqlite3.Connection, *, last: bool) -> bool:
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if last or "locked" not in str(error):
-            raise
-        return False
-    return True
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:  # noqa: PERF203  it seldom goes round
+            if time.monotonic() > deadline or "locked" not in str(error):
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -553,7 +461,3 @@ def _uri(path: PurePath) -> str:
     """The URI of a file for SQLite, which takes no host in it. `Path.as_uri` puts the server of a network share there."""
     text = path.as_posix()
     return f"file://{'' if text.startswith('/') else '/'}{quote(text, safe='/:')}"
-
-
-def _hash(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()

@@ -78,7 +78,7 @@ def test_looking_at_an_entry_does_not_keep_it_for_longer(url: str) -> None:
     with closing(RedisStorage(url)) as storage, redis.Redis.from_url(url) as client:
         storage.put("https://a.example", Entry(RULES))
         client.expire("gbot_robots:entry:https://a.example", 100)
-        assert storage.fleet(10).known == 1
+        assert storage.fleet(10)["origins"]["known"] == 1
         assert client.ttl("gbot_robots:entry:https://a.example") <= 100
 
 
@@ -86,12 +86,21 @@ def test_of_many_origins_the_first_are_counted(url: str) -> None:
     with closing(RedisStorage(url)) as storage:
         for number in range(7):
             storage.put(f"https://{number}.example", Entry(RULES))
-        assert storage.fleet(7)[2:] == (7, 0, False)
-        assert storage.fleet(6)[2:] == (6, 0, True)
+        for most, more in ((7, False), (6, True)):
+            assert storage.fleet(most)["origins"] == {"known": most, "unreachable": 0, "more": more, "leased": 0}
 
 
 @pytest.mark.parametrize(
-    "forged", [b"\xff\xfe", b"[]", b"[" * 4_000, b"nothing", b"x" * 10_000, b'{"started": "text", "fetched": []}']
+    "forged",
+    [
+        b"\xff\xfe",
+        b"[]",
+        b"[" * 4_000,
+        b"nothing",
+        b"x" * 10_000,
+        b'{"started": "text", "fetched": []}',
+        b'{"pages": 1%s}' % (b"0" * 999),
+    ],
 )
 def test_what_strangers_wrote_does_no_harm(forged: bytes, url: str, tmp_path: Path) -> None:
     import redis
@@ -134,7 +143,7 @@ async def test_crawl_says_that_it_lives(url: str) -> None:
         def parse(self, response: Any, **kwargs: Any) -> None:
             super().parse(response)
             with closing(RedisStorage(url)) as storage:
-                seen.extend(storage.fleet(1).processes.values())
+                seen.extend(storage.fleet(1)["processes"])
 
     settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": url}
     with Site({"/robots.txt": b"", "*": Reply(200, b"ok", after_secs=0.3)}) as site:

@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import asynccontextmanager, closing
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from scrapy.settings import Settings
@@ -23,7 +23,7 @@ from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage import sqlite
-from scrapy_gbot_robots.storage.base import Found, StorageError, Wanted
+from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -71,27 +71,19 @@ def is_there(entry: Entry | None) -> bool:
     return entry is not None
 
 
-async def look(
-    entries: StorageClient, origin: str, is_good: Callable[[Entry | None], bool]
-) -> tuple[Entry | None, bool]:
-    """What is found, and whether the lease came with it."""
-    found = await entries.find(origin, is_good)
-    return found.entry, found.lease_taken
-
-
 @as_scrapy_runs_it
 async def test_lease_comes_with_no_good_entry_and_to_one_caller_at_a_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
     async with opened(opens, caplog) as one, opened(opens, caplog) as other:
-        assert await look(one, ORIGIN, is_there) == (None, True)
-        assert await look(other, ORIGIN, is_there) == (None, False)
+        assert await one.find(ORIGIN, is_there) == (None, True)
+        assert await other.find(ORIGIN, is_there) == (None, False)
         await one.store_and_release(ORIGIN, Entry(RULES))
-        assert await look(other, ORIGIN, is_there) == (Entry(RULES), False)
-        assert await look(other, ORIGIN, lambda _: False) == (Entry(RULES), True)
-        await other.give_up(ORIGIN)
-        assert await look(one, ORIGIN, lambda _: False) == (Entry(RULES), True)
+        assert await other.find(ORIGIN, is_there) == (Entry(RULES), False)
+        assert await other.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
+        await other.store_and_release(ORIGIN, None)
+        assert await one.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
 
 
 @as_scrapy_runs_it
@@ -105,7 +97,7 @@ async def test_entry_of_the_last_holder_is_found_even_if_it_came_between_look_an
 
     storage = LateStorage()
     async with opened(lambda: storage, caplog) as entries:
-        assert await look(entries, ORIGIN, is_there) == (Entry(RULES), False)
+        assert await entries.find(ORIGIN, is_there) == (Entry(RULES), False)
         assert storage.lease(ORIGIN, 60)  # it is free
 
 
@@ -132,7 +124,7 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
     async with opened(MemoryStorage, caplog) as entries:
         with pytest.raises(StopIteration) as ended:
             entries.find(ORIGIN, is_there).send(None)  # a coroutine that has to wait does not end here
-        assert ended.value.value.lease_taken
+        assert ended.value.value == (None, True)
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
 
@@ -144,8 +136,8 @@ class Gated(MemoryStorage):
         self.batches: list[list[str]] = []
         self.go = threading.Event()
 
-    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        self.batches.append([each.origin for each in wanted])
+    def find(self, wanted: Sequence[Any], secs: float) -> list[Any]:
+        self.batches.append([origin for origin, _ in wanted])
         assert self.go.wait(20)
         if "https://13.example" in self.batches[-1]:
             raise OSError("it is away")
@@ -165,7 +157,7 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
         await pause(0.01)
         calls.pop(2).addErrback(lambda _: None).cancel()
         gated.go.set()
-        assert all(found.lease_taken for found in await together(*calls))
+        assert await together(*calls) == [(None, True)] * len(calls)
         assert gated.batches == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]]
     for used in set(threading.enumerate()) - threads:  # it ends with the client
         used.join(10)
@@ -179,7 +171,7 @@ async def test_error_that_is_not_the_storages_own_is_logged_with_its_traceback(
     gated = Gated()
     gated.go.set()
     async with opened(lambda: gated, caplog) as entries:
-        assert (await entries.find("https://13.example", is_there)).lease_taken
+        assert await entries.find("https://13.example", is_there) == (None, True)
         assert await entries.get(ORIGIN) is None
     assert "OSError: it is away" in caplog.text
     assert entries.stats.get_value("gbot_robots/storage/errors") == 1
@@ -194,7 +186,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
     gated = Gated()
     async with opened(lambda: gated, caplog) as entries:
         calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
-        assert all(found.lease_taken for found in await together(*calls))  # by memory
+        assert await together(*calls) == [(None, True)] * len(calls)  # by memory
         assert entries.said == [FAILED]
         assert "no answer within 0.2 s. Until" in caplog.text
         gated.go.set()
@@ -341,7 +333,7 @@ async def test_storage_that_can_be_read_again_but_not_written_is_not_used_yet(
     async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
         await entries.get(ORIGIN)
         opened_files[-1].execute("PRAGMA query_only = 1")
-        assert await look(entries, ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
+        assert await entries.find(ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
         for _ in range(5):
             assert await entries.get(OTHER) is None
             await pause(0.06)
@@ -427,7 +419,7 @@ class Lame:
 
 def test_class_with_the_methods_of_a_storage_is_one() -> None:
     storage = choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Duck"}))).opens()
-    assert storage.find([Wanted(ORIGIN, is_there)], 60) == [(None, "token")]
+    assert storage.find([(ORIGIN, is_there)], 60) == [(None, "token")]
 
 
 def test_class_that_lacks_a_method_of_a_storage_is_refused_at_the_start() -> None:

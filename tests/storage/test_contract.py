@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage.base import FetchResult, Storage, Wanted
+from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.client import redis_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -219,28 +219,26 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
         for origin in ("https://leased.example", "https://leased-and-down.example"):
             assert other.lease(origin, 60)
         origins = ["known", "new", "leased", "down", "leased-and-down"]
-        wanted = [Wanted(f"https://{name}.example", good) for name in origins]
+        wanted = [(f"https://{name}.example", good) for name in origins]
         found = storage.find(wanted, 60)
-        assert [each.entry for each in found] == [Entry(RULES), None, None, Entry(RULES, DOWN), Entry(RULES, DOWN)]
-        assert [each.lease_taken for each in found] == [False, True, False, True, False]
+        assert [entry for entry, _ in found] == [Entry(RULES), None, None, Entry(RULES, DOWN), Entry(RULES, DOWN)]
+        assert [token is not None for _, token in found] == [False, True, False, True, False]
         assert other.lease("https://new.example", 60) is None
         assert other.lease("https://known.example", 60)
-        news = [
-            FetchResult(each.origin, Entry(MISSING), one.token or "") for each, one in zip(wanted, found, strict=True)
-        ]
-        storage.store_and_release(news)
-        assert [other.get(each.origin) for each in wanted] == [Entry(MISSING)] * 5
+        ended = [(origin, Entry(MISSING), token or "") for (origin, _), (_, token) in zip(wanted, found, strict=True)]
+        storage.store_and_release(ended)
+        assert [other.get(origin) for origin, _ in wanted] == [Entry(MISSING)] * 5
         assert other.lease("https://new.example", 60)
         assert other.lease("https://leased.example", 60) is None
 
 
 def test_leases_are_released_together(storage: Storage) -> None:
-    leases = {origin: storage.lease(origin, 60) or "" for origin in ("a", "b", "c")} | {"c": "0123456789abcdef"}
-    storage.release_all(leases | {"b": "0123456789abcdef"})
-    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, False]
+    tokens = {origin: storage.lease(origin, 60) or "" for origin in "abc"} | {"b": "0123456789abcdef"}
+    storage.store_and_release([(origin, None, token) for origin, token in tokens.items()])
+    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, True]
+    assert [storage.get(origin) for origin in "abc"] == [None] * 3
 
 
 def test_nothing_asked_is_nothing_found(storage: Storage) -> None:
     assert storage.find([], 60) == []
     storage.store_and_release([])
-    storage.release_all({})

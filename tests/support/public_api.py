@@ -37,6 +37,8 @@ def public_api() -> list[str]:
     for name in MODULES:
         module = import_module(f"scrapy_gbot_robots.{name}")
         for each, value in vars(module).items():
+            if each not in getattr(module, "__all__", [each]):
+                continue
             own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(value)
             if not each.startswith("_") and each not in _OF_PYTHON and own and not inspect.ismodule(value):
                 lines += _described(f"{name}.{each}", value)
