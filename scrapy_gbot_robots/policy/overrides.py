@@ -1,7 +1,7 @@
 """What a user has agreed with sites apart from their robots.txt: which override counts for an origin, and what it does.
 
-Pure: the caller passes in the time, and a function that reads files. Finding the override of an origin takes three look-ups,
-and one more for each label of a host below a `*.domain`, however many overrides there are. A wrong value is a ValueError.
+Pure: the caller passes in the time, and a function that reads files. Finding the override of an origin takes a look-up for
+the origin and one for each label of its host, however many overrides there are. A wrong value is a ValueError.
 Source: our own; no standard has agreed exceptions.
 """
 
@@ -11,9 +11,10 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date
 from difflib import get_close_matches
 from enum import Enum
 from socket import inet_aton, inet_ntoa
@@ -32,6 +33,7 @@ SOON_DAYS = 7
 
 _KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
 _FILE = "file:"
+_DAY_SECS, _EPOCH = 86_400.0, date(1970, 1, 1).toordinal()
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -84,25 +86,21 @@ class Override:
     @property
     def ends_at(self) -> float:
         """When the override ends, in seconds since the epoch: when its last day is over."""
-        if self.until is None:
-            return math.inf
-        return datetime.combine(self.until, time(), timezone.utc).timestamp() + timedelta(days=1).total_seconds()
+        return math.inf if self.until is None else _DAY_SECS * (self.until.toordinal() - _EPOCH + 1)
 
     @property
     def what(self) -> str:
         """What the override does, in a few words."""
-        rules = {Action.IGNORE: "ignore", Action.DISALLOW: "disallow", Action.REPLACE: self.rules_from or "own rules"}
-        parts = [rules.get(self.action, "")]
-        parts.append(f"as {self.crawler.name}" if self.crawler is not None else "")
-        parts.append(f"crawl-delay {self.crawl_delay:g} s" if self.crawl_delay is not None else "")
-        return ", ".join(filter(None, parts))
+        rules = {Action.REPLACE: self.rules_from or "own rules", Action.KEEP: ""}.get(self.action, self.action.value)
+        crawler = "" if self.crawler is None else f"as {self.crawler.name}"
+        delay = "" if self.crawl_delay is None else f"crawl-delay {self.crawl_delay:g} s"
+        return ", ".join(filter(None, (rules, crawler, delay)))
 
     def standing(self, now: float) -> Standing:
         """Whether the override counts at `now`, in seconds since the epoch."""
         if now >= self.ends_at:
             return Standing.RUN_OUT
-        left = timedelta(days=SOON_DAYS).total_seconds()
-        return Standing.RUNS_OUT_SOON if self.ends_at - now <= left else Standing.IN_FORCE
+        return Standing.RUNS_OUT_SOON if self.ends_at - now <= SOON_DAYS * _DAY_SECS else Standing.IN_FORCE
 
     def named(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with this override named in it."""
@@ -123,18 +121,13 @@ class Overrides:
     """
 
     def __init__(self) -> None:
-        self._of_origin: dict[Origin, Override] = {}
-        self._of_host: dict[str, Override] = {}
-        self._of_domain: dict[str, Override] = {}
-        self._most_labels = 0  # of a domain
+        self._by_place: dict[str, Override] = {}  # "https://example.com", "example.com", "*.example.com"
 
     def __len__(self) -> int:
-        return len(self._of_origin) + len(self._of_host) + len(self._of_domain)
+        return len(self._by_place)
 
     def __iter__(self) -> Iterator[Override]:
-        yield from self._of_origin.values()
-        yield from self._of_host.values()
-        yield from self._of_domain.values()
+        return iter(self._by_place.values())
 
     @property
     def have_delays(self) -> bool:
@@ -143,23 +136,11 @@ class Overrides:
 
     def of(self, origin: Origin, now: float) -> Override | None:
         """Return the override that counts for `origin` at `now`, in seconds since the epoch; None if there is none."""
-        return next((override for override in self._found(origin) if now < override.ends_at), None)
-
-    def _found(self, origin: Origin) -> Iterator[Override]:
-        """Yield the overrides that match `origin`, the most specific first."""
         host = _in_one_spelling(origin.host)
-        if self._of_origin:
-            of_origin = self._of_origin.get(origin._replace(host=host))
-            if of_origin is not None:
-                yield of_origin
-        if host in self._of_host:
-            yield self._of_host[host]
-        if self._of_domain:
-            labels = host.split(".")
-            for start in range(max(1, len(labels) - self._most_labels), len(labels)):
-                domain = ".".join(labels[start:])
-                if domain in self._of_domain:
-                    yield self._of_domain[domain]
+        labels = host.split(".")
+        domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))
+        found = map(self._by_place.get, (str(origin._replace(host=host)), host, *domains))
+        return next((override for override in found if override is not None and now < override.ends_at), None)
 
     def add(self, override: Override) -> None:
         """Add an override.
@@ -167,20 +148,14 @@ class Overrides:
         Raises:
             ValueError: its key names no place, or one that has an override already.
         """
-        place: Any
-        kept: dict[Any, Override]
         key = override.key
-        if "://" in key:
-            origin = _origin(key, key)
-            kept, place = self._of_origin, origin._replace(host=_in_one_spelling(origin.host))
-        elif key.startswith("*."):
-            kept, place = self._of_domain, _origin(f"http://{key[2:]}", key).host.rstrip(".")
-            self._most_labels = max(self._most_labels, place.count(".") + 1)
-        else:
-            kept, place = self._of_host, _in_one_spelling(_origin(f"http://{key}", key).host)
-        if place in kept:
-            raise ValueError(f"a key of {SETTING} must be there once, got {kept[place].key!r} and {key!r}")
-        kept[place] = override
+        is_domain = key.startswith("*.")
+        origin = _origin(key if "://" in key else f"http://{key.removeprefix('*.')}", key)
+        host = origin.host.rstrip(".") if is_domain else _in_one_spelling(origin.host)
+        place = f"*.{host}" if is_domain else str(origin._replace(host=host)) if "://" in key else host
+        if place in self._by_place:
+            raise ValueError(f"a key of {SETTING} must be there once, got {self._by_place[place].key!r} and {key!r}")
+        self._by_place[place] = override
 
 
 def _origin(url: str, key: str) -> Origin:
@@ -219,11 +194,10 @@ def json_of(text: str) -> Any:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {shown(repr(key))} is there twice")
-        found[key] = value
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {shown(repr(twice))} is there twice")
     return found
 
 
@@ -269,23 +243,19 @@ def _override(key: str, value: object, file: Callable[[str], bytes], parse: Call
             read[field] = reader(given) if given is not None or field == "reason" else None
         except ValueError:
             raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}") from None
-    rules = read["rules"]
-    action, robotstxt, rules_from = Action.KEEP, None, ""
-    if rules in {Action.IGNORE.value, Action.DISALLOW.value}:
-        action = Action(rules)
-    elif rules is not None:
-        action, rules_from = Action.REPLACE, rules if rules.startswith(_FILE) else ""
-        try:
-            body = file(rules.removeprefix(_FILE)) if rules_from else rules.encode("utf-8", "surrogateescape")
-        except (OSError, ValueError) as error:
-            said = f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}"
-            raise ValueError(said) from error
-        robotstxt = parse(body)
-        if not robotstxt.groups:
-            raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
-    return Override(
-        key, action, read["reason"].strip(), robotstxt, rules_from, read["as"], read["crawl_delay"], read["until"]
-    )
+    rules, rest = read["rules"], (read["as"], read["crawl_delay"], read["until"])
+    reason = read["reason"].strip()
+    if rules in {None, Action.IGNORE.value, Action.DISALLOW.value}:
+        return Override(key, Action(rules or Action.KEEP), reason, None, "", *rest)
+    rules_from = rules if rules.startswith(_FILE) else ""
+    try:
+        body = file(rules.removeprefix(_FILE)) if rules_from else rules.encode("utf-8", "surrogateescape")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}") from error
+    robotstxt = parse(body)
+    if not robotstxt.groups:
+        raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
+    return Override(key, Action.REPLACE, reason, robotstxt, rules_from, *rest)
 
 
 def _text(value: object) -> str:
