@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from itemadapter import ItemAdapter
 from scrapy import FormRequest, Request, Spider
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DropItem
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 HTML = {"Content-Type": "text/html"}
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
 
 def html(body: str) -> Reply:
@@ -224,6 +226,22 @@ class OldNews(CrawlSpider):
         yield {"headline": response.css("h1::text").get()}
 
 
+class Agreed(RobotsTxtMiddleware):
+    """A project's own middleware in the place of Scrapy's: one page may be crawled by agreement."""
+
+    async def process_request(self, request: Request, spider: Any = None) -> None:
+        if not request.url.endswith("/private/store/1"):
+            await super().process_request(request)
+
+
+class WithAnAgreement(Laws):
+    start_urls = ["{0}law/1", "{0}private/store/1", "{0}private/law"]
+    rules = (Rule(LinkExtractor(), follow=True),)
+
+    def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
+        return {"url": response.url}
+
+
 def of(spider: type[Spider], site: Site) -> type[Spider]:
     """`spider` with the URL of `site` in its attributes."""
     filled: dict[str, Any] = {}
@@ -251,6 +269,7 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
         (Contracts, 3, {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}),
         (Posts, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
         (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
+        (WithAnAgreement, 2, {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Agreed: 100}}),
     ],
 )
 @in_reactor
