@@ -91,10 +91,10 @@ def test_of_equal_rules_the_first_one_is_named() -> None:
         assert lines == [4, 2, 3, 6]
 
 
-def test_equal_patterns_are_tried_once() -> None:
+def test_equal_patterns_are_tried_once_for_each_kind() -> None:
     pattern = "/*" + "a" * 20 + "ba"
     rules = [Rule(number % 2 > 0, pattern, number) for number in range(10_000)]
-    assert index_of(rules).wildcard_chars == len(pattern)
+    assert index_of(rules).wildcard_chars == 2 * len(pattern)
 
 
 class Asked(str):
@@ -112,7 +112,7 @@ def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str) -
     names = words(random.Random(3), 3_000)
     path = Asked(f"/{names[0]}/" + "ace" * 100)
     index_of(Rule(False, shape.format(name), line) for line, name in enumerate(names)).decider(path)
-    assert path.needles < 300
+    assert path.needles < 600  # those shorter than a piece are tried
 
 
 PLAIN = [f"/{number}/" for number in range(1_500)]
