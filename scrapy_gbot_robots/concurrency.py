@@ -65,7 +65,8 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
     Raises:
         TimeoutError: `work` took longer.
     """
-    under_way: Deferred[_T] = deferred_from_coro(work)
+    task = asyncio.current_task() if is_asyncio_available() else None  # a task for `work` would cost as much as a fetch
+    under_way: Any = deferred_from_coro(work) if task is None else task
     late = False
 
     def give_up() -> None:
@@ -75,13 +76,15 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
     timer = call_later(secs, give_up)
     try:
-        return await maybe_deferred_to_future(under_way)
+        result: _T = await (under_way if task is None else work)
     except (CancelledError, asyncio.CancelledError):
         if late:
+            getattr(task, "uncancel", bool)()  # Python 3.11 and newer count cancellations
             raise TimeoutError from None
         raise
     finally:
         timer.cancel()
+    return result
 
 
 class OneThread:
@@ -154,7 +157,9 @@ class Places:
         self._free = DeferredSemaphore(number)
 
     async def __aenter__(self) -> None:
-        await maybe_deferred_to_future(self._free.acquire())
+        turn = self._free.acquire()
+        if not turn.called:
+            await maybe_deferred_to_future(turn)
 
     async def __aexit__(self, *error: object) -> None:
         self._free.release()
@@ -164,7 +169,8 @@ class Background:
     """Coroutines that run by themselves. The garbage collector does not lose them, and `ended` waits for them."""
 
     def __init__(self) -> None:
-        self._running: dict[Deferred[None], Turnstile] = {}
+        self._running: set[Deferred[None]] = set()
+        self._none_runs = Turnstile()
 
     def start(self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None) -> None:
         """Run `work`, log its exception if it raises one, and call `then` when it has ended in any way.
@@ -173,12 +179,14 @@ class Background:
         begun does not run its `finally`.
         """
         running = deferred_from_coro(work)
-        ended = self._running[running] = Turnstile()
+        self._running.add(running)
 
         def end(_: object) -> None:
-            self._running.pop(running, None)
+            self._running.discard(running)
             then()
-            ended.open()
+            if not self._running:
+                self._none_runs.open()
+                self._none_runs = Turnstile()
 
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
@@ -189,8 +197,8 @@ class Background:
 
     async def ended(self) -> None:
         """Wait until all have ended."""
-        for ended in list(self._running.values()):
-            await ended.wait()
+        if self._running:
+            await self._none_runs.wait()
 
 
 def _call_back(waiting: Deferred[None]) -> None:

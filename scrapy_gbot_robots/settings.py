@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -299,7 +300,7 @@ class GbotSettings:
             return None
         return AllOf(self.agents) if self.agents_mode == "all" else Crawler.of(self.agents)
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
         return Policy(self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused)

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError
-from twisted.python.failure import Failure as Failed
 
-from ..concurrency import Places, Turnstile, run_in_thread, within
+from ..concurrency import Places, run_in_thread, within
 from ..core.urls import shown
-from ..engine import LISTENER, Overhearing, around_sending, uncounted
+from ..engine import LISTENER, Overhearing, around_sending, is_closing, uncounted
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
 from ..policy.outcome import (
@@ -78,16 +76,17 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# Present and empty, so that no middleware fills them in: the request has no credentials and is not conditional.
+# Present and empty, so that no middleware fills them in: the request has no credentials and is not conditional. Named as
+# `Headers` has its keys: its own methods would work these names out again for each request.
 NEVER_SENT = (
-    "Authorization",
-    "Cookie",
-    "If-Match",
-    "If-Modified-Since",
-    "If-None-Match",
-    "If-Unmodified-Since",
-    "Range",
-    "Referer",
+    b"Authorization",
+    b"Cookie",
+    b"If-Match",
+    b"If-Modified-Since",
+    b"If-None-Match",
+    b"If-Unmodified-Since",
+    b"Range",
+    b"Referer",
 )
 
 _PROXY_HEADER = "Proxy-Authorization"
@@ -135,8 +134,8 @@ class Exchange:
         self.request = request
         self.headers_at, self.stopped, self.response, self._received = None, False, None, 0
         for name in NEVER_SENT:
-            if not request.headers.getlist(name):
-                request.headers.pop(name, None)
+            if not dict.get(request.headers, name):
+                dict.pop(request.headers, name, None)
         leave_credentials(request)
 
     def headers_received(self) -> bool:
@@ -381,8 +380,7 @@ class Fetcher:
         exchange = Exchange(own, self._settings.max_bytes, left, status_only=status_only)
         own.meta.update(_OWN_META, download_timeout=left)
         own.meta[LISTENER] = exchange
-        for name in NEVER_SENT:
-            own.headers.setlist(name, [])
+        dict.update(own.headers, {name: [] for name in NEVER_SENT})
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: there is one while there are requests
         if not self._is_bounding:
@@ -391,14 +389,18 @@ class Fetcher:
         async with self._places:
             with self._overhearing.listening(), uncounted(self._crawler, own):
                 try:
-                    result = await _ended(engine.download_async(own))
+                    response = await engine.download_async(own)
+                    if exchange.request is None:
+                        exchange.response = response  # from a middleware that answers by itself, such as a cache
+                except (CancelledError, asyncio.CancelledError) as error:
+                    if is_closing(self._crawler):  # this look-up is cancelled; otherwise it is the download
+                        raise
+                    exchange.error = error
+                except Exception as error:
+                    exchange.error = error
                 finally:
                     own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
                     own.headers.pop(_PROXY_HEADER, None)  # otherwise an archive would contain it
-        if isinstance(result, BaseException):
-            exchange.error = result
-        elif exchange.request is None:
-            exchange.response = result  # from a middleware that answers by itself, such as a cache
         return exchange
 
     def _tell_served(self, origin: Origin, outcome: Outcome, response: Response, exchange: Exchange) -> None:
@@ -413,24 +415,6 @@ class Fetcher:
             return failed(Failure.REPLACED)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
         return failure_of(error, redirected_to)
-
-
-async def _ended(download: Coroutine[Any, Any, Response]) -> Response | BaseException:
-    """Wait for the end of a download. Its exception is returned, even its own cancellation; only ours is raised."""
-    over = Turnstile()
-    results: list[Any] = []
-
-    def end(result: Any) -> None:
-        results.append(result.value if isinstance(result, Failed) else result)
-        over.open()
-
-    under_way = deferred_from_coro(download).addBoth(end)
-    try:
-        await over.wait()
-    finally:
-        under_way.cancel()  # unless it has ended
-    result: Response | BaseException = results[0]
-    return result
 
 
 async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:

@@ -56,6 +56,7 @@ class CrawlEvents:
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
         self._crawler = crawler
+        self._stats = crawler.stats
         self._settings = settings
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
@@ -66,11 +67,11 @@ class CrawlEvents:
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
-        self._crawler.stats.inc_value(f"gbot_robots/{name}")
+        self._stats.inc_value(f"gbot_robots/{name}")
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds."""
-        stats = self._crawler.stats
+        stats = self._stats
         millisecs = round(secs * 1000)
         stats.inc_value("robotstxt/request_count")
         stats.inc_value("gbot_robots/fetch_ms/sum", millisecs)
@@ -111,7 +112,7 @@ class CrawlEvents:
         self._count_state(answer)
         age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
         if age_secs is not None and answer.source is Source.STORED:
-            self._crawler.stats.max_value("gbot_robots/stored_age_secs/max", round(age_secs))
+            self._stats.max_value("gbot_robots/stored_age_secs/max", round(age_secs))
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
             is_dated = age_secs is not None and answer.source is not Source.HTTP_CACHE  # which says no time
             age = f", {age_secs:.0f} s old" if is_dated else ""
@@ -142,8 +143,8 @@ class CrawlEvents:
         if len(self._states) < _MOST_COUNTED or old is not None:
             self._states[key] = answer.state
         if old is not None:
-            self._crawler.stats.inc_value(_STATS_BY_STATE[old], -1)
-        self._crawler.stats.inc_value(_STATS_BY_STATE[answer.state])
+            self._stats.inc_value(_STATS_BY_STATE[old], -1)
+        self._stats.inc_value(_STATS_BY_STATE[answer.state])
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""

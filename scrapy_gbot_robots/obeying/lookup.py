@@ -116,16 +116,14 @@ class _PendingLookup:
     """A look-up under way. It reads the rules of `agents`.
 
     Attributes:
-        finished: opened at the end.
         answer: the answer in the end; None if the look-up was cancelled.
         then: called with the answer at the end.
     """
 
-    __slots__ = ("agents", "answer", "finished", "then")
+    __slots__ = ("agents", "answer", "then")
 
     def __init__(self) -> None:
         self.agents: set[RobotsAgent] = set()
-        self.finished = Turnstile()
         self.then: list[Callable[[CachedAnswer | None], None]] = []
         self.answer: CachedAnswer | None = None
 
@@ -173,7 +171,9 @@ class Lookup:
                 self._note_use(answer, agent, request)
                 return answer
             pending = self._start(origin, agent, request)
-            await pending.finished.wait()
+            finished = Turnstile()
+            pending.then.append(lambda _, finished=finished: finished.open())  # type: ignore[misc]
+            await finished.wait()
             if pending.answer is None:
                 raise Closing
             if pending.answer.knows(agent):
@@ -271,7 +271,6 @@ class Lookup:
 
     def _finish(self, origin: Origin, pending: _PendingLookup) -> None:
         del self._pending[origin]
-        pending.finished.open()
         for then in pending.then:
             then(pending.answer)
 
