@@ -1,12 +1,13 @@
-"""SitemapReader: reads one sitemap file piece by piece, gzipped or not, within the limits of sitemaps.org.
+"""SitemapReader: reads one sitemap file piece by piece, in any format, gzipped or not, within the limits of sitemaps.org.
 
 A file passes through a chain of iterators, and each reads only what the next one wants:
 
-    cut into pieces -> gunzipped -> limited to MAX_BYTES -> cut again -> decoded -> format -> entries
+    cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> entries
 
-So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of work and next to no memory,
-whatever the file contains. A file that ends early is used as far as it goes.
-Source: sitemaps.org, "Sitemap file requirements" and "Other Sitemap formats"; XML 1.0, appendix F.
+So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of work and little memory,
+whatever the file contains. A file that ends early is used as far as it goes. It knows no crawl and no network.
+Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats", "Entity escaping"; for
+characters XML 1.0, 2.2, 2.7, 4.1 and appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate".
 """
 
 from __future__ import annotations
@@ -14,43 +15,86 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
+from calendar import monthrange
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from lxml import etree
 from w3lib.encoding import read_bom, resolve_encoding
 
+from ..core.urls import shown
 from ..policy.decoding import gunzipped
-from .xml import MOST_CHARS, NO_CHARACTER, SPOILT, NotASitemap, Xml, is_url_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .xml import SitemapEntry
-
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
 
+_MOST_CHARS = 8_191  # of a value
+_MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
+_MOST_BARREN = 2**20  # characters in a row without a complete entry: lxml keeps them in memory
+_MOST_KEPT = 2**16  # characters in a row without the end of a tag
 _PIECE = 8_192  # bytes read at a time: work of a millisecond, or of two if the file has nothing but elements
 _HEAD = 1_024  # bytes that tell the charset, and characters that show the format
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
+_MOST_DATE_CHARS = 64
 
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character and without a byte order mark
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's, such as UTF-7, could
 # make markup of text.
 _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
+_SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
+_NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
 
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|rdf:RDF)\b")
+_MARKS = re.compile(r"<!\[CDATA\[|<!--|\]\]>|-->|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
+_VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->"}  # beginning and end of the parts without escapes
+
+_W3C = re.compile(
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T ]+(\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?)?)?)?\s*(?:Z|([+-]\d\d):?(\d\d))?",
+    re.ASCII | re.IGNORECASE,
+)
+
+# As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
+SitemapEntry: TypeAlias = "dict[str, Any]"
+
+
+class _NotASitemapError(ValueError):
+    """The file has no sitemap format, or nothing more can be read from it."""
+
+
+class _Vocabulary(NamedTuple):
+    """The names of elements in one XML format, without namespace."""
+
+    entry: str
+    keys: dict[str, str]  # the key of an entry for elements whose text is its "loc" or "lastmod"
+    loc_is_href: bool = False  # of the element "link"
+
+
+_BY_ROOT = {
+    "urlset": _Vocabulary("url", {}),
+    "sitemapindex": _Vocabulary("sitemap", {}),
+    "rss": _Vocabulary("item", {"link": "loc", "pubDate": "lastmod", "date": "lastmod"}),
+    "RDF": _Vocabulary("item", {"link": "loc", "date": "lastmod"}),  # RSS 1.0
+    "feed": _Vocabulary("entry", {"updated": "lastmod", "modified": "lastmod"}, loc_is_href=True),  # Atom 1.0 and 0.3
+}
+_TAGS = tuple({f"{{*}}{vocabulary.entry}" for vocabulary in _BY_ROOT.values()})
 
 
 class SitemapReader:
     """Iterate over a reader to get the entries of a file. After a None it is time to let the reactor run.
 
     Attributes:
+        is_index: whether the entries are sitemaps and not pages. Known from the first entry on.
         entries: how many entries have been read.
+        broken: how many entries could not be read so far.
         over_limit: whether the file is larger than sitemaps.org allows. The rest is not read.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
@@ -59,20 +103,10 @@ class SitemapReader:
         """Take a file, and the charset that its server names, if any. A declaration in the file comes first."""
         self._body = body
         self._charset = charset
-        self._format: Xml | _PlainText | None = None
-        self.entries = 0
+        self.is_index = False
+        self.entries = self.broken = 0
         self.over_limit = False
         self.trouble = ""
-
-    @property
-    def is_index(self) -> bool:
-        """Whether the entries are sitemaps and not pages. Known from the first entry on."""
-        return self._format is not None and self._format.is_index
-
-    @property
-    def broken(self) -> int:
-        """How many entries could not be read so far."""
-        return self._format.broken if self._format is not None else 0
 
     def __iter__(self) -> Iterator[SitemapEntry | None]:
         try:
@@ -83,24 +117,24 @@ class SitemapReader:
                         return
                     self.entries += 1
                 yield entry
-        except NotASitemap as error:
+        except (_NotASitemapError, etree.LxmlError) as error:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Iterator[SitemapEntry | None]:
-        pieces = _cut(self._limited(_unpacked(_cut((self._body,)))))
-        texts = _decoded(pieces, self._charset)
+        texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))), self._charset)
         head = ""
         for text in texts:
             head = (head + text).lstrip()
             if len(head) >= _HEAD:
                 break
             yield None
-        self._format, head = _format_of(head)
-        for text in chain((head,), texts):
-            yield from self._format.feed(text)
-            yield None
-        if not self.over_limit and not self.trouble:
-            yield from self._format.finish()
+        start = _XML_START.search(head)  # a program's warning may stand before it
+        if start or head.startswith("<"):
+            yield from self._xml(chain((head[start.start() :] if start else head,), texts))
+        elif _URL_LINE.search(head):
+            yield from self._lines(chain((head,), texts))
+        else:
+            raise _NotASitemapError("neither XML nor a list of URLs" if head else "it is empty")
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
@@ -112,8 +146,133 @@ class SitemapReader:
                 if left < 0:
                     self.over_limit = True
                     return
-        except (NotASitemap, EOFError, zlib.error) as error:
+        except (_NotASitemapError, EOFError, zlib.error) as error:
             self.trouble = str(error) or "the compressed data ends too early"
+
+    def _lines(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
+        """Read one URL a line."""
+        rest = ""
+        for text in chain(texts, (None,)):
+            if text is None and (self.over_limit or self.trouble):
+                return  # the last line may be cut
+            *lines, rest = (rest + ("\n" if text is None else text)).replace("\r", "\n").split("\n")
+            rest = rest[: _MOST_CHARS + 1]
+            for line in filter(None, map(str.strip, lines)):
+                if _may_be_url(line):
+                    yield {"loc": line}
+                else:
+                    self.broken += 1
+            yield None
+
+    def _xml(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
+        """Read any of the XML formats. lxml goes on after errors, expands no entity and fetches nothing."""
+        parser = etree.XMLPullParser(
+            ("end",),
+            tag=_TAGS,
+            encoding="utf-8",
+            recover=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            remove_comments=True,
+            remove_pis=True,
+            collect_ids=False,
+        )
+        vocabulary: _Vocabulary | None = None
+        barren = 0  # characters since the last complete entry
+        for text in _repaired(texts):
+            parser.feed(text.encode("utf-8", "replace"))
+            barren += len(text)
+            for _, element in parser.read_events():
+                if vocabulary is None:
+                    root = _local(element.getroottree().getroot().tag)
+                    vocabulary, self.is_index = _vocabulary_of(root), root == "sitemapindex"
+                if _local(element.tag) != vocabulary.entry:
+                    continue
+                barren = 0
+                entry = _entry(element, vocabulary)
+                if _may_be_url(entry.get("loc", "")):
+                    yield entry
+                else:
+                    self.broken += 1
+                _forget(element)
+            yield None
+            if barren > _MOST_BARREN:
+                raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
+        if vocabulary is None and not (self.over_limit or self.trouble):
+            _vocabulary_of(_local(getattr(parser.close(), "tag", "")))
+
+
+def _may_be_url(text: str) -> bool:
+    return 0 < len(text) <= _MOST_CHARS and _SPOILT not in text
+
+
+def _vocabulary_of(root: str) -> _Vocabulary:
+    if root not in _BY_ROOT:
+        raise _NotASitemapError(f"its first element is <{shown(root, 40)}>" if root else "there is no element in it")
+    return _BY_ROOT[root]
+
+
+def _entry(element: etree._Element, vocabulary: _Vocabulary) -> SitemapEntry:
+    """Return what an element lists. Of two values with one key, the first that is not empty counts."""
+    entry: SitemapEntry = {}
+    alternates: list[str] = []
+    for child in element[:_MOST_VALUES]:
+        name = _local(child.tag)
+        href = child.get("href", "").strip() if name == "link" and child.get("rel", "alternate") == "alternate" else ""
+        value = (child.text or "").strip() if not len(child) else ""  # with an element in it, it is unusable
+        if vocabulary.loc_is_href and name == "link":
+            name, value = "loc", href
+        elif href:
+            alternates.append(href)
+        key = vocabulary.keys.get(name, name)
+        if key != "link":
+            entry[key] = entry.get(key) or (
+                value if _may_be_url(value) else ""
+            )  # as in Scrapy, an empty element has a key
+    return {**entry, "alternate": alternates} if alternates else entry
+
+
+def _forget(element: etree._Element) -> None:
+    """Free an element that has been read, and what stands before it."""
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and element.getprevious() is not None:
+        del parent[0]
+
+
+def _local(tag: str | Any) -> str:
+    return str(tag).rpartition("}")[2]
+
+
+def _repaired(texts: Iterator[str]) -> Iterator[str]:
+    """Escape the ampersands that a sitemap should have escaped: lxml would drop them together with the next word.
+
+        <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
+
+    Comments and CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits for the next
+    piece, so no mark such as "&amp;" lies across two.
+    """
+    until = kept = ""  # `until` is the mark that ends the part without escapes
+
+    def repair(found: re.Match[str]) -> str:
+        nonlocal until
+        mark = found[0]
+        if until:
+            until = "" if mark == until else until
+        elif mark == "&":
+            return "&amp;"
+        else:
+            until = _VERBATIM.get(mark, "")
+        return mark
+
+    for text in chain(texts, (None,)):
+        ready, end, kept = (kept + (text or "")).rpartition(">")
+        yield _MARKS.sub(repair, ready + end)
+        if text is None or len(kept) > _MOST_KEPT:
+            yield _MARKS.sub(repair, kept)
+            kept = ""
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -126,11 +285,9 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
     """Remove up to `_MOST_GZIPS` layers of gzip. The first bytes show whether there is a layer."""
     first = next(pieces, b"")
-    while len(first) < len(_GZIP) and (more := next(pieces, b"")):
-        first += more
     whole: Iterator[bytes] = chain((first,), pieces)
     if first.startswith(_GZIP) and layers < _MOST_GZIPS:
-        whole = _unpacked(_bounded(gunzipped(whole)), layers + 1)
+        whole = _unpacked(filter(None, _bounded(gunzipped(whole))), layers + 1)
     yield from whole
 
 
@@ -138,19 +295,15 @@ def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Stop a layer that unpacks to too many pieces. Empty pieces would never reach `MAX_BYTES`."""
     for number, piece in enumerate(pieces):
         if number > _MOST_PIECES:
-            raise NotASitemap("there is no end to the compressed data")
+            raise _NotASitemapError("there is no end to the compressed data")
         yield piece
 
 
 def _decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[str]:
     """Decode the `pieces` of a file one by one. U+FFFD, which no URL has, replaces anything that is not a character of XML.
 
-    The first bytes of the file say the charset; if they do not, it is UTF-8. If then bytes are not UTF-8, the charset that
-    the server names takes over.
-
-    Args:
-        pieces: the file.
-        server_charset: the charset that the server names, by Python's name for it.
+    The first bytes of the file say the charset; if they do not, it is UTF-8. From where bytes are not UTF-8 then, the
+    charset that the server names takes over.
     """
     first = b""
     for piece in pieces:
@@ -158,65 +311,59 @@ def _decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[st
         if len(first) >= _HEAD:
             break
     charset, mark = read_bom(first)
-    declared = _DECLARED.match(first)
     if charset is None:
+        declared = _DECLARED.match(first)
         charset = _WIDE.get(first[:2]) or _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
     otherwise = None if charset else _usable(server_charset)
-    for text in _decoded_in(chain((first[len(mark or b"") :],), pieces), charset or "utf-8", otherwise):
-        yield NO_CHARACTER.sub(SPOILT, text)
+    decoder = codecs.getincrementaldecoder(charset or "utf-8")("strict" if otherwise else "replace")
+    for next_piece in chain((first[len(mark or b"") :],), pieces, (None,)):
+        begun, _ = decoder.getstate()  # the bytes of a character that has not ended
+        try:
+            text = decoder.decode(next_piece or b"", final=next_piece is None)
+        except UnicodeDecodeError:
+            decoder = codecs.getincrementaldecoder(otherwise or "utf-8")("replace")
+            text = decoder.decode(begun + (next_piece or b""), final=next_piece is None)
+        yield _NO_CHARACTER.sub(_SPOILT, text)
 
 
 def _usable(charset: str | None) -> str | None:
     return charset if charset is not None and charset.startswith(_CHARSETS) else None
 
 
-def _decoded_in(pieces: Iterator[bytes], charset: str, otherwise: str | None) -> Iterator[str]:
-    """Decode `pieces`. From where `charset` fails, decode in the charset `otherwise` if there is one."""
-    decoder = codecs.getincrementaldecoder(charset)("strict" if otherwise else "replace")
-    for piece in chain(pieces, (None,)):
-        begun, _ = decoder.getstate()  # the bytes of a character that has not ended
-        try:
-            yield decoder.decode(piece or b"", final=piece is None)
-        except UnicodeDecodeError:
-            decoder = codecs.getincrementaldecoder(otherwise or charset)("replace")
-            yield decoder.decode(begun + (piece or b""), final=piece is None)
+def latest(text: str) -> datetime | None:
+    """The last moment of a date in a sitemap or feed: "2026" means the end of 2026. None if `text` is no date."""
+    text = text.strip()[:_MOST_DATE_CHARS]
+    found = _W3C.fullmatch(text)
+    try:
+        moment = _moment(found, is_last=True) if found else parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
-def _format_of(head: str) -> tuple[Xml | _PlainText, str]:
-    """Return the format that the first characters of a file show, and these characters from where the sitemap begins.
+def since(text: str) -> datetime:
+    """The first moment of a date that a user gives, such as "2026-01-31" or "2026-01-31T12:00+02:00".
 
     Raises:
-        NotASitemap: the file has no sitemap format.
+        ValueError: `text` is no W3C date.
     """
-    head = head.lstrip()
-    start = _XML_START.search(head)  # a program's warning may stand before it
-    if start or head.startswith("<"):
-        return Xml(), head[start.start() :] if start else head
-    if _URL_LINE.search(head):
-        return _PlainText(), head
-    raise NotASitemap("neither XML nor a list of URLs" if head else "it is empty")
+    try:
+        return _moment(_W3C.fullmatch(text.strip()), is_last=False)
+    except ValueError:
+        raise ValueError(f"since must be a date such as 2026-01-31 or 2026-01-31T12:00Z, got {text!r}") from None
 
 
-class _PlainText:
-    """One URL a line. Has the methods and attributes of `Xml`."""
+def _moment(found: re.Match[str] | None, *, is_last: bool) -> datetime:
+    """The first or last moment of a W3C date. Without a zone it is in UTC.
 
-    is_index = False
-
-    def __init__(self) -> None:
-        self.broken = 0
-        self._rest = ""
-
-    def feed(self, text: str) -> Iterator[SitemapEntry]:
-        *lines, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
-        for line in lines:
-            yield from self._entry(line.strip())
-        self._rest = self._rest[: MOST_CHARS + 1]
-
-    def finish(self) -> Iterator[SitemapEntry]:
-        return self._entry(self._rest.strip())
-
-    def _entry(self, line: str) -> Iterator[SitemapEntry]:
-        if is_url_text(line):
-            yield {"loc": line}
-        elif line:
-            self.broken += 1
+    Raises:
+        ValueError: it is none.
+    """
+    if found is None:
+        raise ValueError
+    year, month, day, time, hours, minutes = found.groups()
+    month = month or ("12" if is_last else "1")
+    day = day or (str(monthrange(int(year), int(month))[1]) if is_last else "1")
+    time = time or ("23:59:59" if is_last else "00:00:00")
+    zone = f"{hours}:{minutes}" if hours else "+00:00"
+    return datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{time}{zone}")

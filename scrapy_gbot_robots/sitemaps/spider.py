@@ -34,8 +34,7 @@ from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import Host, covers, given_in, survey
-from .lastmod import latest, since
-from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader
+from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader, latest, since
 from .urls import Refused, UrlCheck, resolved
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
     from typing_extensions import Self
 
-    from .xml import SitemapEntry
+    from .reader import SitemapEntry
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 
