@@ -279,14 +279,6 @@ class Fetcher:
                     self._http_cache.store(exchange.own, exchange.response, exchange.headers)
         return outcome
 
-    def can_replay(self, origin: Origin, request: Request | None, status: int | None) -> bool:
-        """Whether `fetch` has a response from Scrapy's HTTP cache to fall back on, after an outage with `status`."""
-        cache = self._http_cache
-        if cache is None:
-            return False
-        own = self.robots_request(origin.robots_url, request)
-        return (status is None or cache.replays(own)) and cache.stored(own) is not None
-
     async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:
         """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
         left = self._settings.timeout_secs

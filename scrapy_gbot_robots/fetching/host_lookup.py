@@ -8,20 +8,15 @@ without a reactor, the name may resolve to another address when the connection i
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
 
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IResolutionReceiver
-from zope.interface import implementer
 
 from ..concurrency import reactor
 from ..core.urls import Origin
 from ..policy.private_hosts import is_private, is_private_address
-
-if TYPE_CHECKING:
-    from twisted.internet.interfaces import IHostResolution
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
@@ -44,30 +39,16 @@ async def _addresses(name: str) -> list[str]:
     """The IP addresses of a name, resolved without blocking the reactor; none if that fails."""
     if not is_reactor_installed():
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(name, None)
+            resolved = await asyncio.get_running_loop().getaddrinfo(name, None)
         except OSError:
             return []
-        return [str(address[0]) for *_, address in found]
-    receiver = _Receiver()
+        return [str(address[0]) for *_, address in resolved]
+    found: list[str] = []
+    complete: Deferred[list[str]] = Deferred()
+    receiver = SimpleNamespace(  # an IResolutionReceiver
+        resolutionBegan=lambda resolution: None,
+        addressResolved=lambda address: found.append(address.host),
+        resolutionComplete=lambda: complete.callback(found),
+    )
     reactor().nameResolver.resolveHostName(receiver, name)
-    return await maybe_deferred_to_future(receiver.complete)
-
-
-@implementer(IResolutionReceiver)
-class _Receiver:
-    """Collects the addresses of a name; `complete` fires with them."""
-
-    def __init__(self) -> None:
-        self.complete: Deferred[list[str]] = Deferred()
-        self._found: list[str] = []
-
-    def resolutionBegan(self, resolutionInProgress: IHostResolution) -> None:  # noqa: N802, N803  Twisted's names
-        """Do nothing: the resolution is never cancelled."""
-
-    def addressResolved(self, address: Any) -> None:  # noqa: N802
-        """Keep an address."""
-        self._found.append(address.host)
-
-    def resolutionComplete(self) -> None:  # noqa: N802
-        """Fire `complete` with the addresses."""
-        self.complete.callback(self._found)
+    return await maybe_deferred_to_future(complete)

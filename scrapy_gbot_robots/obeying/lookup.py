@@ -334,8 +334,6 @@ class Lookup:
         while True:
             entry, is_leased = await self._storage.find(str(origin), serves)
             if entry is not None and not is_leased and serves(entry):
-                if self._can_replay(origin, entry, request):
-                    break
                 self._events.count("lookup/storage")
                 return entry, Source.ANOTHER if waited else Source.STORED
             is_late = time.monotonic() >= respected_until
@@ -372,16 +370,6 @@ class Lookup:
             self._events.compare(origin, entry.copy if entry else None, latest.copy)
         self._events.fetched(outcome, time.monotonic() - began)
         return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED
-
-    def _can_replay(self, origin: Origin, entry: Entry, request: Request | None) -> bool:
-        """Whether a replayed crawl may fetch during the outage in `entry`.
-
-        This is harmless: Scrapy's HTTP cache answers, and at most a server is asked that gave no answer before.
-        """
-        outage = entry.outage
-        if outage is None or decide(entry, time.time(), self._settings.policy).state is not State.FULL_DISALLOW:
-            return False
-        return self._fetcher.can_replay(origin, request, outage.status)
 
     def _is_good(self, entry: Entry | None) -> bool:
         now = time.time()

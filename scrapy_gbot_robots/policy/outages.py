@@ -25,10 +25,14 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
+_MIN_AGE = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
+_FIRST_RETRY = 1.0  # wait after the first failure; it doubles with each further one, up to the next two
+_BUSY_RETRY = 5 * MINUTE  # longest wait after a 503 or 429
+_SLOW_RETRY = HOUR  # longest wait after any other failure
+_RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for
+_GRACE = HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
 _REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
-REFUSALS = frozenset(
-    {401, 402, 403, 451}
-)  # statuses with which a site refuses, and does not say that a file is missing
+REFUSALS = frozenset({401, 402, 403, 451})  # with these a site refuses, and does not say that a file is missing
 _OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
 
 
@@ -110,14 +114,8 @@ class Policy:
 
     ladder: str = "google"  # a key of `LADDERS`
     max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
-    min_age_secs: float = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
     soft_404: bool = True  # for `outcome_of`
     refused: str = "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
-    first_retry_secs: float = 1.0  # wait after the first failure; it doubles with each further one, up to the next two
-    busy_retry_secs: float = 5 * MINUTE  # longest wait after a 503 or 429
-    slow_retry_secs: float = HOUR  # longest wait after any other failure
-    retry_after_secs: float = DAY  # longest wait that a Retry-After header can ask for
-    grace_secs: float = HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
 
     def __post_init__(self) -> None:
         if self.ladder not in LADDERS:
@@ -158,31 +156,30 @@ class Decision:
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
     """Return `entry` brought up to date with a fetch that ended at `now`. A definite answer ends an outage."""
     if isinstance(outcome, Unreachable):
-        return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now, policy))
+        return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now))
     kind, body, cut, why = (
         (Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}")
         if isinstance(outcome, Fetched)
         else (Kind.WALL if outcome.wall else Kind.NONE, b"", False, outcome.why)
     )
-    lifetime = DAY if outcome.max_age is None else max(outcome.max_age, policy.min_age_secs)
+    lifetime = DAY if outcome.max_age is None else max(outcome.max_age, _MIN_AGE)
     fresh_until = now + min(lifetime, policy.max_age_secs)
     return Entry(Copy(kind, outcome.status, outcome.url, body, cut, why, now, fresh_until))
 
 
-def _prolonged(outage: Outage | None, outcome: Unreachable, now: float, policy: Policy) -> Outage:
+def _prolonged(outage: Outage | None, outcome: Unreachable, now: float) -> Outage:
     failures = 1 + (outage.failures if outage else 0)
-    wait = _wait(outcome, failures, policy)
     since = min(outage.since, now) if outage else now
     site_available = outage is not None and outage.site_available
-    return Outage(since, failures, outcome.status, outcome.why, now + wait, site_available)
+    return Outage(since, failures, outcome.status, outcome.why, now + _wait(outcome, failures), site_available)
 
 
-def _wait(outcome: Unreachable, failures: int, policy: Policy) -> float:
+def _wait(outcome: Unreachable, failures: int) -> float:
     """Return for how many seconds to leave a server alone after this number of failures in a row."""
-    doubled = policy.first_retry_secs * 2.0 ** min(failures - 1, 32)
+    doubled = _FIRST_RETRY * 2.0 ** min(failures - 1, 32)
     if outcome.retry_after is not None:  # waits grow also for a server that says "1 second" each time
-        return min(max(outcome.retry_after, min(doubled, MINUTE)), policy.retry_after_secs)
-    return min(doubled, policy.busy_retry_secs if outcome.status in _OFTEN else policy.slow_retry_secs)
+        return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
+    return min(doubled, _BUSY_RETRY if outcome.status in _OFTEN else _SLOW_RETRY)
 
 
 def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
@@ -208,7 +205,7 @@ def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: b
     lifetime = max(0.0, fresh_until - copy.fetched_at)
     refresh_at = fresh_until - min(_REFRESH_SHARE * lifetime, _REFRESH_MOST)
     if outage:
-        refresh_at = min(max(refresh_at, _retry_at(outage, now, policy)), fresh_until)
+        refresh_at = min(max(refresh_at, _retry_at(outage, now)), fresh_until)
     return _definite(copy, copy.why, refresh_at, fresh_until, policy)
 
 
@@ -219,10 +216,10 @@ def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
     return min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
 
 
-def _retry_at(outage: Outage, now: float, policy: Policy) -> float:
+def _retry_at(outage: Outage, now: float) -> float:
     """When to ask again. Now, if the stored times are impossible (in the future, or too long a wait): a clock was wrong."""
-    longest = max(policy.busy_retry_secs, policy.slow_retry_secs, policy.retry_after_secs)
-    return outage.retry_at if outage.since <= now + _SKEW and outage.retry_at <= now + longest + _SKEW else now
+    is_possible = outage.since <= now + _SKEW and outage.retry_at <= now + _RETRY_AFTER + _SKEW
+    return outage.retry_at if is_possible else now
 
 
 def _definite(
@@ -240,8 +237,8 @@ def _on_ladder(
     """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
     meaning = next(rung.meaning for rung in LADDERS[policy.ladder] if age < rung.until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
-    retry_at = _retry_at(outage, now, policy)
-    stands_until = retry_at + policy.grace_secs
+    retry_at = _retry_at(outage, now)
+    stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
         return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True)
     if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:

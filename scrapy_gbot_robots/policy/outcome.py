@@ -99,7 +99,7 @@ def failure_in(why: str) -> Failure | None:
 
 
 def recalled(outcome: Outcome) -> Outcome:
-    """Return `outcome` as one from an HTTP cache, fresh for no longer than `Policy.min_age_secs`."""
+    """Return `outcome` as one from an HTTP cache, fresh for no longer than any must be."""
     if isinstance(outcome, Unreachable):
         return replace(outcome, recalled=True)
     return replace(outcome, recalled=True, max_age=0.0)

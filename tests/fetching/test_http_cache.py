@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 import logging
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.extensions.httpcache import FilesystemCacheStorage
 
-from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -192,28 +190,6 @@ async def test_what_is_recalled_is_not_stored_for_other_crawls(cached: dict[str,
     with closing(SqliteStorage(path)) as storage:
         assert storage.get(site.url("")) is None
         assert storage.lease(site.url(""), 9)  # and nobody waits for the lease
-
-
-@pytest.mark.parametrize(
-    ("status", "settings", "replays"),
-    [
-        pytest.param(None, {}, True, id="network-failure"),
-        pytest.param(503, {}, False, id="503"),
-        pytest.param(503, PURE, True, id="503-HTTPCACHE_IGNORE_MISSING"),
-    ],
-)
-@in_reactor
-async def test_replay_does_not_wait_for_the_end_of_an_outage_that_another_crawl_has_stored(
-    status: int | None, settings: dict[str, Any], replays: bool, cached: dict[str, Any], tmp_path: Path
-) -> None:
-    path, now = tmp_path / "robots.sqlite", time.time()
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await crawl(Pages, cached, urls=urls(site))
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(site.url(""), Entry(None, Outage(now, 9, status, "trouble", now + 3000)))
-    settings = {**cached, **settings, **in_sqlite(path)}
-    again = await crawl(Pages, settings, urls=urls(site))
-    assert set(pages(again).crawled) == (free(site) if replays else set())
 
 
 class Broken(FilesystemCacheStorage):
