@@ -94,14 +94,14 @@ def timed(answers: Callable[..., Any], secs: list[float]) -> Callable[..., Any]:
     return measured
 
 
-def ask_protego(_judge: Any, urls: list[str], sites: list[Any]) -> Any:
+def ask_protego(_judge: Any, sites: list[Any]) -> Any:
     """The usual loop: a parser for each site, a question for each URL."""
     from protego import Protego
 
     column = bytearray()
-    for (first, end, _, _), robots in sites:
+    for site, robots in sites:
         parsed = Protego.parse(robots.body.decode("utf-8", "ignore"))
-        column += bytes(parsed.can_fetch(url, AGENT) for url in urls[first:end])
+        column += bytes(parsed.can_fetch(url, AGENT) for url in site.urls)
     return [column]
 
 

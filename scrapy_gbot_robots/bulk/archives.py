@@ -9,6 +9,7 @@ Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives.
 
 from __future__ import annotations
 
+import io
 import re
 import zlib
 from datetime import datetime
@@ -17,12 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.urls import Origin, shown
 from ..policy.decoding import DecodeError, decoded
+from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
 from .judging import BulkError, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
+
+    _Reader: TypeAlias = io.BufferedReader[Any]
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
 ROBOTS_TXT: Final = "robots.txt"
@@ -34,7 +38,6 @@ _MOST_HEAD: Final = 65_536  # bytes of a WARC header, or of the headers of an an
 _PARQUET_ROWS: Final = 256  # read at a time: bodies may be large
 _CUT_BY_LENGTH: Final = "length"  # WARC-Truncated, as against "time" and "disconnect"
 _DATE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", re.ASCII)
-_LINE_ENDS: Final = re.compile(rb"[\r\n]*")
 _STATUS_LINE: Final = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
@@ -50,6 +53,7 @@ class Capture(NamedTuple):
         cut: whether there was more.
         location: the Location header.
         why: the reason in words, if `status` is None.
+        wall: whose wall has answered in place of the site; "" if none has.
     """
 
     url: str
@@ -59,6 +63,7 @@ class Capture(NamedTuple):
     cut: bool = False
     location: str | None = None
     why: str = ""
+    wall: str = ""
 
 
 class Reading:
@@ -105,27 +110,26 @@ class Reading:
     def _warc(self) -> Iterator[Capture]:
         self._is_warc = False
         with Path(self._path).open("rb") as file:
-            text = _Text(file)
             try:
-                while text.next_member():
-                    yield from self._member(text)
+                for text in _members(file):
+                    yield from self._member(file, text)
             except (zlib.error, EOFError) as error:
-                self._lost(f"byte {text.place:,}: {error}")
+                self._lost(f"byte {file.tell():,}: {error}")
         if not self._is_warc:
             raise BulkError(f"{self._path}: this is no WARC: {self.example or 'it is empty'}")
         self.done = self.size
 
-    def _member(self, text: _Text) -> Iterator[Capture]:
+    def _member(self, file: _Reader, text: _Reader) -> Iterator[Capture]:
         try:
-            while (head := text.header()) is not None:
-                self.done = text.place
+            while head := _header(text):
+                self.done = file.tell()
                 capture = self._record(text, head)
                 if capture is not None:
                     yield capture
         except ValueError as error:
-            self._lost(f"byte {text.place:,}: {error}")
+            self._lost(f"byte {file.tell():,}: {error}")
 
-    def _record(self, text: _Text, head: bytes) -> Capture | None:
+    def _record(self, text: _Reader, head: bytes) -> Capture | None:
         """Take a record; return what it captured. An unusable record is counted; then return None.
 
         Raises:
@@ -136,8 +140,8 @@ class Reading:
         if not (length.isascii() and length.isdigit()):
             raise ValueError("a record without a length")
         self._is_warc = True
-        block = text.take(min(int(length), _MOST_HEAD + self._max_bytes + 1))
-        if not text.skip(int(length) - len(block)):
+        block = text.read(min(int(length), _MOST_HEAD + self._max_bytes + 1))
+        if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
         is_http = fields.get("content-type", ["application/http"])[0].lower().startswith("application/http")
         if fields.get("warc-type") != ["response"] or not is_http:
@@ -146,7 +150,7 @@ class Reading:
         end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
         if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
             missing = "URL" if not url else "date" if at is None else "HTTP answer"
-            self._lost(f"byte {text.place:,}: no {missing}")
+            self._lost(f"byte {self.done:,}: no {missing}")
             return None
         raw = block[end.end() :][: self._max_bytes + 1]
         is_whole = len(raw) == int(length) - end.end()
@@ -168,7 +172,8 @@ class Reading:
             if status in range(200, 300):
                 return Capture(url, at, None, why=str(error))
             body, cut = b"", False
-        return Capture(url, at, status, body, cut, headers.get("location", [None])[0])
+        location = headers["location"][0][:_MOST_URL] if "location" in headers else None
+        return Capture(url, at, status, body, cut, location, wall=_wall(status, headers, body))
 
     # A directory
 
@@ -211,115 +216,93 @@ class Reading:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
-        def column(name: str, kind: Any) -> list[Any]:
-            return batch[name].cast(kind).to_pylist() if name in batch.schema.names else [None] * len(batch)
+        def column(name: str, cast: Callable[[Any], Any]) -> list[Any]:
+            return cast(batch[name]).to_pylist() if name in batch.schema.names else [None] * len(batch)
 
-        # Cut before Python sees them: one column may hold bodies of 100 MB.
-        def cut(bodies: Any) -> Any:
-            return pc.binary_slice(bodies.cast(pa.large_binary()), 0, self._max_bytes + 1)
+        def bodies(served: Any) -> Any:
+            if isinstance(served, pa.DictionaryArray):
+                used = served.indices.unique()
+                return bodies(served.dictionary.take(used)).take(pc.index_in(served.indices, used))
+            # Cut before Python sees them: one column may hold bodies of 100 MB.
+            return pc.binary_slice(served.cast("large_binary"), 0, self._max_bytes + 1)
 
-        served = batch[BODY]
-        if isinstance(served, pa.DictionaryArray):
-            used = served.indices.unique()
-            bodies = cut(served.dictionary.take(used)).take(pc.index_in(served.indices, used))
-        else:
-            bodies = cut(served)
-        times = _seconds(batch[FETCHED_AT]) if FETCHED_AT in batch.schema.names else [None] * len(batch)
-        rows = zip(
-            column(URL, pa.string()),
-            times,
-            column(STATUS, pa.int32()),
-            bodies.to_pylist(),
-            column(LOCATION, pa.string()),
-            strict=True,
-        )
-        for url, at, status, body, location in rows:
+        urls, locations = (column(name, lambda texts: texts.cast("string")) for name in (URL, LOCATION))
+        statuses = column(STATUS, lambda numbers: numbers.cast("int32"))
+        columns = urls, column(FETCHED_AT, _seconds), statuses, column(BODY, bodies), locations
+        for url, at, status, raw, location in zip(*columns, strict=True):
             if not url or len(url) > _MOST_URL:
                 self._lost("a row without a URL")
                 continue
-            raw = body or b""
-            yield Capture(
-                url, at or 0.0, status, raw[: self._max_bytes], len(raw) > self._max_bytes, location, "no answer"
-            )
+            body, cut = (raw or b"")[: self._max_bytes], len(raw or b"") > self._max_bytes
+            wall = "" if status is None else _wall(status, {}, body)
+            yield Capture(url, at or 0.0, status, body, cut, location, "no answer", wall)
 
 
-class _Text:
-    """The text of a file, gzip member by gzip member. A file that is not compressed is one member."""
+class _Member(io.RawIOBase):
+    """The text of a gzip member, of which the file's next bytes are `raw`."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: _Reader, raw: bytes) -> None:
         self._file = file
-        self._raw = file.read(_BLOCK)
-        self._is_gzip = self._raw.startswith(_GZIP)
-        self._zip: Any = None
-        self._ended = True  # this member
-        self._text, self._at = b"", 0  # what was read of it, and from where on it was not taken yet
+        self._zip = zlib.decompressobj(31)
+        self.raw = raw  # at the end of the member: what was read beyond it
 
-    @property
-    def place(self) -> int:
-        """Where the file is read, in bytes: in the text of a file that is not compressed, else about where."""
-        return self._file.tell() - len(self._raw) - (0 if self._is_gzip else len(self._text) - self._at)
+    def readable(self) -> bool:
+        return True
 
-    def next_member(self) -> bool:
-        """Leave out the rest of this member; return whether there is another one."""
-        self.skip(None)
-        self._raw = self._raw or self._file.read(_BLOCK)
-        self._ended = not self._raw.strip(b"\0")  # zeros may fill a file up
-        self._zip = zlib.decompressobj(31) if self._is_gzip else None
-        return not self._ended
-
-    def _more(self) -> bool:
-        """Read on in this member; return whether there was more."""
-        if self._ended:
-            return False
-        raw = self._raw or self._file.read(_BLOCK)
-        if self._zip is None:
-            text, self._raw, self._ended = raw, b"", not raw
-        else:
-            text = self._zip.decompress(raw, _BLOCK)
-            self._ended = self._zip.eof
-            self._raw = self._zip.unused_data if self._ended else self._zip.unconsumed_tail
-            if not raw and not text and not self._ended:
+    def readinto(self, buffer: Any) -> int:
+        while not self._zip.eof:
+            raw = self.raw or self._file.read(_BLOCK)
+            text = self._zip.decompress(raw, len(buffer))
+            self.raw = self._zip.unused_data if self._zip.eof else self._zip.unconsumed_tail
+            if text:
+                buffer[: len(text)] = text
+                return len(text)
+            if not raw:
                 raise EOFError("the file ends within a record")
-        self._text, self._at = self._text[self._at :] + text, 0
-        return True
+        return 0
 
-    def header(self) -> bytes | None:
-        """Take the header of the next record, up to an empty line; None at the end of the member.
 
-        Raises:
-            ValueError: there is no header.
-        """
-        while True:
-            self._at = _LINE_ENDS.match(self._text, self._at).end()  # type: ignore[union-attr]
-            if self._at < len(self._text) or not self._more():
-                break
-        while (end := self._text.find(b"\r\n\r\n", self._at)) < 0:
-            if len(self._text) - self._at > _MOST_HEAD or not self._more():
-                break
-        if end < 0 and self._at == len(self._text):
-            return None
-        if end < 0 or not self._text.startswith(b"WARC/1.", self._at):
+def _members(file: _Reader) -> Iterator[_Reader]:
+    """Yield the text of each gzip member. A file that is not compressed is one member."""
+    if not file.peek(2).startswith(_GZIP):
+        yield file
+        return
+    raw = b""
+    while (raw := raw or file.read(_BLOCK)).strip(b"\0"):  # zeros may fill a file up
+        member = _Member(file, raw)
+        text = io.BufferedReader(member, _BLOCK)
+        yield text
+        _skip(text, None)
+        raw = member.raw
+
+
+def _skip(text: _Reader, size: int | None) -> bool:
+    """Leave out as many bytes, None for all; return whether they were there."""
+    while size is None or size > 0:
+        left_out = len(text.read(_BLOCK if size is None else min(size, _BLOCK)))
+        if not left_out:
+            return False
+        size = None if size is None else size - left_out
+    return True
+
+
+def _header(text: _Reader) -> bytes:
+    """Take the header of the next record, up to an empty line; return b"" at the end of the member.
+
+    Raises:
+        ValueError: there is no header.
+    """
+    while (line := text.readline(_MOST_HEAD)) in {b"\r\n", b"\n", b"\r"}:
+        pass
+    head = bytearray(line)
+    while line != b"\r\n":
+        if not head:
+            return b""
+        line = text.readline(_MOST_HEAD)
+        head += line
+        if not head.startswith(b"WARC/1.") or not line or len(head) > _MOST_HEAD:
             raise ValueError("no record")
-        head, self._at = self._text[self._at : end], end + 4
-        return head
-
-    def take(self, size: int) -> bytes:
-        """Take as many bytes; fewer at the end of the member."""
-        while len(self._text) - self._at < size and self._more():
-            pass
-        taken = self._text[self._at : self._at + size]
-        self._at += len(taken)
-        return taken
-
-    def skip(self, size: int | None) -> bool:
-        """Leave out as many bytes, None for the rest of the member; return whether they were there."""
-        while size is None or size > len(self._text) - self._at:
-            size = None if size is None else size - (len(self._text) - self._at)
-            self._text, self._at = b"", 0
-            if not self._more():
-                return False
-        self._at += size
-        return True
+    return bytes(head)
 
 
 def _fields(head: bytes) -> dict[str, list[str]]:
@@ -329,6 +312,12 @@ def _fields(head: bytes) -> dict[str, list[str]]:
         name, _, value = line.partition(b":")
         fields.setdefault(name.strip().decode("latin-1").lower(), []).append(as_text(value.strip()))
     return fields
+
+
+def _wall(status: int, headers: Mapping[str, list[str]], body: bytes) -> str:
+    told = {name: values[0] for name, values in headers.items()}
+    outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=told)
+    return outcome.wall if isinstance(outcome, Unavailable) else ""
 
 
 def _seconds_of(date: str) -> float | None:
@@ -359,13 +348,10 @@ def _dechunked(raw: bytes) -> bytes:
     return bytes(found)
 
 
-def _seconds(times: Any) -> list[float | None]:
+def _seconds(times: Any) -> Any:
     """Return a column of timestamps, or of seconds since the epoch, as seconds since the epoch."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.types as pt  # noqa: PLC0415
+    from pyarrow import compute, types  # noqa: PLC0415
 
-    if pt.is_timestamp(times.type):
-        return [
-            None if time is None else time / 1e6 for time in times.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
-        ]
-    return times.cast(pa.float64()).to_pylist()  # type: ignore[no-any-return]
+    if not types.is_timestamp(times.type):
+        return times.cast("float64")
+    return compute.divide(times.cast("timestamp[us]").cast("int64").cast("float64"), 1e6)

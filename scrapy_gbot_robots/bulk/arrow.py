@@ -5,11 +5,10 @@ Parquet files are read here, too. pyarrow is loaded on first use: it comes with 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.urls import shown
-from .judging import NO_URL, BulkError, Judge, Served, answers_in_rows, crawlers_of
+from .judging import NO_URL, BulkError, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..policy.outages import Policy
-    from .judging import Agent, Batch
+    from .judging import Agent
 
 URL, STATUS, BODY = "url", "status", "body"
 
@@ -50,29 +49,19 @@ def judge_batch(
         BulkError: a column is missing.
     """
     import pyarrow as pa  # noqa: PLC0415
-
-    need(batch.schema.names, [URL, BODY], "the batch")
-    judges = Judge(crawlers_of(agents), policy=policy, strict=strict)
-    columns = answers_in_rows(judges, len(batch), _batches(batch))
-    kept = [name for name in batch.schema.names if name != BODY]
-    names = [*kept, *(crawler.name or "*" for crawler in judges.crawlers)]
-    return pa.record_batch([*(batch[name] for name in kept), *map(answers_array, columns)], names=names)
-
-
-def _batches(batch: pa.RecordBatch) -> Iterator[Batch]:
-    """Yield rows that have the same status and body, in the order of their URLs."""
-    import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    bodies = pc.dictionary_encode(batch[BODY], null_encoding="encode")
-    statuses = batch[STATUS] if STATUS in batch.schema.names else pc.if_else(pc.is_valid(batch[BODY]), 200, None)
-    texts = pc.fill_null(batch[URL], "")
-    keys = pa.table({"status": statuses, "body": bodies.indices, "url": texts, "row": pa.array(range(len(batch)))})
-    keys = keys.sort_by([("status", "ascending"), ("body", "ascending"), ("url", "ascending")])
-    rows, urls = keys["row"].to_pylist(), keys["url"].to_pylist()
-    for first, end in _runs(keys["status"].to_pylist(), keys["body"].to_pylist()):
-        robots = _served(keys["status"][first].as_py(), bodies.dictionary[keys["body"][first].as_py()].as_py())
-        yield rows[first:end], urls[first:end], lambda _origin, robots=robots: robots  # type: ignore[misc]
+    need(batch.schema.names, [URL, BODY], "the batch")
+    kept = [name for name in batch.schema.names if name != BODY]
+    bodies = pc.dictionary_encode(batch[BODY])  # so that each is in memory once
+    different = [body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()]
+    places = zip(bodies.indices.to_pylist(), batch[BODY].is_valid().to_pylist(), strict=True)
+    served: list[Any] = [different[place] if is_there else None for place, is_there in places]
+    if STATUS in kept:
+        served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
+    answers = judge(batch[URL].to_pylist(), served, agents, policy=policy, strict=strict)
+    columns = [*(batch[name] for name in kept), *(pa.array(column, pa.int8()) for column in answers.values())]
+    return pa.record_batch(columns, names=[*kept, *answers])
 
 
 def answers_array(column: bytearray) -> Any:
@@ -137,15 +126,3 @@ def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> 
             yield from reader.iter_batches(rows, row_groups=[number], columns=list(columns))
     except (OSError, pa.ArrowException) as error:
         raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
-
-
-def _served(status: int | None, body: bytes | str | None) -> Served:
-    raw = body.encode() if isinstance(body, str) else body or b""
-    return Served(status, raw, why="no answer")
-
-
-def _runs(*columns: list[Any]) -> list[tuple[int, int]]:
-    """Return where rows that are the same in all columns begin and end."""
-    rows = list(zip(*columns, strict=True))
-    starts = [row for row in range(len(rows)) if not row or rows[row] != rows[row - 1]]
-    return list(pairwise([*starts, len(rows)]))

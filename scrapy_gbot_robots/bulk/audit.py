@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from .arrow import URL
 from .files import Rows, of_rows
 from .judging import Reasons, Served, Site, sites
-from .store import NOT_THERE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,52 +20,67 @@ if TYPE_CHECKING:
     from .judging import Judge
     from .store import Store
 
-    Sited = list[tuple[Site, Served]]  # sites in order, with what was served for the robots.txt of each
-
-_Found: TypeAlias = tuple[list[bytearray], list[Reasons] | None]
+NOT_THERE: Final = "not in the archive"
+WALLED: Final = "a wall answered, not the site"
 
 _RARELY: Final = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS: Final = 50_000  # URLs that are looked up at a time
 _PIECE_BYTES: Final = 8 * 2**20  # of the robots.txt files in one piece of work; a single larger file is a piece, too
 _AHEAD: Final = 2  # pieces of work that wait for each worker
+_MISSING: Final = Served(None, why=NOT_THERE)
+
+_Sited: TypeAlias = list[tuple[Site, Served]]  # sites in order, with what was served for the robots.txt of each
+_Found: TypeAlias = tuple[list[bytearray], list[Reasons]]
 
 
 class Judged(NamedTuple):
-    """Rows of the list, and for each crawler the answers to their URLs, perhaps with reasons.
+    """Rows of the list, and for each crawler the answers to their URLs, and their reasons if these were asked for.
 
-    `unknown` has the robots.txt files that the archive lacks. By two robots.txt files, each crawler has two columns:
-    all columns by the first file come before those by the second.
+    `odd` says what is wrong with a robots.txt, and names it. By two robots.txt files, each crawler has two columns: all
+    columns by the first file come before those by the second.
     """
 
     rows: Rows
     answers: list[bytearray]
-    reasons: list[Reasons] | None = None
-    unknown: Sequence[str] = ()
+    reasons: Sequence[Reasons] = ()
+    odd: Sequence[tuple[str, str]] = ()
 
     def of(self, rows: Collection[int]) -> Judged:
         """Return these rows alone."""
         if len(rows) == len(self.rows.urls):
             return self
-        kept = Rows(of_rows(self.rows.urls, rows), [of_rows(column, rows) for column in self.rows.others])
-        reasons = self.reasons and [Reasons(*(of_rows(column, rows) for column in each)) for each in self.reasons]
-        return Judged(kept, [of_rows(column, rows) for column in self.answers], reasons)
+        return _picked(self, rows)._replace(
+            rows=Rows(of_rows(self.rows.urls, rows), [of_rows(column, rows) for column in self.rows.others])
+        )
+
+
+def _picked(found: Judged, rows: Collection[int]) -> Judged:
+    """Return the answers in these rows, in their order."""
+    reasons = [Reasons(*(of_rows(column, rows) for column in each)) for each in found.reasons]
+    return found._replace(answers=[of_rows(column, rows) for column in found.answers], reasons=reasons)
 
 
 class Piece(NamedTuple):
-    """A piece of work: `urls` are those of the rows in sorted order, `order` their numbers; None: the rows are sorted."""
+    """A piece of work: rows, and the sites of their URLs by each robots.txt. `order` is that of the rows in the sites."""
 
     rows: Rows
-    urls: list[str]
-    by: list[Sited]
-    order: list[int] | None = None
-    unknown: Sequence[str] = ()
+    by: list[_Sited]
+    order: list[int] | None = None  # they are sorted
+    odd: Sequence[tuple[str, str]] = ()
+
+    def finished(self, found: _Found) -> Judged:
+        """Return the answers in the order of the rows."""
+        judged = Judged(self.rows, *found, self.odd)
+        if self.order is None:
+            return judged
+        return _picked(judged, sorted(range(len(self.order)), key=self.order.__getitem__))
 
 
 def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False, workers: int = 1) -> Iterator[Judged]:
     """Yield the answers to pieces. With several `workers`, that many processes judge."""
     if workers == 1:
         for piece in pieces:
-            yield _finished(piece, _found(judge, piece.urls, piece.by, gives_reasons))
+            yield piece.finished(_found(judge, piece.by, gives_reasons))
         return
     import multiprocessing  # noqa: PLC0415  few runs need them
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
@@ -75,17 +89,19 @@ def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False
     with ProcessPoolExecutor(workers, context, _start, (judge,)) as pool:
         waiting: deque[tuple[Piece, Any]] = deque()
         for piece in pieces:
-            waiting.append((piece, pool.submit(_work, piece.urls, piece.by, gives_reasons)))
+            waiting.append((piece, pool.submit(_work, piece.by, gives_reasons)))
             if len(waiting) > workers * _AHEAD:
                 first, work = waiting.popleft()
-                yield _finished(first, work.result())
+                yield first.finished(work.result())
         for piece, work in waiting:
-            yield _finished(piece, work.result())
+            yield piece.finished(work.result())
 
 
-def _found(judge: Judge, urls: list[str], by: list[Sited], gives_reasons: bool) -> _Found:
-    answers = [column for sited in by for column in judge.answers(urls, sited)]
-    return answers, [each for sited in by for each in judge.reasons(urls, sited)] if gives_reasons else None
+def _found(judge: Judge, by: list[_Sited], gives_reasons: bool) -> _Found:
+    if not gives_reasons:
+        return [column for sited in by for column in judge.answers(sited)], []
+    found = [judge.reasons(sited) for sited in by]
+    return [column for answers, _ in found for column in answers], [each for _, reasons in found for each in reasons]
 
 
 _judge_of_worker: list[Judge] = []  # in a worker process: its only one
@@ -96,8 +112,8 @@ def _start(judge: Judge) -> None:
     _judge_of_worker.append(judge)
 
 
-def _work(urls: list[str], by: list[Sited], gives_reasons: bool) -> _Found:
-    return _found(_judge_of_worker[0], urls, by, gives_reasons)
+def _work(by: list[_Sited], gives_reasons: bool) -> _Found:
+    return _found(_judge_of_worker[0], by, gives_reasons)
 
 
 def collect_rarely() -> None:
@@ -105,25 +121,12 @@ def collect_rarely() -> None:
     gc.set_threshold(*_RARELY)
 
 
-def _finished(piece: Piece, found: _Found) -> Judged:
-    """Put the answers into the order of the rows."""
-    answers, why = found
-    if piece.order is not None:
-        places = [0] * len(piece.order)
-        for place, row in enumerate(piece.order):
-            places[row] = place
-        answers = [of_rows(column, places) for column in answers]
-        why = why and [Reasons(*(of_rows(column, places) for column in each)) for each in why]
-    return Judged(piece.rows, answers, why, piece.unknown)
-
-
 def by_files(rows: Iterable[Rows], *robots: Served) -> Iterator[Piece]:
     """Yield pieces of work in which each of `robots` judges all URLs, whatever their hosts are."""
     for each in rows:
         order = sorted(range(len(each.urls)), key=each.urls.__getitem__)
-        urls = [each.urls[row] for row in order]
-        there = list(sites(urls))
-        yield Piece(each, urls, [[(site, served) for site in there] for served in robots], order)
+        there = list(sites([each.urls[row] for row in order]))
+        yield Piece(each, [[(site, served) for site in there] for served in robots], order)
 
 
 def by_archive(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Piece]:
@@ -133,25 +136,24 @@ def by_archive(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> 
     """
     last = None
     for batch in _sorted(store, rows, kinds):
-        urls = batch.urls
-        there = list(sites(urls))
-        found = store.found({origin for _, _, _, origin in there if origin is not None})
-        begin, size = 0, 0
-        piece: Sited = []
-        unknown: list[str] = []
-        for first, end, prefix, origin in there:
-            robots = NOT_THERE
-            if origin in found:
+        there = list(sites(batch.urls))
+        found = store.found({site.origin for site in there if site.origin is not None})
+        begin = end = size = 0
+        piece: _Sited = []
+        odd: list[tuple[str, str]] = []
+        for site in there:
+            end += len(site.urls)
+            origin, robots = site.origin, _MISSING
+            if origin is not None and origin in found:
                 robots = piece[-1][1] if origin == last and piece else store.served(found[origin])
-                size += len(robots.body)
-            elif origin is not None and origin != last:
-                unknown.append(origin.robots_url)
+            if origin is not None and origin != last and (robots is _MISSING or robots.wall):
+                odd.append((WALLED if robots.wall else NOT_THERE, origin.robots_url))
             last = origin
-            piece.append(((first - begin, end - begin, prefix, origin), robots))
-            if size > _PIECE_BYTES or end == len(urls):
-                part = Rows(urls[begin:end], [column[begin:end] for column in batch.others])
-                yield Piece(part, part.urls, [piece], unknown=unknown)
-                begin, size, unknown, piece = end, 0, [], []
+            size += len(robots.body)
+            piece.append((site, robots))
+            if size > _PIECE_BYTES or end == len(batch.urls):
+                yield Piece(Rows(batch.urls[begin:end], [each[begin:end] for each in batch.others]), [piece], odd=odd)
+                begin, size, odd, piece = end, 0, [], []
 
 
 def _sorted(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Rows]:
@@ -159,16 +161,14 @@ def _sorted(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Ite
     import pyarrow as pa  # noqa: PLC0415
 
     schema = pa.schema([(URL, pa.string()), *((name, kind or pa.string()) for name, kind in kinds.items())])
-    spool = store.directory / "urls.arrow"
-    with pa.OSFile(str(spool), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
-        for each in rows:
-            columns = [
-                column if isinstance(column, pa.Array) else pa.array(column, field.type)
-                for column, field in zip([each.urls, *each.others], schema, strict=True)
-            ]
-            stream.write(pa.record_batch(columns, schema=schema))
-    with pa.OSFile(str(spool)) as file, pa.ipc.open_stream(file) as reader, store.database.cursor() as cursor:
-        cursor.register("urls", reader)
+    store.insert("urls", schema.empty_table())
+    for each in rows:
+        columns = [
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for column, field in zip([each.urls, *each.others], schema, strict=True)
+        ]
+        store.insert("urls", pa.table(columns, schema=schema))
+    with store.database.cursor() as cursor:
         found = cursor.sql("SELECT * FROM urls ORDER BY url")
         read = getattr(found, "to_arrow_reader", None) or found.fetch_record_batch  # the name before DuckDB 2
         for batch in read(_ROWS):

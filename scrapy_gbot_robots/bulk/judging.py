@@ -26,9 +26,8 @@ from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
 from ..policy.outages import Policy, State, decide, renew
-from ..policy.outcome import Fetched, Unreachable, outcome_of
+from ..policy.outcome import Fetched, Unavailable, Unreachable, outcome_of
 from ..policy.overrides import Action
-from ..policy.walls import wall_of
 from .many import SiteUrls, Sweep, wording_of
 
 if TYPE_CHECKING:
@@ -45,15 +44,12 @@ YES: Final = 1
 UNREACHABLE: Final = 2  # no, until a definite answer comes
 NO_URL: Final = 3  # the text has no origin
 
+_MEANING: Final = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE: Final = {Action.IGNORE: YES, Action.DISALLOW: NO}
-
-NOT_ASKED: Final = "robots.txt not asked yet"
-
-_BYTES_HELD: Final = 32 * 2**20  # of robots.txt files whose rules are kept
-_WEIGHT_HELD: Final = 64 * 2**20  # bytes of memory, roughly, of prepared rules; shared ones count once
+_MOST_HELD: Final = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their prepared rules take
 
 ITSELF: Final = Verdict(True, None, ROBOTS_TXT_ITSELF)
-_NO_URL = Verdict(False, None, "no URL")
+_NO_URL: Final = Verdict(False, None, "no URL")
 
 
 class BulkError(ValueError):
@@ -68,25 +64,32 @@ class Served(NamedTuple):
         body: the robots.txt, content-decoded.
         cut: whether more was served than `body` has.
         why: the reason in words, if `status` is None.
+        wall: whose wall has answered in place of the site, if more than the body shows that; else "".
     """
 
     status: int | None
     body: bytes = b""
     cut: bool = False
-    why: str = NOT_ASKED
+    why: str = "robots.txt not asked yet"
+    wall: str = ""
 
 
-_NOTHING = Served(None)
-_MEANING = (NO, YES, UNREACHABLE, None)
-
-# Numbers of rows that are judged together, in the order of their URLs; these URLs; and what was served, by origin.
-Batch: TypeAlias = "tuple[Sequence[int], Sequence[str], Callable[[Origin], Served]]"
 Robots: TypeAlias = "Served | tuple[int | None, bytes] | bytes | None"
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
-# URLs of one site: the number of the first, the number after the last, the text with which all begin, and the origin. That
-# text is scheme, authority and a slash; it is "" for a single URL that begins otherwise. A URL may have no origin: None.
-Site: TypeAlias = tuple[int, int, str, Origin | None]
+
+class Site(NamedTuple):
+    """URLs of one site, sorted. A text without an origin is a site of its own.
+
+    Attributes:
+        prefix: the text with which all begin: scheme, authority and a slash; "" for a single URL that begins otherwise.
+        origin: the origin; None if there is none.
+        urls: the URLs.
+    """
+
+    prefix: str
+    origin: Origin | None
+    urls: Sequence[str]
 
 
 def sites(urls: Sequence[str]) -> Iterator[Site]:
@@ -96,7 +99,7 @@ def sites(urls: Sequence[str]) -> Iterator[Site]:
         prefix = prefix_of(urls[first])
         # "0" comes after "/": URLs that begin with "https://host/" sort before "https://host0".
         end = bisect_left(urls, f"{prefix[:-1]}0", first) if prefix else first + 1
-        yield first, end, prefix, origin_of(prefix or urls[first])
+        yield Site(prefix, origin_of(prefix or urls[first]), urls[first:end])
         first = end
 
 
@@ -115,6 +118,12 @@ class Reasons(NamedTuple):
     rules: list[str | None]
     lines: list[int | None]
     words: list[str]
+
+    def add(self, verdict: Verdict) -> None:
+        """Add the reason of a verdict."""
+        self.rules.append(None if verdict.rule is None else str(verdict.rule))
+        self.lines.append(None if verdict.rule is None else verdict.rule.line)
+        self.words.append(verdict.reason)
 
 
 class Judge:
@@ -147,113 +156,91 @@ class Judge:
         self._strict = strict
         self._max_bytes = max_bytes
         self._purposes = purposes
-        self._by_body: dict[bytes, list[Sweep]] = {}
-        self._bytes_held = 0
+        self._by_body: dict[bytes, list[Rules]] = {}
         self._by_wording: dict[Hashable, Sweep] = {}
-        self._weight_held = 0
-        self._last_body: bytes | None = None  # whose rules give reasons; rules of the same wording have other lines
-        self._last_rules: list[Rules] = []
-        self._have_rules: set[int] = set()  # status codes after which the rules decide, whatever the body
+        self._held = 0
 
-    def answers(self, urls: Sequence[str], judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
-        """Return for each crawler the answers to `urls`, which are sorted.
-
-        `judged` has their sites in order, each with what was served for its robots.txt.
-        """
+    def answers(self, judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
+        """Return for each crawler the answers to the URLs of sites, by what was served for the robots.txt of each."""
         columns = [bytearray() for _ in self.crawlers]
         for site, robots in judged:
-            for column, answers in zip(columns, self._of_site(urls, site, robots), strict=True):
+            for column, answers in zip(columns, self._answers(site, robots), strict=True):
                 column.extend(answers)
         return columns
 
-    def reasons(self, urls: Sequence[str], judged: Iterable[tuple[Site, Served]]) -> list[Reasons]:
-        """Return for each crawler the reasons of the answers that `answers` gives."""
-        columns = [Reasons([], [], []) for _ in self.crawlers]
-        for (first, end, _, origin), robots in judged:
-            for column, verdict_on in zip(columns, self._verdicts(origin, robots), strict=True):
-                for url in urls[first:end]:
-                    note(column, verdict_on(url) if Origin.of_robots_txt(url) is None else ITSELF)
-        return columns
+    def reasons(self, judged: Iterable[tuple[Site, Served]]) -> tuple[list[bytearray], list[Reasons]]:
+        """Return the answers, and for each crawler their reasons. This takes several times as long."""
+        columns = [bytearray() for _ in self.crawlers]
+        reasons = [Reasons([], [], []) for _ in self.crawlers]
+        for site, robots in judged:
+            for column, why, judge_one in zip(columns, reasons, self._one_by_one(site, robots), strict=True):
+                for url in site.urls:
+                    answer, verdict = judge_one(url) if Origin.of_robots_txt(url) is None else (YES, ITSELF)
+                    column.append(answer)
+                    why.add(verdict)
+        return columns, reasons
 
-    def _of_site(self, urls: Sequence[str], site: Site, robots: Served) -> list[bytearray]:
-        first, end, prefix, origin = site
-        if origin is None:
-            return [bytearray((NO_URL,)) * (end - first)] * len(self.crawlers)
-        override = self._overrides.of(origin, self._now) if self._overrides else None
-        whole = self._whole_site(robots, override)
-        if whole is None:
-            sweeps = self._sweeps(robots, override)
-            found = _swept(urls, site, sweeps)
-            if self._purposes:
-                for column, sweep in zip(found, sweeps, strict=True):
-                    self._refuse(column, sweep.rules, urls[first:end])
+    def _answers(self, site: Site, robots: Served) -> list[bytearray]:
+        whole, override = self._whole_site(site.origin, robots)
+        if whole is not None:
+            found = [bytearray((whole[0],)) * len(site.urls)] * len(self.crawlers)
         else:
-            found = [bytearray((whole[0],)) * (end - first)] * len(self.crawlers)
-        _let_robots_txt_pass(found, urls, first, end, prefix)
+            rules = self._rules(robots, override)
+            found = self._by_rules(site, rules)
+            for column, each in zip(found, rules if self._purposes else (), strict=False):
+                for number, url in enumerate(site.urls):
+                    if column[number] == YES and refusal(self._purposes, each.preferences(url)):
+                        column[number] = NO
+        _let_robots_txt_pass(found, site)
         return found
 
-    def _whole_site(self, robots: Served, override: Override | None) -> tuple[int, Verdict] | None:
-        """Return the answer to all URLs of a site, and why; None if rules decide."""
-        if override is not None and override.action in _WHOLE_SITE:
-            answer = _WHOLE_SITE[override.action]
-            return answer, override.verdict(allowed=answer == YES)
-        decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
-        if decision is None:
-            return None
-        allowed = decision.state is State.FULL_ALLOW
-        verdict = Verdict(allowed, None, decision.why)
-        answer = YES if allowed else UNREACHABLE if decision.temporary else NO
-        return answer, verdict if override is None else override.named(verdict)
+    def _by_rules(self, site: Site, rules: Sequence[Rules]) -> list[bytearray]:
+        if not site.prefix:
+            return [bytearray((allowed_in_all_forms(each, site.urls[0]),)) for each in rules]
+        urls = SiteUrls(site.urls, site.prefix[:-1])
+        return [self._sweep(each).allowed(urls) for each in rules]
 
-    def _refuse(self, column: bytearray, rules: Rules, urls: Sequence[str]) -> None:
-        """Disallow those of the URLs whose use for the purposes the site refuses."""
-        for number, url in enumerate(urls):
-            if column[number] == YES and refusal(self._purposes, rules.preferences(url)):
-                column[number] = NO
-
-    def _verdicts(self, origin: Origin | None, robots: Served) -> Iterator[Callable[[str], Verdict]]:
-        """Yield a function for each crawler, which returns the verdict on a URL of the site."""
-        override = self._overrides.of(origin, self._now) if self._overrides and origin is not None else None
-        whole = (NO_URL, _NO_URL) if origin is None else self._whole_site(robots, override)
+    def _one_by_one(self, site: Site, robots: Served) -> Sequence[Callable[[str], tuple[int, Verdict]]]:
+        """Return a function for each crawler, which judges a URL of the site."""
+        whole, override = self._whole_site(site.origin, robots)
         if whole is not None:
-            yield from [lambda _url: whole[1]] * len(self.crawlers)
-            return
+            return [lambda _url: whole] * len(self.crawlers)
 
-        def verdict_on(url: str, rules: Rules) -> Verdict:
+        def judge_one(url: str, rules: Rules) -> tuple[int, Verdict]:
             verdict = verdict_on_all_forms(rules, url)
             if self._purposes and verdict.allowed:
                 verdict = refusal(self._purposes, rules.preferences(url)) or verdict
-            return verdict if override is None else override.named(verdict)
+            return int(verdict.allowed), verdict if override is None else override.named(verdict)
 
-        if override is not None:
-            rules = self._rules(robots, override)
-        elif robots.body == self._last_body:  # that of another site, or of this one in another piece
-            rules = self._last_rules
-        else:
-            rules = self._last_rules = self._rules(robots, None)
-            self._last_body = robots.body
-        for each in rules:
-            yield partial(verdict_on, rules=each)
+        return [partial(judge_one, rules=each) for each in self._rules(robots, override)]
+
+    def _whole_site(self, origin: Origin | None, robots: Served) -> tuple[tuple[int, Verdict] | None, Override | None]:
+        """Return the answer to all URLs of a site, and why; None if rules decide. And the override that counts."""
+        if origin is None:
+            return (NO_URL, _NO_URL), None
+        override = self._overrides.of(origin, self._now) if self._overrides else None
+        if override is not None and override.action in _WHOLE_SITE:
+            answer = _WHOLE_SITE[override.action]
+            return (answer, override.verdict(allowed=answer == YES)), override
+        decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
+        if decision is None:
+            return None, override
+        allowed = decision.state is State.FULL_ALLOW
+        verdict = Verdict(allowed, None, decision.why)
+        answer = YES if allowed else UNREACHABLE if decision.temporary else NO
+        return (answer, verdict if override is None else override.named(verdict)), override
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
-        if robots.status in self._have_rules and not wall_of(robots.status, {}, robots.body):
-            return None
+        status, soft_404 = robots.status, self._policy.soft_404
         outcome: Outcome
-        if robots.status is None:
+        if status is None:
             outcome = Unreachable(robots.why)
+        elif robots.wall:
+            outcome = Unavailable(status, "", f"HTTP {status} of {robots.wall}", wall=robots.wall)
         else:
-            outcome = outcome_of(
-                robots.status,
-                "",
-                robots.body,
-                cut=robots.cut,
-                soft_404=self._policy.soft_404,
-                proxied=False,
-                headers={},
-            )
+            outcome = outcome_of(status, "", robots.body, soft_404=soft_404, proxied=False, headers={})
             if isinstance(outcome, Fetched):
-                self._have_rules.add(robots.status)
                 return None
         return decide(renew(None, outcome, 0.0, self._policy), 0.0, self._policy)
 
@@ -263,62 +250,43 @@ class Judge:
 
     def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
         """Return the rules that each crawler follows."""
-        crawlers = self.crawlers
-        if override is not None and override.crawler is not None:
-            crawlers = [override.crawler] * len(crawlers)
-        parsed = None if override is None else override.robotstxt
-        if parsed is None:
-            parsed = self.parsed(robots)
-        return [parsed.rules_for(crawler) for crawler in crawlers]
-
-    def _sweeps(self, robots: Served, override: Override | None) -> list[Sweep]:
         if override is not None:
-            return [self._sweep(rules) for rules in self._rules(robots, override)]
-        body = robots.body
-        sweeps = self._by_body.get(body)
-        if sweeps is None:
-            self._bytes_held += len(body)
-            if self._bytes_held > _BYTES_HELD:
-                self._by_body.clear()
-                self._bytes_held = len(body)
-            sweeps = self._by_body[body] = [self._sweep(rules) for rules in self._rules(robots, None)]
-        return sweeps
+            parsed = override.robotstxt or self.parsed(robots)
+            return [parsed.rules_for(override.crawler or crawler) for crawler in self.crawlers]
+        rules = self._by_body.get(robots.body)
+        if rules is None:
+            parsed = self.parsed(robots)
+            rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
+            self._hold(len(robots.body))
+            self._by_body[robots.body] = rules
+        return rules
 
     def _sweep(self, rules: Rules) -> Sweep:
+        """Return the sweep of the first rules that had this wording."""
         wording = wording_of(rules)
         sweep = self._by_wording.get(wording)
         if sweep is None:
-            self._weight_held += rules.weight
-            if self._weight_held > _WEIGHT_HELD:
-                self._by_wording.clear()
-                self._weight_held = rules.weight
+            self._hold(rules.weight)
             sweep = self._by_wording[wording] = Sweep(rules)
         return sweep
 
-
-def note(reasons: Reasons, verdict: Verdict) -> None:
-    """Add the reason of a verdict to columns of reasons."""
-    reasons.rules.append(None if verdict.rule is None else str(verdict.rule))
-    reasons.lines.append(None if verdict.rule is None else verdict.rule.line)
-    reasons.words.append(verdict.reason)
-
-
-def _swept(urls: Sequence[str], site: Site, sweeps: Iterable[Sweep]) -> list[bytearray]:
-    first, end, prefix, _ = site
-    if not prefix:
-        return [bytearray((allowed_in_all_forms(sweep.rules, urls[first]),)) for sweep in sweeps]
-    paths = SiteUrls(urls[first:end], prefix[:-1])
-    return [sweep.allowed(paths) for sweep in sweeps]
+    def _hold(self, size: int) -> None:
+        """Count what is held from now on; forget all else if that is too much."""
+        self._held += size
+        if self._held > _MOST_HELD:
+            self._by_body.clear()
+            self._by_wording.clear()
+            self._held = size
 
 
-def _let_robots_txt_pass(columns: Sequence[bytearray], urls: Sequence[str], first: int, end: int, prefix: str) -> None:
+def _let_robots_txt_pass(columns: Sequence[bytearray], site: Site) -> None:
     """Let every crawler fetch a robots.txt itself: it is never disallowed (RFC 9309 2.2.2)."""
-    begins = prefix[:-1] + ROBOTS_PATH
-    number = bisect_left(urls, begins, first, end)
-    while number < end and urls[number].startswith(begins):
-        if Origin.of_robots_txt(urls[number]) is not None:
+    begins = site.prefix[:-1] + ROBOTS_PATH
+    number = bisect_left(site.urls, begins)
+    while number < len(site.urls) and site.urls[number].startswith(begins):
+        if Origin.of_robots_txt(site.urls[number]) is not None:
             for column in columns:
-                column[number - first] = YES
+                column[number] = YES
         number += 1
 
 
@@ -353,23 +321,41 @@ def judge(
     """
     if isinstance(urls, (str, bytes)):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
-    judges = Judge(crawlers_of(agents), policy=policy, strict=strict, max_bytes=max_bytes)
+    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
+    crawlers = dict.fromkeys(each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several)
+    judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
-    columns = answers_in_rows(judges, len(texts), _batches(texts, robots))
+    columns = [bytearray(len(texts)) for _ in crawlers]
+    for rows, served_of in _alike(len(texts), robots):
+        in_order = sorted(rows, key=texts.__getitem__)
+        judged = ((site, served_of(site.origin)) for site in sites([texts[row] for row in in_order]))
+        for column, answers in zip(columns, judges.answers(judged), strict=True):
+            for row, answer in zip(in_order, answers, strict=True):
+                column[row] = answer
     return {
         crawler.name or "*": [_MEANING[answer] for answer in column]
-        for crawler, column in zip(judges.crawlers, columns, strict=True)
+        for crawler, column in zip(crawlers, columns, strict=True)
     }
 
 
-def crawlers_of(agents: Agent | Sequence[Agent]) -> list[RobotsAgent]:
-    """Return the crawlers that `agents` name, each once."""
-    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
-    return list(dict.fromkeys(each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several))
+def _alike(
+    count: int, robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots]
+) -> Iterator[tuple[Iterable[int], Callable[[Origin | None], Served]]]:
+    """Yield the numbers of rows, of `count`, that are judged together, and what was served for an origin in them."""
+    if isinstance(robots, Mapping):
+        known = {key if isinstance(key, Origin) else Origin.of(key): value for key, value in robots.items()}
+        yield range(count), lambda origin: _served(known.get(origin))  # type: ignore[arg-type]
+        return
+    if len(robots) != count:
+        raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
+    rows_of: defaultdict[Served, list[int]] = defaultdict(list)
+    for row, each in enumerate(robots):
+        rows_of[_served(each)].append(row)
+    for served, rows in rows_of.items():
+        yield rows, lambda _origin, served=served: served  # type: ignore[misc]
 
 
-def served(robots: Robots) -> Served:
-    """Return what was served as a `Served`. Raises TypeError for a value of another type."""
+def _served(robots: Robots) -> Served:
     if isinstance(robots, Served):
         return robots
     if robots is None:
@@ -394,35 +380,3 @@ def _as_text(url: str | bytes | None) -> str:
     if isinstance(url, bytes):
         return as_text(url)
     return url if isinstance(url, str) else ""  # such as None, or what stands for it in a data frame
-
-
-def _batches(
-    urls: Sequence[str], robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots]
-) -> Iterator[Batch]:
-    if isinstance(robots, Mapping):
-        known = {key if isinstance(key, Origin) else Origin.of(key): value for key, value in robots.items()}
-        yield _sorted(urls, range(len(urls)), lambda origin: served(known.get(origin)))
-        return
-    if len(robots) != len(urls):
-        raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    rows_of: defaultdict[Served, list[int]] = defaultdict(list)
-    for row, each in enumerate(robots):
-        rows_of[served(each)].append(row)
-    for one, rows in rows_of.items():
-        yield _sorted(urls, rows, lambda _origin, one=one: one)  # type: ignore[misc]
-
-
-def _sorted(urls: Sequence[str], rows: Iterable[int], served_of: Callable[[Origin], Served]) -> Batch:
-    in_order = sorted(rows, key=urls.__getitem__)
-    return in_order, [urls[row] for row in in_order], served_of
-
-
-def answers_in_rows(judges: Judge, count: int, batches: Iterable[Batch]) -> list[bytearray]:
-    """Return the answers for each crawler in the order of the `count` rows."""
-    columns = [bytearray(count) for _ in judges.crawlers]
-    for rows, urls, served_of in batches:
-        judged = ((site, _NOTHING if site[3] is None else served_of(site[3])) for site in sites(urls))
-        for column, answers in zip(columns, judges.answers(urls, judged), strict=True):
-            for row, answer in zip(rows, answers, strict=True):
-                column[row] = answer
-    return columns

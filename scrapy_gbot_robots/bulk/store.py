@@ -6,44 +6,27 @@ database, which knows their places: each body is read when it is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.urls import ROBOTS_PATH, Origin, path_of
+from ..core.urls import Origin, path_of
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .judging import Served
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from typing import BinaryIO
+    from typing import TypeAlias
 
     from .archives import Capture
 
-NOT_THERE: Final = Served(None, why="not in the archive")
+    Found: TypeAlias = tuple[Served, int, int]  # what was served, with the place and the length of its body
+
 MAX_REDIRECTS: Final = 5  # Google's page: at least five hops
 
-_ROWS: Final = 10_000  # handed to the database at a time
-_COLUMNS: Final = {
-    "url": "VARCHAR",
-    "fetched_at": "DOUBLE",
-    "status": "INTEGER",
-    "location": "VARCHAR",
-    "why": "VARCHAR",
-    "cut": "BOOLEAN",
-    "place": "BIGINT",
-    "length": "BIGINT",
-}
-_FOUND: Final = "status, why, cut, place, length"
-
-
-class Found(NamedTuple):
-    """What was served for a robots.txt, and where its body lies."""
-
-    status: int | None
-    why: str
-    cut: bool
-    place: int
-    length: int
+_ROWS: Final = 10_000  # handed to or asked of the database at a time
+_OF_ROBOTS_TXT: Final = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
 
 
 class Store:
@@ -56,175 +39,120 @@ class Store:
     """
 
     def __init__(self, directory: Path, memory: str, max_redirects: int = MAX_REDIRECTS) -> None:
-        self.directory = directory
-        self.database = connected(directory, memory)
+        import duckdb  # noqa: PLC0415
+
+        spill = str(directory / "spill")
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill, "preserve_insertion_order": False}
+        self.database = duckdb.connect(str(directory / "captures.duckdb"), config=config)
         self._max_redirects = max_redirects
-        self._bodies_path = directory / "bodies"
-        self._writing: BinaryIO | None = self._bodies_path.open("wb")
-        self._reading: BinaryIO | None = None
+        self._bodies = (directory / "bodies").open("w+b")
         self._end = 0
-        columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-        self.database.execute(f"CREATE TABLE captures ({columns})")
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._writing is not None:
-            self._writing.close()
-        if self._reading is not None:
-            self._reading.close()
+        self._bodies.close()
         self.database.close()
 
     def take(self, captures: Iterable[Capture]) -> None:
         """Keep captures of http, https and ftp URLs."""
-        assert self._writing is not None  # noqa: S101 - nothing is taken after `settle`
-        rows = []
+        import pyarrow as pa  # noqa: PLC0415
+
+        asked = {"url": "str", "at": "f8", "status": "i4", "location": "str"}
+        schema = pa.schema({**asked, "why": "str", "wall": "str", "cut": "bool", "place": "i8", "length": "i8"})
+        rows = self._rows(captures)
+        while some := list(islice(rows, _ROWS)):
+            self.insert("captures", pa.Table.from_pylist(some, schema))
+        self.insert("captures", schema.empty_table())
+
+    def _rows(self, captures: Iterable[Capture]) -> Iterator[dict[str, Any]]:
         for capture in captures:
             url = _normal(capture.url)
-            if url is None:
-                continue
-            self._writing.write(capture.body)
-            rows.append(
-                (
-                    url,
-                    capture.at,
-                    capture.status,
-                    capture.location if capture.status in REDIRECTS else None,
-                    capture.why,
-                    capture.cut,
-                    self._end,
-                    len(capture.body),
-                )
-            )
-            self._end += len(capture.body)
-            if len(rows) == _ROWS:
-                self._insert("captures", _COLUMNS, rows)
-                rows = []
-        if rows:
-            self._insert("captures", _COLUMNS, rows)
+            if url is not None:
+                self._bodies.write(capture.body)
+                yield {**capture._asdict(), "url": url, "place": self._end, "length": len(capture.body)}
+                self._end += len(capture.body)
+
+    def insert(self, table: str, rows: Any) -> None:
+        """Add rows, which are an Arrow table, to a table; the first ones say which columns it has."""
+        with self.database.cursor() as cursor:
+            cursor.register("rows", rows)
+            cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM rows LIMIT 0; INSERT INTO {table} FROM rows")
 
     def settle(self) -> None:
-        """Choose the latest capture of each URL, and follow redirects. After that, `served` can be asked."""
-        assert self._writing is not None  # noqa: S101
-        self._writing.close()
-        self._writing = None
-        self._reading = self._bodies_path.open("rb")
+        """Choose the latest capture of each URL. After that, the store can be asked."""
+        self._bodies.flush()
         self.database.execute(
-            "CREATE TABLE latest AS SELECT * FROM captures"
-            " QUALIFY row_number() OVER (PARTITION BY url ORDER BY fetched_at DESC, place DESC) = 1;"
-            " DROP TABLE captures;"
-            f" CREATE TABLE found AS SELECT url AS robots_txt, {_FOUND} FROM latest"
-            f" WHERE ends_with(url, '{ROBOTS_PATH}') AND {_NO_REDIRECT}"
-        )
-        self._follow_redirects()
-        self.database.execute(
-            "CREATE TABLE robots AS SELECT * FROM found ORDER BY robots_txt; DROP TABLE found; DROP TABLE latest"
+            "CREATE TABLE latest AS FROM captures"
+            ' QUALIFY row_number() OVER (PARTITION BY url ORDER BY "at" DESC, place DESC) = 1 ORDER BY url;'
+            " DROP TABLE captures"
         )
 
-    def _follow_redirects(self) -> None:
-        """Follow all trails at once, hop by hop."""
-        self.database.execute(
-            "CREATE TABLE trails AS SELECT url AS robots_txt, [url] AS asked, url AS next FROM latest"
-            f" WHERE ends_with(url, '{ROBOTS_PATH}') AND NOT {_NO_REDIRECT}"
-        )
-        while self.database.execute("SELECT count(*) FROM trails").fetchone()[0]:
-            at_hop = self.database.execute(
-                "SELECT robots_txt, asked, status, location FROM trails JOIN latest ON next = url"
-            )
-            self.database.cursor().execute("CREATE TABLE more (robots_txt VARCHAR, asked VARCHAR[], next VARCHAR)")
-            for rows in _pieces(at_hop):
-                self._one_hop(rows)
-            self.database.execute(
-                f"INSERT INTO found SELECT robots_txt, {_FOUND} FROM more JOIN latest ON next = url WHERE {_NO_REDIRECT};"
-                " INSERT INTO found SELECT robots_txt, NULL, 'the redirect leads to ' || asked[-1] ||"
-                "  ', which is not in the archive', false, 0, 0 FROM more ANTI JOIN latest ON next = url;"
-                " DROP TABLE trails;"
-                " CREATE TABLE trails AS SELECT more.* FROM more JOIN latest ON next = url"
-                f"  WHERE NOT {_NO_REDIRECT};"
-                " DROP TABLE more"
-            )
-
-    def _one_hop(self, rows: list[tuple[str, list[str], int, str | None]]) -> None:
-        """Note where each trail leads, or that it ends, which counts as a 404."""
-        further, ended = [], []
-        for robots_txt, asked, status, location in rows:
-            hop = next_hop(status, location, asked, self._max_redirects)
-            target = None if isinstance(hop, Unavailable) else _normal(hop)
-            if target is None:
-                ended.append((robots_txt, status, "", False, 0, 0))
-            else:
-                further.append((robots_txt, [*asked, target], target))
-        if further:
-            self._insert("more", {"robots_txt": "VARCHAR", "asked": "VARCHAR[]", "next": "VARCHAR"}, further)
-        if ended:
-            self._insert(
-                "found", {"robots_txt": "VARCHAR", **{name: _COLUMNS[name] for name in _FOUND.split(", ")}}, ended
-            )
-
-    def _insert(self, table: str, columns: dict[str, str], rows: list[tuple[Any, ...]]) -> None:
-        import pyarrow as pa  # noqa: PLC0415
-
-        kinds = {
-            "VARCHAR": pa.string(),
-            "VARCHAR[]": pa.list_(pa.string()),
-            "DOUBLE": pa.float64(),
-            "INTEGER": pa.int32(),
-            "BIGINT": pa.int64(),
-            "BOOLEAN": pa.bool_(),
-        }
-        arrays = [
-            pa.array(column, kinds[kind])
-            for column, kind in zip(zip(*rows, strict=True), columns.values(), strict=True)
-        ]
-        with self.database.cursor() as cursor:
-            cursor.register("rows", pa.table(arrays, names=list(columns)))
-            cursor.execute(f"INSERT INTO {table} SELECT * FROM rows")
-            cursor.unregister("rows")
-
-    def found(self, origins: Collection[Origin]) -> dict[Origin, Found]:
+    def found(self, origins: Iterable[Origin]) -> dict[Origin, Found]:
         """Return what was served for the robots.txt of each origin that the archives know."""
+        origin_of = {origin.robots_url: origin for origin in origins}
+        urls = iter(origin_of)
+        found: dict[Origin, Found] = {}
+        while some := list(islice(urls, _ROWS)):
+            found.update((origin_of[url], each) for url, each in self._followed(some))
+        return found
+
+    def _followed(self, urls: Iterable[str]) -> Iterator[tuple[str, Found]]:
+        """Yield what was served for each URL that the archives know. All redirects are followed together, hop by hop."""
+        trails = [[url] for url in urls]
+        while trails:
+            latest = self._latest({trail[-1] for trail in trails})
+            going = []
+            for trail in trails:
+                location, found = latest.get(trail[-1], (None, None))
+                if found is None:
+                    if len(trail) > 1:
+                        why = f"the redirect leads to {trail[-1]}, which is not in the archive"
+                        yield trail[0], (Served(None, why=why), 0, 0)
+                elif found[0].status not in REDIRECTS:
+                    yield trail[0], found
+                else:
+                    hop = next_hop(found[0].status, location, trail, self._max_redirects)
+                    target = None if isinstance(hop, Unavailable) else _normal(hop)
+                    if target is not None:
+                        going.append([*trail, target])
+                    else:  # it counts as a 404
+                        yield trail[0], (Served(found[0].status), 0, 0)
+            trails = going
+
+    def _latest(self, urls: Iterable[str]) -> dict[str, tuple[str | None, Found]]:
+        """Return the latest capture of each of the URLs, with its Location."""
         import pyarrow as pa  # noqa: PLC0415
 
-        origin_of = {origin.robots_url: origin for origin in origins}
         with self.database.cursor() as cursor:
-            cursor.register("wanted", pa.table({"robots_txt": list(origin_of)}))
-            rows = cursor.execute(f"SELECT robots_txt, {_FOUND} FROM robots JOIN wanted USING (robots_txt)").fetchall()
-            cursor.unregister("wanted")
-        return {origin_of[robots_txt]: Found(*rest) for robots_txt, *rest in rows}
+            cursor.register("wanted", pa.table({"url": list(urls)}))
+            rows = cursor.execute(
+                "SELECT url, location, status, cut, why, wall, place, length FROM latest JOIN wanted USING (url)"
+            )
+            return {
+                url: (location, (Served(status, b"", *told), place, length))
+                for url, location, status, *told, place, length in rows.fetchall()
+            }
 
     def served(self, found: Found) -> Served:
         """Return what was served, with the body."""
-        assert self._reading is not None  # noqa: S101 - after `settle`
-        self._reading.seek(found.place)
-        return Served(found.status, self._reading.read(found.length), found.cut, found.why)
+        served, place, length = found
+        self._bodies.seek(place)
+        return served._replace(body=self._bodies.read(length))
 
     def everything(self) -> Iterator[Served]:
         """Yield what was served for the robots.txt of each origin."""
         with self.database.cursor() as cursor:
-            found = cursor.execute(f"SELECT {_FOUND} FROM robots ORDER BY place")  # as they lie in the file
-            for rows in _pieces(found):
-                yield from (self.served(Found(*row)) for row in rows)
+            urls = cursor.execute(f"SELECT url FROM latest WHERE {_OF_ROBOTS_TXT}")
+            while rows := urls.fetchmany(_ROWS):
+                followed = (found for _, found in self._followed([url for (url,) in rows]))
+                yield from map(self.served, sorted(followed, key=itemgetter(1)))  # as they lie in the file
 
     def __len__(self) -> int:
         """How many origins have an answer."""
-        count: int = self.database.execute("SELECT count(*) FROM robots").fetchone()[0]
-        return count
-
-
-_NO_REDIRECT: Final = f"(status IS NULL OR status NOT IN ({', '.join(map(str, sorted(REDIRECTS)))}))"
-
-
-def connected(directory: Path, memory: str) -> Any:
-    """Return a DuckDB database in `directory`."""
-    import duckdb  # noqa: PLC0415
-
-    config: dict[str, Any] = {
-        "memory_limit": memory,
-        "temp_directory": str(directory / "spill"),
-        "preserve_insertion_order": False,
-    }
-    return duckdb.connect(str(directory / "captures.duckdb"), config=config)
+        ((count,),) = self.database.execute(f"SELECT count(*) FROM latest WHERE {_OF_ROBOTS_TXT}").fetchall()
+        return int(count)
 
 
 def _normal(url: str) -> str | None:
@@ -233,8 +161,3 @@ def _normal(url: str) -> str | None:
         return f"{Origin.of(url)}{path_of(url)}"
     except ValueError:
         return None
-
-
-def _pieces(result: Any) -> Iterator[list[Any]]:
-    while rows := result.fetchmany(_ROWS):
-        yield rows

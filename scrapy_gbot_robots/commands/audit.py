@@ -12,9 +12,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..bulk.arrow import URL
-from ..bulk.audit import Judged, by_archive, by_files, collect_rarely, judged
+from ..bulk.audit import WALLED, Judged, by_archive, by_files, collect_rarely, judged
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
-from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, note, origin_of
+from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, origin_of
 from ..core.urls import Origin, shown
 from ..experimental import purposes
 from ..experimental.purposes import held_against
@@ -129,7 +129,6 @@ def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> No
     collect_rarely()
     with archives.opened(options.robots, gbot, audit.err) as archive:
         audit.about += [f"robots.txt files of {count(len(archive.store), 'origin')} in the archive", *archive.damage]
-        audit.missing = "not in the archive"
         pieces = by_archive(archive.store, audit.rows("Reading the URLs"), audit.others)
         every = judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers)
         first = next(every, None)  # before it comes, all URLs are read
@@ -150,14 +149,18 @@ def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
             wanted = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
             rulings = await crawl.rulings(wanted)
             found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
-            for asker, column, reasons in zip(askers, found.answers, found.reasons or (), strict=True):
+            for asker, column, reasons in zip(askers, found.answers, found.reasons, strict=True):
                 for url, origin in zip(rows.urls, origins, strict=True):
                     ruling = None if origin is None else rulings[origin, asker.crawler]
                     code, verdict = _by_ruling(url, ruling, audit.options.purposes)
                     column.append(code)
-                    note(reasons, verdict)
-            silent = {origin.robots_url for (origin, _), ruling in rulings.items() if ruling.answer.temporary}
-            audit.take(found._replace(unknown=sorted(silent)))
+                    reasons.add(verdict)
+            odd = {
+                (WALLED if ruling.answer.walled else "could not be fetched", origin.robots_url)
+                for (origin, _), ruling in rulings.items()
+                if ruling.answer.walled or ruling.answer.temporary
+            }
+            audit.take(found._replace(odd=sorted(odd)))
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     run_in_crawl(settings, work)
@@ -181,7 +184,6 @@ class Audit:
         gives_reasons: whether the reason of each answer is wanted.
         others: the names and the Arrow types of the list's other columns.
         about: lines of the summary about the robots.txt files.
-        missing: what to say of robots.txt files that gave no answer.
         beside: where rows go meanwhile, unless to a file.
         read: URLs that were read.
         urls: URLs that were judged.
@@ -190,7 +192,6 @@ class Audit:
     def __init__(self, options: Namespace, names: Sequence[str], out: Terminal, err: Terminal) -> None:
         self.options, self.err = options, err
         self.about: list[Part] = []
-        self.missing = "could not be fetched"
         self.beside = None if options.output else out
         self.gives_reasons = options.rules or (not options.output and options.format == "table")
         path = options.urls
@@ -218,7 +219,7 @@ class Audit:
         self._example = ""
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._unknown: Tally[str] = Tally()  # robots.txt files
+        self._odd: dict[str, Tally[str]] = {}  # robots.txt files by what is wrong with them
 
     def __enter__(self) -> Audit:
         return self
@@ -254,7 +255,8 @@ class Audit:
 
     def take(self, found: Judged) -> None:
         """Write and count some answers."""
-        self._unknown.update(found.unknown)
+        for what, robots_txt in found.odd:
+            self._odd.setdefault(what, Tally()).update([robots_txt])
         first = found.answers[0]
         if NO_URL in first:
             self._leave_out(first.count(NO_URL), found.rows.urls[first.index(NO_URL)])
@@ -274,7 +276,7 @@ class Audit:
     def _write(self, found: Judged) -> None:
         columns = [found.rows.urls, *found.rows.others, *found.answers]
         if self.gives_reasons:
-            columns += chain.from_iterable(found.reasons or ())
+            columns += chain.from_iterable(found.reasons)
         if self._output is not None:
             self._output.write(columns)
         else:
@@ -334,10 +336,10 @@ class Audit:
         if self._invalid:
             example = f", such as: {self._example}" if self._example else ""
             say((f"{count(self._invalid, 'line')} left out: no URL{example}", "warning"))
-        for robots_txt, _ in self._unknown.top(1):
-            others = len(self._unknown) - 1
-            more = f" and {count(others, 'other', exact=self._unknown.exact)}" if others else ""
-            say((f"{self.missing}: {robots_txt}{more}", "bad"))
+        for what, files in self._odd.items():
+            others = len(files) - 1
+            more = f" and {count(others, 'other', exact=files.exact)}" if others else ""
+            say((f"{what}: {files.top(1)[0][0]}{more}", "bad"))
         now = "NOW " if self.options.diff else ""
         told = (YES, NO) if self.options.diff else (YES, NO, UNREACHABLE)
         titles = ["CRAWLER", *(f"{now}{_WORDS[answer].upper()}" for answer in told)]
@@ -377,7 +379,7 @@ class Table:
     def rows(self, found: Judged) -> str:
         """Return a line for each row."""
         columns: list[Iterable[str]] = []
-        for width, answers, reasons in zip(self._widths, found.answers, found.reasons or (), strict=True):
+        for width, answers, reasons in zip(self._widths, found.answers, found.reasons, strict=True):
             columns += [
                 [f"{_WORDS[answer]:<{width}}" for answer in answers],
                 [f"{printable(rule):<{_RULE}}" for rule in why(reasons)],

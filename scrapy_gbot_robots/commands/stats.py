@@ -198,7 +198,7 @@ class _Census:
     """Counts; names go to the database now and then."""
 
     def __init__(self, store: Store, judge: Judge) -> None:
-        self._database = store.database
+        self._store = store
         self._judge = judge
         self._states: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
@@ -208,7 +208,6 @@ class _Census:
         self._bytes = 0
         self._names: Counter[tuple[str, str]] = Counter()
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._database.execute("CREATE TABLE names (kind VARCHAR, name VARCHAR, files BIGINT, count BIGINT)")
 
     def take(self, served: Served) -> None:
         """Count one answer."""
@@ -257,12 +256,9 @@ class _Census:
         import pyarrow as pa  # noqa: PLC0415
 
         rows = [(kind, name, files, self._counts[kind, name]) for (kind, name), files in self._names.items()]
-        if rows:
-            columns = dict(zip(("kind", "name", "files", "count"), map(list, zip(*rows, strict=True)), strict=True))
-            with self._database.cursor() as cursor:
-                cursor.register("rows", pa.table(columns))
-                cursor.execute("INSERT INTO names SELECT * FROM rows")
-                cursor.unregister("rows")
+        schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "count": "i8"})
+        named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+        self._store.insert("names", pa.Table.from_pylist(named, schema))
         self._names.clear()
         self._counts.clear()
 
@@ -285,7 +281,7 @@ class _Census:
         )
 
     def _most_frequent(self, kind: str, most: int) -> list[Share]:
-        rows: Sequence[Any] = self._database.execute(
+        rows: Sequence[Any] = self._store.database.execute(
             "SELECT name, sum(files)::BIGINT, sum(count)::BIGINT FROM names WHERE kind = ?"
             " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
             [kind, most],

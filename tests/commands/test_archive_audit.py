@@ -218,6 +218,30 @@ def test_policy_of_the_project_counts(home: Path) -> None:
     assert answers(home / "o.csv") == [{"url": "https://c.example/", "Googlebot": 1, "examplebot": 1}]
 
 
+@pytest.mark.parametrize(("refused", "answer"), [("allow", 1), ("disallow", 0)])
+def test_wall_is_told_from_the_site_and_means_what_the_setting_says(home: Path, refused: str, answer: int) -> None:
+    challenge, page = {"cf-mitigated": "challenge"}, b"<html><title>Just a moment...</title>"
+    walls = [response("https://a.example/robots.txt", b"", 403, headers=challenge)]
+    others = [
+        response("https://b.example/robots.txt", ROBOTS, headers=challenge),  # the site's own, whatever it sends
+        response("https://c.example/robots.txt", page, 503, headers=challenge),
+    ]
+    warc(home / "a.warc.gz", [*walls, *others])
+    rows = {"url": ["https://d.example/robots.txt"], "status": [200], "body": [page]}
+    pq.write_table(pa.table(rows), home / "b.parquet")
+    (home / "urls.txt").write_text("".join(f"https://{name}.example/x\n" for name in "abcd"))
+    arguments = ["--urls", "urls.txt", "--as", "a", "--format", "jsonl", "--rules"]
+    setting = ("-s", f"GBOT_ROBOTS_REFUSED={refused}")
+    ended = run_here("audit", "--robots", "a.warc.gz", "b.parquet", *arguments, *setting, cwd=home)
+    assert [(row["a"], row["a_reason"]) for row in map(json.loads, ended.out.splitlines())] == [
+        (answer, "HTTP 403 of Cloudflare's challenge, by its header cf-mitigated"),
+        (1, "no rule matches"),
+        (2, "robots.txt unreachable: HTTP 503"),
+        (answer, "HTTP 200 of Cloudflare's challenge, by its title"),
+    ]
+    assert "a wall answered, not the site: https://a.example/robots.txt and 1 other\n" in ended.err
+
+
 def test_workers_judge_in_processes_of_their_own(home: Path) -> None:
     assert audit(home, workers="2").status == 0
     assert answers(home / "out.jsonl") == ANSWERS
@@ -341,7 +365,7 @@ def test_audit_that_is_ended_leaves_nothing_behind(home: Path, sent: signal.Sign
         command, cwd=home, env=environment(TMPDIR=str(home / "tmp")), stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as audit:
         until = time.monotonic() + 60
-        while time.monotonic() < until and not list(home.glob("tmp/*/urls.arrow")):
+        while time.monotonic() < until and not list(home.glob("tmp/*/captures.duckdb")):
             time.sleep(0.05)
         audit.send_signal(sent)
         assert audit.wait(timeout=60) in {130, 143}
