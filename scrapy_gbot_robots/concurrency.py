@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scrapy.utils.asyncio import call_later, is_asyncio_available
@@ -88,25 +90,53 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class OneThread:
-    """A thread for calls that may take long; it makes them one after another."""
+    """A thread for calls that may take long; it makes them one after another. If it hangs, the process ends all the same."""
 
     def __init__(self) -> None:
-        self._calls = ThreadPoolExecutor(1, "gbot_robots")
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = SimpleQueue()
+        self._call_reactor: Callable[..., object] | None = None  # from the thread, once that has begun
 
     async def run(self, func: Callable[[], _T]) -> _T:
-        """Call `func` in the thread and return its result. Cancelling this does not end a call that has begun."""
-        if is_asyncio_available():
-            return await asyncio.get_running_loop().run_in_executor(self._calls, func)
-        over: Deferred[None] = Deferred()
-        call = self._calls.submit(func)
-        call_from_thread = reactor().callFromThread
-        call.add_done_callback(lambda _: call_from_thread(_call_back, over))
-        await over
-        return call.result()
+        """Call `func` in the thread and return its result. Cancelling this does not end the call."""
+        over, ended = Turnstile(), []
+
+        def end(*result: Any) -> None:
+            ended.append(result)
+            over.open()
+
+        self.call(func, end)
+        await over.wait()
+        ((result, error),) = ended
+        if error is not None:
+            raise error
+        returned: _T = result
+        return returned
+
+    def call(self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]) -> None:
+        """Call `func` in the thread, and then `then` in this one, with the result or the exception."""
+        if self._call_reactor is None:
+            is_asyncio = is_asyncio_available()
+            self._call_reactor = (
+                asyncio.get_running_loop().call_soon_threadsafe if is_asyncio else reactor().callFromThread
+            )
+            Thread(target=self._serve, name="gbot_robots", daemon=True).start()
+        self._calls.put((func, then))
+
+    def _serve(self) -> None:
+        assert self._call_reactor is not None  # noqa: S101  for the type checker
+        while (call := self._calls.get()) is not None:
+            func, then = call
+            result, failure = None, None
+            try:
+                result = func()
+            except Exception as error:
+                failure = error
+            with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
+                self._call_reactor(then, result, failure)
 
     def end(self) -> None:
         """Take no further calls; the thread still makes the calls that wait."""
-        self._calls.shutdown(wait=False)
+        self._calls.put(None)
 
 
 class Turnstile:

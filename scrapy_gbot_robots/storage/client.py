@@ -6,7 +6,7 @@ cost one transaction or one round trip. A storage that fails costs one warning a
 Plan: one thread makes all calls. While it works on a batch, calls wait in a queue; all of them are the next batch, which the
 storage does in few steps. Each batch has a deadline. If the storage fails or is late, memory takes its place, and a timer
 tries it again. When it answers, it is used again, and what memory has learnt meanwhile is forgotten: the cache of answers
-still has it, and other processes fetch those few files once more. Memory itself needs no thread.
+still has it, and other processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
 
 Leases: the client remembers the leases of this process, and gives them back at the end of the crawl at the latest. The
 leases of a process that dies end by themselves.
@@ -21,7 +21,6 @@ cancelled or the deadline is over. A lease taken by such a late call is still re
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
@@ -29,15 +28,13 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, Turnstile, pause, reactor, within
+from ..concurrency import Background, OneThread, Turnstile, pause, within
 from ..core.urls import shown
 from ..settings import STORAGES, redis_of_scrapy_redis
 from .base import Storage, StorageError
@@ -198,15 +195,13 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._reports = self._is_used = self._closed = False
-        self._in_thread = choice.opens is not MemoryStorage
-        self._storage: Storage | None = None if self._in_thread else MemoryStorage()
-        self._instead: MemoryStorage | None = None  # in use while the storage fails
+        self._memory = MemoryStorage() if choice.opens is MemoryStorage else None  # or while the storage fails
+        self._storage: Storage | None = None  # the thread opens it
+        self._thread = OneThread()
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
         self._waiting: deque[_Call] = deque()
         self._batch: list[_Call] | None = None  # that the thread works on
         self._deadline: Any = None  # of the batch
-        self._batches: SimpleQueue[list[_Call] | None] = SimpleQueue()  # for the thread
-        self._call_reactor: Callable[..., object] | None = None  # from the thread, once that has begun
         self._background = Background()
         self._started = time.time()
 
@@ -222,6 +217,8 @@ class StorageClient:
         )
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         self._reports = True
+        if self._memory is not None:
+            self._note_use()
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
@@ -235,8 +232,8 @@ class StorageClient:
     async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
         """Return the entry of `origin`; if it is not good, take the lease, unless another process has that.
 
-        A caller that has the lease (the second result) must fetch, and then call `store_and_release` or `give_up`. `is_good`
-        is called in the thread.
+        A caller that has the lease (the second result) must fetch, and then call `store_and_release`. `is_good` is called in
+        the thread.
         """
         entry, token = await self._ask(_Find(origin, is_good))
         return entry, token is not None
@@ -251,80 +248,40 @@ class StorageClient:
         self._background.cancel()
         await self._background.ended()
         try:
-            if self._in_thread and self._storage is not None:
-                await within(CLOSE_SECS, self._made_in_thread(self._close))
-            elif self._storage is not None:
-                self._storage.close()
+            if self._storage is not None:
+                await within(CLOSE_SECS, self._thread.run(partial(self._close, self._storage)))
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # a storage of the user's may raise anything
-            if self._instead is None:
-                logger.warning("The robots.txt storage could not be closed properly: %s", shown(str(error), limit=500))
+            if self._memory is None:
+                logger.warning("The robots.txt storage could not be closed properly: %s", _in_words(error, CLOSE_SECS))
             self._interrupt()
         if self._deadline is not None:
             self._deadline.cancel()
-        self._batches.put(None)
+        self._thread.end()
 
     async def _ask(self, act: _Act) -> Any:
         """Let the storage do `act`, or memory while the storage fails."""
-        if self._instead is not None:
-            return self._do(self._instead, [act])[0]
-        try:
-            if self._in_thread:
-                result = await self._made_in_thread(act)
-            else:
-                assert self._storage is not None  # noqa: S101  for the type checker: memory is open
-                result = self._do(self._storage, [act])[0]
-        except CancelledError:
-            raise
-        except Exception as error:  # as in `close`
-            self._stats.inc_value("gbot_robots/storage/errors")
-            return self._do(self._fall_back(error), [act])[0]
-        self._note_use()
-        return result
-
-    async def _made_in_thread(self, act: _Act) -> Any:
-        """Let the storage do `act` in the thread. Cancelling this does not end a call that has begun.
-
-        Raises:
-            TimeoutError: it took too long.
-            Exception: any exception that the storage raised.
-        """
+        if self._memory is not None:
+            return self._do(self._memory, [act])[0]
         call = _Call(act)
         self._waiting.append(call)
         if self._batch is None:
             self._begin_batch()
         await call.over.wait()
         if call.error is not None:
-            raise call.error
+            self._stats.inc_value("gbot_robots/storage/errors")
+            return self._do(self._fall_back(call.error), [act])[0]
+        self._note_use()
         return call.result
 
     def _begin_batch(self) -> None:
         """Hand the calls that wait to the thread, as one batch."""
-        if self._call_reactor is None:
-            self._call_reactor = _call_of_reactor()
-            Thread(target=self._serve, name="gbot_robots", daemon=True).start()  # it may hang, yet the process ends
-        self._batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        late = TimeoutError(f"no answer within {CALL_SECS:g} s")
-        self._deadline = call_later(CALL_SECS, self._end_batch, self._batch, [], late)
-        self._batches.put(self._batch)
+        self._batch = batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        self._deadline = call_later(CALL_SECS, self._end_batch, batch, None, TimeoutError())
+        self._thread.call(partial(self._open_and_do, [call.act for call in batch]), partial(self._end_batch, batch))
 
-    def _serve(self) -> None:
-        """In the thread: work on batches until the client is closed."""
-        assert self._call_reactor is not None  # noqa: S101  for the type checker
-        while (batch := self._batches.get()) is not None:
-            results: list[Any] = []
-            error: Exception | None = None
-            try:
-                if self._storage is None:
-                    self._storage = self._choice.opens()
-                results = self._do(self._storage, [call.act for call in batch])
-            except Exception as raised:
-                error = raised
-            with suppress(RuntimeError):  # the event loop is closed: no coroutine waits any more
-                self._call_reactor(self._end_batch, batch, results, error)
-
-    def _end_batch(self, batch: list[_Call], results: list[Any], error: Exception | None) -> None:
+    def _end_batch(self, batch: list[_Call], results: list[Any] | None, error: Exception | None) -> None:
         """Let the calls of a batch return, and begin the next one."""
         if batch is not self._batch:  # it was late
             return
@@ -339,9 +296,15 @@ class StorageClient:
                 self._fall_back(error)
         elif self._waiting:
             self._begin_batch()
-        for place, call in enumerate(batch):
-            call.error, call.result = error, None if error is not None else results[place]
+        for call, result in zip(batch, results or [None] * len(batch), strict=True):
+            call.error, call.result = error, result
             call.over.open()
+
+    def _open_and_do(self, acts: Sequence[_Act]) -> list[Any]:
+        """In the thread: do acts, and open the storage before the first ones."""
+        if self._storage is None:
+            self._storage = self._choice.opens()
+        return self._do(self._storage, acts)
 
     def _do(self, storage: Storage, acts: Sequence[_Act]) -> list[Any]:
         """Let `storage` do acts of all kinds together; return their results in order."""
@@ -354,7 +317,7 @@ class StorageClient:
     def _find(self, storage: Storage, wanted: Sequence[_Find]) -> list[Found]:
         found = storage.find(wanted, self._lease_secs)
         leases = {each.origin: token for each, (_, token) in zip(wanted, found, strict=True) if token is not None}
-        if self._closed or (self._instead is not None and storage is not self._instead):  # it is too late
+        if self._closed or (self._memory is not None and storage is not self._memory):  # it is too late
             _release(storage, leases)
             return [(entry, None) for entry, _ in found]
         self._leases.update(leases)
@@ -362,31 +325,32 @@ class StorageClient:
 
     def _fall_back(self, error: Exception) -> MemoryStorage:
         """Let memory take the place of the storage, which has failed, if it has not yet."""
-        if self._instead is None:
-            self._instead = MemoryStorage()
+        if self._memory is None:
+            self._memory = MemoryStorage()
             self._stats.set_value("gbot_robots/storage/fallback", 1)
             self._background.start(self._try_again())
             logger.warning(
                 "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
                 "memory, for itself. %s",
-                shown(str(error), limit=500).rstrip("."),
+                _in_words(error, CALL_SECS),
                 _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
                 exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
             )
-        return self._instead
+        return self._memory
 
     async def _try_again(self) -> None:
         """Try to write to the storage, again and again until it works."""
-        while self._instead is not None:
+        while self._memory is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await self._made_in_thread(lambda storage: storage.release("", storage.lease("", 1) or ""))
+                await within(CALL_SECS, self._thread.run(partial(self._open_and_do, [_lease_and_release])))
             except CancelledError:
                 raise
             except Exception:  # the log has said so already
+                self._interrupt()
                 self._stats.inc_value("gbot_robots/storage/errors")
             else:
-                self._instead = None
+                self._memory = None
                 self._stats.set_value("gbot_robots/storage/fallback", 0)
                 logger.info("The robots.txt storage answers again and is used again")
                 self._note_use()
@@ -418,7 +382,7 @@ class StorageClient:
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
         try:
-            if self._instead is None:
+            if self._memory is None:
                 _release(storage, self._leases)
         finally:
             storage.close()
@@ -447,12 +411,12 @@ class _Call:
         self.error: Exception | None = None
 
 
-def _call_of_reactor() -> Callable[..., object]:
-    """Return what calls a function in this thread, the reactor's, from another thread."""
-    if is_asyncio_available():
-        return asyncio.get_running_loop().call_soon_threadsafe
-    call: Callable[..., object] = reactor().callFromThread
-    return call
+def _lease_and_release(storage: Storage) -> None:
+    storage.release("", storage.lease("", 1) or "")
+
+
+def _in_words(error: Exception, secs: float) -> str:
+    return shown(str(error) or f"no answer within {secs:g} s", limit=500).rstrip(".")
 
 
 def _release(storage: Storage, leases: Mapping[str, str]) -> None:

@@ -24,7 +24,6 @@ import secrets
 import sqlite3
 import time
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -136,6 +135,7 @@ class SqliteStorage(Storage):
         self._clock = clock
         self._lock = RLock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
+        self._in_use: sqlite3.Connection | None = None  # by an `act`
         self._file: tuple[int, int] | None = None  # the file that `_connection` has open
         self._closed = False
         if read_only:
@@ -197,20 +197,21 @@ class SqliteStorage(Storage):
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases. All writing is one transaction."""
-        read = [self._read(origin) for origin, _ in wanted]
-        found: list[Found] = [(entry, None) for entry, _ in read]
-        is_done = [noted and is_good(entry) for (entry, noted), (_, is_good) in zip(read, wanted, strict=True)]
-        due = [place for place, done in enumerate(is_done) if not done]
-        if due:
-            find_these = partial(super().find, [wanted[place] for place in due], secs)
+        find_these = super().find
 
-            def act(connection: sqlite3.Connection) -> list[Found]:
+        def act(connection: sqlite3.Connection) -> list[Found]:
+            read = [self._read(origin) for origin, _ in wanted]
+            found: list[Found] = [(entry, None) for entry, _ in read]
+            is_done = [noted and is_good(entry) for (entry, noted), (_, is_good) in zip(read, wanted, strict=True)]
+            due = [place for place, done in enumerate(is_done) if not done]
+            if due:
                 with _transaction(connection):
-                    return find_these()
+                    again = find_these([wanted[place] for place in due], secs)
+                for place, each in zip(due, again, strict=True):
+                    found[place] = each
+            return found
 
-            for place, each in zip(due, self._run(act), strict=True):
-                found[place] = each
-        return found
+        return self._run(act)
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, end their leases, and delete some entries that are not used, in one transaction."""
@@ -256,19 +257,19 @@ class SqliteStorage(Storage):
         """Run one statement; return its rows, and how many rows it has changed."""
 
         def act(connection: sqlite3.Connection) -> tuple[list[Any], int]:
-            with closing(connection.execute(statement, values)) as cursor:
-                return cursor.fetchall(), cursor.rowcount
+            cursor = connection.execute(statement, values)
+            return cursor.fetchall(), cursor.rowcount
 
         return self._run(act)
 
     def _run(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
         """Let `act` use the file. If the file is broken, set it aside and call `act` again on a new one."""
         with self._lock:
-            if self._connection is not None and self._connection.in_transaction:
-                return act(self._connection)  # a part of another `act`
+            if self._in_use is not None:
+                return act(self._in_use)  # as a part of another `act`
             try:
                 try:
-                    return act(self._current())
+                    return self._use(act)
                 except sqlite3.OperationalError:  # locked, full, read-only: the file is sound
                     raise
                 except sqlite3.DatabaseError as error:
@@ -276,9 +277,16 @@ class SqliteStorage(Storage):
                         raise
                     self._disconnect()
                     self._set_aside(error)
-                    return act(self._current())
+                    return self._use(act)
             except (sqlite3.Error, OSError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
+
+    def _use(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
+        self._in_use = self._current()
+        try:
+            return act(self._in_use)
+        finally:
+            self._in_use = None
 
     def _current(self) -> sqlite3.Connection:
         """Return a connection to the file at the path now: another process may have set aside the one we had open."""

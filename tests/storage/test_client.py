@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sqlite3
@@ -16,7 +15,6 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
-from twisted.internet.defer import CancelledError
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
@@ -231,26 +229,6 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
         token = slow.lease(ORIGIN, 60)
         assert token
         slow.release(ORIGIN, token)
-
-
-@pytest.mark.parametrize("cancelled", [asyncio.CancelledError, CancelledError], ids=["asyncio", "twisted"])
-@as_scrapy_runs_it
-async def test_call_that_is_cancelled_is_no_trouble_of_the_storage(
-    cancelled: type[BaseException],
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def cancel(*_: object) -> None:
-        raise cancelled
-
-    async with opened(lambda: SqliteStorage(tmp_path / "robots.sqlite"), caplog) as entries:
-        with monkeypatch.context() as patch:
-            patch.setattr(entries, "_made_in_thread", cancel)
-            with pytest.raises(cancelled):
-                await entries.get(ORIGIN)
-        assert await entries.get(ORIGIN) is None
-        assert entries.said == []
 
 
 # Storages in trouble
