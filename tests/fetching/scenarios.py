@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import zlib
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -23,7 +24,7 @@ from ..support.web_h2 import H2Site
 from ..support.zstd import ZSTD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from socket import socket
 
     from scrapy.crawler import Crawler
@@ -263,30 +264,48 @@ SCENARIOS = [
 ]
 
 
-async def run(
-    scenario: Scenario, *, addon: bool = True, handler: str | None = None, **settings: Any
-) -> tuple[str, Crawler, Site]:
-    """Crawl the scenario's server; what came of it, the crawler, and the server.
+TIMEOUTS = {"GBOT_ROBOTS_TIMEOUT_SECS": 2, "DOWNLOAD_TIMEOUT": 2}
 
-    With `handler` "h2" the server speaks HTTP/2, but for one whose trouble is that it has no TLS.
-    """
-    handler = handler or handler_in_use()
+
+def _site(scenario: Scenario, handler: str) -> Site:
+    """The scenario's server. With "h2" it speaks HTTP/2, but for one whose trouble is that it has no TLS."""
     http2 = handler == "h2" and not scenario.asked_by
-    site = (H2Site if http2 else Site)(
+    return (H2Site if http2 else Site)(
         {"/page": b"ok", "/free": b"ok", **scenario.pages, "/robots.txt": scenario.robots},
         tls=tls_context() if scenario.tls or http2 else None,
     )
-    with site:
-        urls = [site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:") for path in ("/page", "/free")]
-        timeouts = {"GBOT_ROBOTS_TIMEOUT_SECS": 2, "DOWNLOAD_TIMEOUT": 2}
-        base = {} if addon else {"ROBOTSTXT_OBEY": True}
-        handlers = {"DOWNLOAD_HANDLERS": {"https": DOWNLOAD_HANDLERS["h2"]}} if handler == "h2" else {}
-        crawler = await crawl(
-            Pages, {**timeouts, **base, **handlers, **scenario.settings, **settings}, addon=addon, urls=urls
-        )
-    crawled = {path for path in ("/page", "/free") if any(url.endswith(path) for url in pages(crawler).crawled)}
-    outcomes = {frozenset({"/page", "/free"}): ALLOW, frozenset({"/free"}): OBEY, frozenset[str](): DISALLOW}
-    return outcomes.get(frozenset(crawled), f"crawled {sorted(crawled)}"), crawler, site
+
+
+def _urls(scenario: Scenario, site: Site) -> list[str]:
+    return [site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:") for path in ("/page", "/free")]
+
+
+def _outcome(scenario: Scenario, site: Site, crawler: Crawler) -> str:
+    page, free = (url in pages(crawler).crawled for url in _urls(scenario, site))
+    return {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}.get((page, free), "/page alone")
+
+
+def _handlers(handler: str) -> dict[str, Any]:
+    return {"DOWNLOAD_HANDLERS": {"https": DOWNLOAD_HANDLERS["h2"]}} if handler == "h2" else {}
+
+
+async def run(scenario: Scenario, *, addon: bool = True, **settings: Any) -> tuple[str, Crawler, Site]:
+    """Crawl the scenario's server; what came of it, the crawler, and the server."""
+    handler = handler_in_use()
+    with _site(scenario, handler) as site:
+        base = TIMEOUTS if addon else {**TIMEOUTS, "ROBOTSTXT_OBEY": True}
+        every = {**base, **_handlers(handler), **scenario.settings, **settings}
+        crawler = await crawl(Pages, every, addon=addon, urls=_urls(scenario, site))
+    return _outcome(scenario, site, crawler), crawler, site
+
+
+async def run_all(scenarios: Iterable[Scenario], handler: str, **settings: Any) -> dict[str, str]:
+    """Crawl the servers of all `scenarios` in one crawl; what came of each, by its id."""
+    with ExitStack() as stack:
+        sites = [(each, stack.enter_context(_site(each, handler))) for each in scenarios]
+        urls = [url for each, site in sites for url in _urls(each, site)]
+        crawler = await crawl(Pages, {**TIMEOUTS, **_handlers(handler), **settings}, urls=urls)
+    return {each.id: _outcome(each, site, crawler) for each, site in sites}
 
 
 def main() -> None:

@@ -32,7 +32,6 @@ from ..support.web import Reply, Site, raw, redirect
 from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from socket import socket
 
     from scrapy.crawler import Crawler
@@ -108,7 +107,6 @@ REDIRECTED = (redirect("/1"), hops(1))
         pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_ENABLED": False}, id="REDIRECT_ENABLED"),
         pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_MAX_TIMES": 0}, id="REDIRECT_MAX_TIMES"),
         pytest.param(Scenario("", OBEY, *REDIRECTED), {"METAREFRESH_ENABLED": True}, id="METAREFRESH_ENABLED"),
-        pytest.param(Scenario("", OBEY, *REDIRECTED), {"DOWNLOAD_DELAY": 0.2}, id="DOWNLOAD_DELAY"),
         pytest.param(Scenario("", OBEY, *REDIRECTED), {"CONCURRENT_REQUESTS": 1}, id="CONCURRENT_REQUESTS"),
         pytest.param(Scenario("", OBEY, BIG), {"DOWNLOAD_MAXSIZE": 100}, id="DOWNLOAD_MAXSIZE"),
         pytest.param(
@@ -232,17 +230,6 @@ async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its
         signed = [(request.path, request.headers["signature"]) for request in site.asked]
         assert signed == [(path, f"sig1=:{site.url(path)}:") for path in ("/robots.txt", "/1", "/2", "/free")]
         assert all({"signature-agent", "signature-input"} <= set(request.headers) for request in site.asked)
-
-
-@in_reactor
-async def test_http_cache_of_scrapy_does_not_serve_a_robots_txt_that_the_server_serves(tmp_path: Path) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-        await crawl(Pages, settings, urls=[site.url("/free")])
-        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /free"
-        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
-        assert not pages(crawler).crawled
-        assert site.paths().count("/robots.txt") == 2
 
 
 @in_reactor

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import ExitStack
 
 import pytest
+
+from scrapy_gbot_robots.obeying import events
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Content, Reply, Site, raw, redirect
@@ -35,21 +38,26 @@ SERVERS: dict[str, tuple[Content, bool, bool]] = {  # what answers, whether it i
 
 
 @pytest.mark.parametrize("refused", ["allow", "disallow"])
-@pytest.mark.parametrize(("answer", "is_wall", "is_refused"), SERVERS.values(), ids=SERVERS)
 @in_reactor
 async def test_wall_and_refusal_mean_what_the_setting_says(
-    answer: Content, is_wall: bool, is_refused: bool, refused: str, caplog: pytest.LogCaptureFixture
+    refused: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(events, "MOST_WARNED", 99)
     settings = {"GBOT_ROBOTS_REFUSED": refused, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
-    with Site({"/robots.txt": answer, "/wall": Reply(200, MOMENT), "*": b"ok"}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
-        is_crawled = refused == "allow" or not is_refused
-        assert bool(pages(crawler).crawled) is is_crawled
-        assert stats(crawler).get("gbot_robots/walled", 0) == is_wall
-        assert "gbot_robots/given_up" not in stats(crawler)  # nothing waits
+    with ExitStack() as stack:
+        sites = {
+            name: stack.enter_context(Site({"/robots.txt": answer, "/wall": Reply(200, MOMENT), "*": b"ok"}))
+            for name, (answer, _, _) in SERVERS.items()
+        }
+        crawler = await crawl(Pages, settings, urls=[site.url("/free") for site in sites.values()])
+    crawled = {name for name, site in sites.items() if site.url("/free") in pages(crawler).crawled}
+    assert crawled == {name for name, (_, _, is_refused) in SERVERS.items() if refused == "allow" or not is_refused}
+    assert "gbot_robots/given_up" not in stats(crawler)  # nothing waits
     said = [line for line in own_warnings(caplog) if "bot wall" in line]
-    assert len(said) == is_wall
-    assert all(site.url("/robots.txt") in line and f"GBOT_ROBOTS_REFUSED = {refused!r}" in line for line in said)
+    warned = {name for name, site in sites.items() if any(f"{site.url('/robots.txt')}:" in line for line in said)}
+    assert warned == {name for name, (_, is_wall, _) in SERVERS.items() if is_wall}
+    assert stats(crawler)["gbot_robots/walled"] == len(said) == len(warned)
+    assert all(f"GBOT_ROBOTS_REFUSED = {refused!r}" in line for line in said)
 
 
 @in_reactor

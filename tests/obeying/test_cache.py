@@ -25,14 +25,6 @@ def cached(cache: AnswerCache, names: Sequence[str]) -> str:
     return "".join(name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None)
 
 
-def test_as_many_answers_are_cached_as_the_setting_says() -> None:
-    cache = AnswerCache(3)
-    for name in "abcd":
-        cache.put(answer(name))
-    assert cached(cache, "abcd") == "bcd"
-    assert len(cache) == 3
-
-
 def test_answer_in_use_stays_and_a_mere_look_is_no_use() -> None:
     cache = AnswerCache(2)
     a, b = answer("a"), answer("b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import ExitStack
 
 import pytest
 from scrapy import Request
@@ -51,15 +52,18 @@ async def test_decoded_and_cut_body_is_what_the_spider_gets() -> None:
         assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
 
 
-@pytest.mark.parametrize("status", [404, 403, 410, 401, 503, 500, 429])
 @in_reactor
-async def test_status_of_the_answer_is_what_the_spider_sees(status: int) -> None:
-    with Site({"/robots.txt": Reply(status, RULES)}) as site:
-        settings = {"RETRY_ENABLED": True, "RETRY_TIMES": 5}
-        crawler = await crawl(Pages, settings, urls=asking(site.url("/robots.txt")))
-        response = pages(crawler).crawled[site.url("/robots.txt")]
-        assert (response.status, response.body) == (status, b"")
-        assert site.paths() == ["/robots.txt"]
+async def test_status_of_the_answer_is_what_the_spider_sees() -> None:
+    with ExitStack() as stack:
+        statuses = (404, 403, 410, 401, 503, 500, 429)
+        sites = {status: stack.enter_context(Site({"/robots.txt": Reply(status, RULES)})) for status in statuses}
+        urls = [request for site in sites.values() for request in asking(site.url("/robots.txt"))]
+        crawler = await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=urls)
+        for status, site in sites.items():
+            response = pages(crawler).crawled[site.url("/robots.txt")]
+            assert (response.status, response.body) == (status, b"")
+            assert site.paths() == ["/robots.txt"]
+            assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
         assert "retry/count" not in stats(crawler)
 
 

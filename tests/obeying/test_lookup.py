@@ -45,30 +45,23 @@ if TYPE_CHECKING:
         pytest.param({}, {}, 22.9 * HOUR, 24.1 * HOUR, id="S3.1-a-day"),
         pytest.param({"Cache-Control": "max-age=300"}, {}, 260, 310, id="S3.4-max-age-shortens"),
         pytest.param(
-            {"Cache-Control": "max-age=864000"}, {}, 22.9 * HOUR, 24.1 * HOUR, id="S3.5-max-age-lengthens-not"
-        ),
-        pytest.param(
             {"Cache-Control": "max-age=864000"},
             {"GBOT_ROBOTS_MAX_AGE_SECS": 5 * DAY},
             4.9 * DAY,
             5.1 * DAY,
             id="S3.5-max-age-lengthens-as-the-setting-says",
         ),
-        pytest.param({}, {"GBOT_ROBOTS_MAX_AGE_SECS": 100}, 80, 110, id="S3.5-the-setting-shortens"),
         pytest.param({"Cache-Control": "max-age=0"}, {}, 50, 70, id="S3.5-a-floor-under-max-age"),
-        pytest.param({"Cache-Control": "no-store"}, {}, 50, 70, id="S3.5-a-floor-under-no-store"),
-        pytest.param({"Cache-Control": "no-cache, max-age=900"}, {}, 50, 70, id="S3.5-a-floor-under-no-cache"),
         pytest.param(
             {"Cache-Control": "max-age=900", "Age": "600"}, {}, 250, 310, id="S3.4-time-spent-on-the-way-counts"
         ),
     ],
 )
-@pytest.mark.parametrize("status", [200, 404])
 @in_reactor
 async def test_answer_is_good_for(
-    status: int, headers: dict[str, str], settings: dict[str, Any], kept: float, gone: float, clock: Clock
+    headers: dict[str, str], settings: dict[str, Any], kept: float, gone: float, clock: Clock
 ) -> None:
-    with Site({"/robots.txt": Reply(status, b"user-agent: *\ndisallow: /no", headers), "*": b"ok"}) as site:
+    with Site({"/robots.txt": Reply(404, b"user-agent: *\ndisallow: /no", headers), "*": b"ok"}) as site:
 
         async def script(visitor: Visitor) -> None:
             assert await visitor.may(site.url("/"))
