@@ -29,7 +29,6 @@ MAY_BE_SKIPPED_IN_CI = (
     *_LACKING,
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
     "GBOT_ROBOTS_REFERENCE",  # data that this repository does not carry
-    "GBOT_ROBOTS_AXE",  # axe-core comes from npm
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again
     *(() if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)),  # one job of CI installs them
 )

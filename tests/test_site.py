@@ -15,6 +15,7 @@ import pytest
 
 import scrapy_gbot_robots
 
+from .support.browser import violations
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
 from .support.web import free_port
@@ -34,20 +35,34 @@ _LOADS = re.compile(
 )
 
 
-def test_site_builds_without_a_warning_and_is_whole(tmp_path: Path) -> None:
-    """Strict: a warning, such as a dead link, is an error. No page loads anything from other servers."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Strict: a warning, such as a dead link, is an error."""
     pytest.importorskip("mkdocs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "search" / "search_index.json").stat().st_size > 100_000
-    pages = {page.parent.name: page.read_text(encoding="utf-8") for page in tmp_path.rglob("index.html")}
+    return place
+
+
+def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    assert (site / "search" / "search_index.json").stat().st_size > 100_000
+    pages = {page.parent.name: page.read_text(encoding="utf-8") for page in site.rglob("index.html")}
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= set(pages)
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
     reference = pages["api"]
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
+
+
+@pytest.mark.parametrize("page", ["", "api", "command", "settings"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
+    page: str, dark: bool, site: Path, tmp_path: Path
+) -> None:
+    assert violations(site / page / "index.html", tmp_path, dark=dark) == ""
 
 
 def drawing() -> ModuleType:

@@ -1,0 +1,50 @@
+"""Chromium, and axe-core in it, which finds what people with a keyboard or a screen reader cannot use."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+QUIET += "--disable-component-update --disable-sync".split()
+
+
+def dom(path: Path, fragment: str, place: Path, *flags: str) -> str:
+    """The page in Chromium after its script has run."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    options = ["--virtual-time-budget=20000", f"--user-data-dir={place / 'profile'}", "--dump-dom"]
+    command = [CHROMIUM, *QUIET, *flags, *options, f"{path.as_uri()}#{fragment}"]
+    return subprocess.run(command, capture_output=True, timeout=120, check=True).stdout.decode()
+
+
+def violations(path: Path, place: Path, *, dark: bool = False) -> str:
+    """The rules of axe-core that the page breaks, on a desktop with a mouse."""
+    package = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    axe = (files(package) / "axe.min.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    ask = (
+        f"<script>{axe}</script><script>setTimeout(async () => {{ const {{ violations, passes }} = await axe.run();"
+        "document.title = `passed ${passes.length}; violated ${violations.map((each) => each.id)}.`; }, 1000)</script></body>"
+    )
+    html = re.sub("<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))  # a policy would stop our script
+    if dark:
+        html = html.replace('data-md-color-scheme="default"', 'data-md-color-scheme="slate"')  # the site's
+        html = html.replace("</body>", "<style>:root { color-scheme: dark }</style></body>")
+    asking = path.with_stem(f"{path.stem}-axe-{dark}")
+    asking.write_text(html.replace("</body>", ask), encoding="utf-8")
+    devices = f"primaryHoverType=2,availableHoverTypes=2,preferredColorScheme={0 if dark else 1}"
+    found = re.search(
+        r"<title>passed (\d+); violated ([^<]*)\.</title>", dom(asking, "", place, f"--blink-settings={devices}")
+    )
+    assert found is not None
+    assert int(found[1]) > 20
+    return found[2]
