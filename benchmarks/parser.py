@@ -21,6 +21,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core.robots import groups_of
 
 from .peers import AGENT, Peer, installed
 from .worst import print_worst
@@ -80,7 +81,7 @@ def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
 
 
 def of_all(robots: Robots) -> list[Any]:
-    return [group for group in RobotsTxt.parse(robots.raw).groups if b"*" in group.agents]
+    return [group for group in groups_of(RobotsTxt.parse(robots.raw)) if b"*" in group.agents]
 
 
 # Made-up files

@@ -1,7 +1,7 @@
 """The slowest 500 KiB file known for each kind of work, in milliseconds: `python -m benchmarks.worst`.
 
-A crawl reads whole files in a thread, and answers there each question for which `Rules.takes_long` is true. The rest blocks
-the reactor.
+A crawl reads whole files in a thread, and answers there each question for which `core.rules.takes_long` is true. The rest
+blocks the reactor.
 `benchmarks.parser` prints these rows, too.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core import lines as grammar
 from scrapy_gbot_robots.core.lint import findings
+from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,9 +93,9 @@ def worst_ones() -> list[Worst]:
         Worst(
             "reading a group", "`disallow /` without colon", parsed(no_colon), lambda robots: robots.rules_for(AGENT)
         ),
-        Worst("sitemap lines", "hosts of 60 é", parsed(hosts), lambda robots: robots.sitemap_lines),
-        Worst("groups", "starts of groups", parsed(starts), lambda robots: robots.groups),
-        Worst("groups", "user agents and crawl delays", parsed(delays), lambda robots: robots.groups),
+        Worst("sitemap lines", "hosts of 60 é", parsed(hosts), sitemap_lines_of),
+        Worst("groups", "starts of groups", parsed(starts), groups_of),
+        Worst("groups", "user agents and crawl delays", parsed(delays), groups_of),
         Worst("remarks", "lines of one letter", parsed(junk), lambda robots: robots.remarks),
         Worst("lint", "lines of one letter", lambda: junk, findings),
     ]

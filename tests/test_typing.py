@@ -39,7 +39,6 @@ def test_robots_txt() -> None:
     assert assert_type(robots.crawl_delay("a"), "float | None") == 5
     assert assert_type(robots.cut, bool) is False
     assert [assert_type(remark.text, str) for remark in robots.remarks]
-    assert [assert_type(line.url, "str | None") for line in robots.sitemap_lines]
 
 
 def test_verdict_and_rules() -> None:
@@ -55,7 +54,6 @@ def test_verdict_and_rules() -> None:
 def test_crawler_and_origin() -> None:
     crawler = assert_type(Crawler.of(b"Googlebot-Image/1.0"), Crawler)
     assert assert_type(crawler.tokens, tuple[str, ...]) == ("Googlebot-Image", "Googlebot")
-    assert assert_type(crawler.ignores_robots, bool) is False
     origin = assert_type(Origin.of("https://example.com:8443/x"), Origin)
     assert assert_type(origin.port, int) == 8443
     assert assert_type(origin.robots_url, str) == "https://example.com:8443/robots.txt"

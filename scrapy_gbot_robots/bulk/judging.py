@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..core.crawlers import AllOf, Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
+from ..core.rules import weight_of
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
@@ -266,7 +267,7 @@ class Judge:
         wording = wording_of(rules)
         sweep = self._by_wording.get(wording)
         if sweep is None:
-            self._hold(rules.weight)
+            self._hold(weight_of(rules))
             sweep = self._by_wording[wording] = Sweep(rules)
         return sweep
 

@@ -35,6 +35,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from ..core.patterns import follow
+from ..core.rules import parts_of, patterns_of
 from ..core.url_forms import has_one_form, other_forms, without_usual
 from ..core.urls import path_of
 
@@ -150,7 +151,8 @@ class Sweep:
         if not _can_refuse(self.rules):
             return bytearray(b"\1") * urls.count
         if self._parts is None:
-            self._parts = [Sweep(part) for part in self.rules.parts]
+            parts = parts_of(self.rules)
+            self._parts = [Sweep(part) for part in parts] if parts != (self.rules,) else []
         if self._parts:
             return bytearray(map(min, zip(*(part.allowed(urls) for part in self._parts), strict=True)))
         self._sites += 1
@@ -166,7 +168,7 @@ class Sweep:
     def _painted(self, urls: SiteUrls) -> bytearray:
         """Look for all that each rule matches."""
         if self._disallows is None:
-            allows, disallows = self.rules.patterns()
+            allows, disallows = patterns_of(self.rules)
             self._disallows, self._allows = _Patterns(disallows, 0), _Patterns(allows, 1)
         answers = bytearray(b"\1") * len(urls.paths)
         hits = self._disallows.hits(urls)
@@ -278,9 +280,7 @@ def _longest(rest: str, anchored: bool) -> str:
 
 def wording_of(rules: Rules) -> Hashable:
     """Return all that the answers of `rules.allowed` depend on, but `strict`: the same wording gives the same answers."""
-    if rules.parts:
-        return tuple(map(wording_of, rules.parts))
-    return rules._allows.text, rules._disallows.text  # noqa: SLF001
+    return tuple((part._allows.text, part._disallows.text) for part in parts_of(rules))  # noqa: SLF001
 
 
 def _most_wildcards(rules: Rules) -> int:
@@ -292,7 +292,7 @@ def _most_wildcards(rules: Rules) -> int:
 
 def _can_refuse(rules: Rules) -> bool:
     """Return whether any rule disallows anything."""
-    return any(map(_can_refuse, rules.parts)) or bool(rules._disallows.text.strip("\n"))  # noqa: SLF001
+    return any(part._disallows.text.strip("\n") for part in parts_of(rules))  # noqa: SLF001
 
 
 def _allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..core import lines as grammar
-from ..core.crawlers import AllOf
+from ..core.crawlers import AllOf, agents_heeded
 from ..core.lines import split_lines
 from ..core.lint import KINDS, findings
-from ..core.robots import RobotsTxt, read_groups
+from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental import purposes
@@ -214,7 +214,7 @@ class Check:
         rule = self.verdict.rule
         if self.verdict.group is None:
             return None
-        for group in read_groups(self.robotstxt.lines):
+        for group in groups_of(self.robotstxt):
             line = group.agents.get(self.verdict.group.encode("ascii"))
             if line is not None and (rule is None or rule in group.rules):
                 return line
@@ -228,7 +228,7 @@ class Check:
         if self.asker.text == "*":
             none = "the crawler stands for all that no group names"
         if self.verdict.group is None:
-            if self.crawler.ignores_robots:
+            if not agents_heeded(self.crawler):
                 return f"none: {IGNORES_ROBOTS}"
             return f"none: {none}" + (
                 ", and there is no group for *" if self.crawler.heeds_global else ", and it ignores *"

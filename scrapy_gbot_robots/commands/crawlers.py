@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, cut_token
+from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, agents_heeded, cut_token
 from ..obeying.identity import of_project
 from .command import CommandError
 from .inputs import checked
@@ -78,7 +78,7 @@ class Asker(NamedTuple):
 
 
 def _heeds(crawler: Crawler) -> str:
-    if crawler.ignores_robots:
+    if not agents_heeded(crawler):
         return "no robots.txt"
     chain = [*crawler.tokens, "*"] if crawler.heeds_global else list(crawler.tokens)
     heeded = f"the group of {', else of '.join(chain)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..core.changes import changes
 from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt
+from ..core.rules import weight_of
 from ..core.urls import is_absolute, shown
 from ..report.summary import count
 from .command import FINE, FOUND
@@ -34,7 +35,7 @@ _JUDGED_FOR_SOME = (
 )
 _EXAMPLE = 100  # characters of a line that is shown
 _MOST_READ = 100 * 2**20  # bytes: both files are read again for each user agent that URLs are judged for
-_MOST_WEIGHT = 200 * 2**20  # bytes of memory for the rules of these user agents, by `Rules.weight`
+_MOST_WEIGHT = 200 * 2**20  # bytes of memory for the rules of these user agents, by `weight_of`
 _SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
 
@@ -111,7 +112,7 @@ def _affordable(judges: Iterable[Judge], size: int) -> Iterator[Judge]:
     for judge in judges:
         yield judge
         read += size
-        weight += judge[1].weight + judge[2].weight
+        weight += weight_of(judge[1]) + weight_of(judge[2])
         if read > _MOST_READ or weight > _MOST_WEIGHT:
             return
 

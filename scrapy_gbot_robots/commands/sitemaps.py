@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.robots import RobotsTxt
+from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
@@ -71,7 +71,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         worst = FINE
         for origin in origins:
             known = await crawl.state_of(origin, asker.crawler, fresh=options.fresh)
-            lines = RobotsTxt.parse(known.body or b"", max_bytes=crawl.settings.max_bytes).sitemap_lines
+            lines = sitemap_lines_of(RobotsTxt.parse(known.body or b"", max_bytes=crawl.settings.max_bytes))
             most = crawl.settings.sitemaps_max
             listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
             listed += [Listed(line.line, _url(line), _TOO_MANY) for line in lines[most:]]

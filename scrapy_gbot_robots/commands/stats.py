@@ -14,6 +14,7 @@ from ..bulk.judging import Judge
 from ..core import lines as grammar
 from ..core.crawlers import Crawler
 from ..core.patterns import matches
+from ..core.robots import groups_of, lines_of
 from ..core.urls import shown
 from ..experimental.preferences import LABELS
 from ..policy.outages import State
@@ -231,7 +232,7 @@ class _Census:
 
     def _take_fields(self, robots: RobotsTxt) -> None:
         fields = Counter(
-            _FIELDS.get(line.kind) or _name(line.key) for line in robots.lines if line.flags & grammar.HAS_DIRECTIVE
+            _FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & grammar.HAS_DIRECTIVE
         )
         for field, lines in fields.items():
             self._names["field", field] += 1
@@ -239,7 +240,7 @@ class _Census:
 
     def _take_agents(self, robots: RobotsTxt) -> None:
         agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
-        for group in robots.groups:
+        for group in groups_of(robots):
             may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
             for agent in group.agents:
                 agents[agent] = agents.get(agent, False) or may_block

@@ -125,11 +125,6 @@ class Crawler(NamedTuple):
             return cls(*row)
         return cls(token, (token,) if token else ())
 
-    @property
-    def ignores_robots(self) -> bool:
-        """Whether the crawler heeds no group, so that everything is allowed."""
-        return not self.tokens and not self.heeds_global
-
 
 def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
     if not crawlers:

@@ -19,7 +19,7 @@ from .crawlers import Crawler
 from .known_crawlers import meant_by
 from .lines import agent_of, read_lines, split_lines, without_bom
 from .patterns import covers, directory_of_index
-from .robots import RobotsTxt, read_groups
+from .robots import RobotsTxt, groups_of, lines_of, sitemap_lines_of
 from .urls import path_of, shown
 
 if TYPE_CHECKING:
@@ -213,17 +213,17 @@ def findings(
         what = 'UTF-16 (Notepad\'s "Unicode"), not UTF-8' if is_utf_16 else "not UTF-8 text"
         return [finding(1, NOT_TEXT, what=what, hint="; save it as UTF-8" if is_utf_16 else "")]
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
-    groups = read_groups(robotstxt.lines)
+    groups = groups_of(robotstxt)
     if _PAGE_BEGINS.match(without_bom(body)):
         rules = sum(len(group.rules) for group in groups)
         said = f"; {rules} of its lines are read as rules" if rules else ": it has no rules, so all is allowed"
         return [finding(1, WEB_PAGE, rules=said)]
-    if _is_another_file(robotstxt.lines):
+    if _is_another_file(lines_of(robotstxt)):
         is_json = without_bom(body).lstrip().startswith((b"{", b"["))
         return [finding(1, NO_ROBOTS_TXT, what="JSON and " if is_json else "")]
     kept = body[:max_bytes]
     lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
-    found = {*_on_lines(robotstxt, kept, lost), *_on_joined(robotstxt.lines)}
+    found = {*_on_lines(robotstxt, kept, lost), *_on_joined(lines_of(robotstxt))}
     from ..experimental.lint import on_preferences  # noqa: PLC0415 - it is above core
 
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
@@ -241,7 +241,7 @@ def _is_binary(body: bytes) -> bool:
     """Whether `body` has NUL bytes and no field, as UTF-16, images and archives do."""
     if b"\0" not in body:
         return False
-    return all(line.kind == grammar.UNKNOWN for line in RobotsTxt.parse(body).lines)
+    return all(line.kind == grammar.UNKNOWN for line in lines_of(RobotsTxt.parse(body)))
 
 
 def _is_another_file(lines: Iterable[Line]) -> bool:
@@ -268,10 +268,10 @@ def _lost(kept: bytes, rest: bytes, *, strict: bool) -> str:
 
 def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Finding]:
     """Look at each line for itself. `lost` says what the cut took."""
-    bad_sitemaps = {sitemap.line for sitemap in robotstxt.sitemap_lines if sitemap.url is None}
+    bad_sitemaps = {sitemap.line for sitemap in sitemap_lines_of(robotstxt) if sitemap.url is None}
     in_group = False
     number = 0
-    for number, (line, raw) in enumerate(zip(robotstxt.lines, split_lines(body), strict=True), 1):
+    for number, (line, raw) in enumerate(zip(lines_of(robotstxt), split_lines(body), strict=True), 1):
         in_group = in_group or line.kind == grammar.USER_AGENT
         yield from _on_form(line, raw)
         if line.flags & grammar.HAS_DIRECTIVE:

@@ -37,7 +37,7 @@ from .urls import Origin, escape, is_absolute
 from .verdict import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ..experimental.preferences import Preferences
     from .crawlers import Crawler
@@ -193,7 +193,7 @@ class RobotsTxt:
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
-        return tuple(field_lines(self.lines, name.lower().encode("utf-8", "replace")))
+        return tuple(_field_lines(self, name.lower().encode("utf-8", "replace")))
 
     @property
     def licenses(self) -> tuple[str, ...]:
@@ -205,16 +205,6 @@ class RobotsTxt:
         return tuple(url for url in urls if is_absolute(url))
 
     @property
-    def lines(self) -> tuple[Line, ...]:
-        """All lines, as in the line report of Google's parser: kind, flags, key and value."""
-        return tuple(read_lines(self._body, strict=self._strict))
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """All groups in file order, before groups for the same agent are merged."""
-        return tuple(read_groups(self.lines))
-
-    @property
     def remarks(self) -> tuple[Finding, ...]:
         """What was odd, by line: the findings of lint.py about single lines."""
         from .lint import remarks_on  # noqa: PLC0415 - a crawl never asks for this
@@ -222,27 +212,25 @@ class RobotsTxt:
         return tuple(remarks_on(self, self._body))
 
     @property
-    def may_list_sitemaps(self) -> bool:
-        """Whether there may be sitemap lines. A quick look: False is certain, True is not."""
-        return may_list_sitemaps(self._body)
-
-    @property
-    def sitemap_lines(self) -> tuple[SitemapLine, ...]:
-        """All sitemap lines in file order, also malformed ones. They belong to no group (Google's page)."""
-        return tuple(read_sitemaps(self._body, strict=self._strict))
-
-    @property
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
-        return tuple(dict.fromkeys(sitemap.url for sitemap in self.sitemap_lines if sitemap.url is not None))
+        return tuple(dict.fromkeys(sitemap.url for sitemap in sitemap_lines_of(self) if sitemap.url is not None))
 
 
-def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
+# What the plugin needs to know of a robots.txt, and no user of `RobotsTxt`.
+
+
+def lines_of(robotstxt: RobotsTxt) -> list[Line]:
+    """Return all lines, as in the line report of Google's parser: kind, flags, key and value."""
+    return list(read_lines(robotstxt._body, strict=robotstxt._strict))  # noqa: SLF001
+
+
+def _field_lines(robotstxt: RobotsTxt, key: bytes) -> Iterator[FieldLine]:
     """Yield the lines whose field name is `key`, given in lower case."""
     group: dict[bytes, None] = {}
     found: list[tuple[Line, dict[bytes, None]]] = []
     has_rules = False
-    for line in lines:
+    for line in lines_of(robotstxt):
         if line.kind == USER_AGENT:
             if has_rules or not group:
                 group, has_rules = {}, False
@@ -258,12 +246,15 @@ def field_lines(lines: Iterable[Line], key: bytes) -> Iterator[FieldLine]:
         yield FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
 
 
-def read_groups(lines: Iterable[Line]) -> list[Group]:
-    """Return the groups in file order. Rules before the first user-agent line are in no group (RFC 9309 2.2.2)."""
+def groups_of(robotstxt: RobotsTxt) -> list[Group]:
+    """Return the groups in file order, before groups for the same agent are merged.
+
+    Rules before the first user-agent line are in no group (RFC 9309 2.2.2).
+    """
     groups: list[Group] = []
     group: Group | None = None
     undelayed: list[bytes] = []  # the agents of the group without a crawl delay so far
-    for line in lines:
+    for line in lines_of(robotstxt):
         if line.kind == USER_AGENT:
             if group is None or group.rules:
                 group, undelayed = Group({}, [], {}), []
@@ -284,24 +275,26 @@ def read_groups(lines: Iterable[Line]) -> list[Group]:
     return groups
 
 
-def may_list_sitemaps(body: bytes) -> bool:
-    """Return False if `body` has no sitemap line, since the word that begins one is nowhere in it."""
-    return _BEGIN in body.lower()
+def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
+    """Return whether there may be sitemap lines. False is certain: the word that begins one is nowhere in the file."""
+    return _BEGIN in robotstxt._body.lower()  # noqa: SLF001
 
 
-def read_sitemaps(body: bytes, *, strict: bool) -> Iterator[SitemapLine]:
-    """Yield the sitemap lines of `body` in file order."""
+def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
+    """Return all sitemap lines in file order, also malformed ones. They belong to no group (Google's page)."""
+    found: list[SitemapLine] = []
     number = 0
-    for block in content_blocks(body):
+    for block in content_blocks(robotstxt._body):  # noqa: SLF001
         if _BEGIN not in block.lower():
             number += block.count(b"\n")
             continue
         for text in block.splitlines():
             number += 1
             if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
-                line = read_line(number, text, strict=strict)
+                line = read_line(number, text, strict=robotstxt._strict)  # noqa: SLF001
                 if line.kind == SITEMAP:
-                    yield SitemapLine(number, _absolute(line.value), line.value)
+                    found.append(SitemapLine(number, _absolute(line.value), line.value))
+    return found
 
 
 def _absolute(value: bytes) -> str | None:

@@ -39,7 +39,7 @@ has so many characters, so they are not asked. Line 4 decides: disallowed.
 Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at the first match, or as
 soon as no better one can follow. A path "begins with" a stem in the sense of `str.startswith`: stems have no wildcard. The
 attributes that `allows_url` uses are shortcuts. The comments where they are set say why the answer is the same without them.
-In a hostile file, needles begin and end alike, and each pattern is tried: `Rules.takes_long` assumes no better.
+In a hostile file, needles begin and end alike, and each pattern is tried: `takes_long` of rules.py assumes no better.
 """
 
 from __future__ import annotations

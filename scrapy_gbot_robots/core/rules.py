@@ -106,25 +106,6 @@ class Rules:
             f"<Rules of group {self.group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
         )
 
-    @property
-    def parts(self) -> tuple[Rules, ...]:
-        """If these are the rules of several crawlers: the rules of each of them. Else ()."""
-        return ()
-
-    @property
-    def weight(self) -> int:
-        """How many bytes of memory these rules take at the most, with their index. An estimate from measurements."""
-        weight = self._allows.weight + self._disallows.weight
-        weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
-        return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
-
-    def patterns(self) -> tuple[list[str], list[str]]:
-        """Return the allow patterns and the disallow patterns. The pattern of a rule without a path is empty.
-
-        The allow patterns include those of directories whose index page is allowed.
-        """
-        return self._allows.texts() + [each[0] for each in self._directories()], self._disallows.texts()
-
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
         index = self._index
@@ -157,15 +138,10 @@ class Rules:
         """
         from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
 
-        stated = [lines for rules in self.parts or (self,) if (lines := rules._content_lines)]  # noqa: SLF001 - ours
+        stated = [lines for rules in parts_of(self) if (lines := rules._content_lines)]  # noqa: SLF001 - ours
         return said_by(stated if stated and self.allowed(url) else (), url)
 
-    def takes_long(self, url: str | bytes) -> bool:
-        """Return whether `allowed`, `verdict` or `preferences` may take more than some five milliseconds for `url`.
-
-        Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
-        wildcard counts as the most hostile one, and as one that is tried.
-        """
+    def _takes_long(self, url: str | bytes) -> bool:
         if len(self._content_lines) > _MANY_CONTENT_LINES:
             return True
         wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in self._content_lines)
@@ -177,6 +153,11 @@ class Rules:
             wildcard_chars += sum(len(text) for text in (self._disallows.text, self._allows.text) if "*" in text)
         chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
         return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
+
+    def _weight(self) -> int:
+        weight = self._allows.weight + self._disallows.weight
+        weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
+        return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
 
     def _said(self, precedence: int) -> Verdict:
         """Return the verdict by the rule that has this precedence."""
@@ -253,43 +234,60 @@ class Rules:
 class RulesOfAll(Rules):
     """The rules of several crawlers. `group` is that of the first crawler; `crawl_delay` is the largest, in seconds."""
 
-    __slots__ = ("_by_crawler",)
+    __slots__ = ("by_crawler",)
 
     def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
         """Take the name of each crawler and its rules, in the order in which to ask them."""
         delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
         super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
-        self._by_crawler = tuple(by_crawler)
+        self.by_crawler = tuple(by_crawler)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules of each crawler."""
-        return RulesOfAll, (self._by_crawler,)
+        return RulesOfAll, (self.by_crawler,)
 
     def __repr__(self) -> str:
-        return f"<RulesOfAll: {', '.join(f'{name} {rules!r}' for name, rules in self._by_crawler)}>"
-
-    @property
-    def parts(self) -> tuple[Rules, ...]:
-        """The rules of each crawler."""
-        return tuple(rules for _, rules in self._by_crawler)
-
-    @property
-    def weight(self) -> int:
-        """How many bytes of memory these rules take at the most, with their indexes."""
-        return sum(rules.weight for _, rules in self._by_crawler)
+        return f"<RulesOfAll: {', '.join(f'{name} {rules!r}' for name, rules in self.by_crawler)}>"
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether all of the crawlers may fetch `url`."""
-        return all(rules.allowed(url) for _, rules in self._by_crawler)
-
-    def takes_long(self, url: str | bytes) -> bool:
-        """Return whether `allowed` or `verdict` may take more than some five milliseconds for `url`."""
-        return any(rules.takes_long(url) for _, rules in self._by_crawler)
+        return all(rules.allowed(url) for _, rules in self.by_crawler)
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return the verdict for the first crawler that may not fetch `url`, with its name; if all may, for the first."""
-        for name, rules in self._by_crawler:
+        for name, rules in self.by_crawler:
             verdict = rules.verdict(url)
             if not verdict.allowed:
                 return verdict._replace(crawler=name or "*")
-        return self._by_crawler[0][1].verdict(url)
+        return self.by_crawler[0][1].verdict(url)
+
+
+# What a crawl needs to know of rules, and no user of `Rules`.
+
+
+def parts_of(rules: Rules) -> tuple[Rules, ...]:
+    """Return the rules of each of the crawlers that `rules` are for."""
+    return tuple(part for _, part in rules.by_crawler) if isinstance(rules, RulesOfAll) else (rules,)
+
+
+def weight_of(rules: Rules) -> int:
+    """Return how many bytes of memory `rules` take at the most, with their indexes. An estimate from measurements."""
+    return sum(part._weight() for part in parts_of(rules))  # noqa: SLF001
+
+
+def takes_long(rules: Rules, url: str | bytes) -> bool:
+    """Return whether `allowed`, `verdict` or `preferences` of `rules` may take more than some five milliseconds for `url`.
+
+    Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
+    wildcard counts as the most hostile one, and as one that is tried.
+    """
+    return any(part._takes_long(url) for part in parts_of(rules))  # noqa: SLF001
+
+
+def patterns_of(rules: Rules) -> tuple[list[str], list[str]]:
+    """Return the allow patterns and the disallow patterns of one crawler's rules. A rule without a path has an empty one.
+
+    The allow patterns include those of directories whose index page is allowed.
+    """
+    allows = rules._allows.texts() + [directory for directory, _ in rules._directories()]  # noqa: SLF001
+    return allows, rules._disallows.texts()  # noqa: SLF001

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..core.lines import GLOBAL
+from ..core.robots import groups_of
 from ..core.urls import is_absolute, shown
 from .preferences import LABELS, USES, path_and_dictionary, read_dictionary
 
@@ -91,7 +92,7 @@ def _on_groups(robotstxt: RobotsTxt, *fields: Sequence[FieldLine]) -> Iterator[F
     if everyone not in speaking:
         return
     named: dict[str, int] = {}
-    for group in robotstxt.groups:
+    for group in groups_of(robotstxt):
         for agent, line in group.agents.items():
             named.setdefault(agent.decode("ascii"), line)
     for name, line in named.items():

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.rules import takes_long, weight_of
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
@@ -177,21 +178,21 @@ class CachedAnswer(Answer):
 
     def takes_long(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules: call them in a thread then."""
-        return self.state is State.RULES and self._rules[agent].takes_long(url)
+        return self.state is State.RULES and takes_long(self._rules[agent], url)
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
         """Keep the rules for more crawlers. If there are too many, the oldest rules are dropped."""
         for agent in agents:
             self._forget(agent)
             rules = self._rules[agent] = robotstxt.rules_for(agent)
-            self.weight += rules.weight
+            self.weight += weight_of(rules)
             while len(self._rules) > _MOST_AGENTS or (len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY):
                 self._forget(next(iter(self._rules)))
 
     def _forget(self, agent: RobotsAgent) -> None:
         rules = self._rules.pop(agent, None)
         if rules is not None:
-            self.weight -= rules.weight
+            self.weight -= weight_of(rules)
 
     def claim_one_page(self, url: str, agent: RobotsAgent) -> bool:
         """Take the one page of this answer for `url`, if the last copy of robots.txt allows it. A second call gets False."""

@@ -21,7 +21,7 @@ from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 
-from ..core.crawlers import AllOf, cut_token, is_browser_like
+from ..core.crawlers import AllOf, agents_heeded, cut_token, is_browser_like
 from ..core.crawlers import Crawler as RobotsCrawler
 from ..core.urls import shown
 
@@ -47,7 +47,7 @@ class UserAgent(NamedTuple):
     def hint(self) -> str | None:
         """A warning for the user; None if there is no need for one."""
         crawler = RobotsCrawler.of(self.text)
-        if crawler.ignores_robots:
+        if not agents_heeded(crawler):
             return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
         cut = cut_token(self.text)
         if cut is not None:

@@ -21,7 +21,7 @@ from socket import inet_aton, inet_ntoa
 from typing import TYPE_CHECKING, Any
 
 from ..core.crawlers import Crawler
-from ..core.robots import RobotsTxt
+from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 
@@ -253,7 +253,7 @@ def _override(key: str, value: object, file: Callable[[str], bytes], parse: Call
     except (OSError, ValueError) as error:
         raise ValueError(f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}") from error
     robotstxt = parse(body)
-    if not robotstxt.groups:
+    if not groups_of(robotstxt):
         raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
     return Override(key, Action.REPLACE, reason, robotstxt, rules_from, *rest)
 

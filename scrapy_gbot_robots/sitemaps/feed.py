@@ -25,6 +25,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.spider import DefaultSpider
 
 from ..concurrency import Background, run_in_thread
+from ..core.robots import may_list_sitemaps, sitemap_lines_of
 from ..core.urls import Origin
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
@@ -239,7 +240,7 @@ class SitemapFeed:
 
     def concerns(self, origin: Origin, robotstxt: RobotsTxt) -> bool:
         """Whether the robots.txt of `origin` may list sitemaps now, or did before."""
-        return robotstxt.may_list_sitemaps or origin in self._listed
+        return may_list_sitemaps(robotstxt) or origin in self._listed
 
     async def read(
         self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO, *, is_bounded: bool = True
@@ -256,8 +257,8 @@ class SitemapFeed:
             What became of the lines, and the sitemaps that are new: those that no earlier call returned.
         """
         check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
-        if robotstxt.may_list_sitemaps:
-            choice = await run_in_thread(lambda: check.choose(origin, robotstxt.sitemap_lines))
+        if may_list_sitemaps(robotstxt):
+            choice = await run_in_thread(lambda: check.choose(origin, sitemap_lines_of(robotstxt)))
         else:
             choice = check.choose(origin, ())
         before, taken = self._listed.pop(origin, (None, 0))

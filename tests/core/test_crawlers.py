@@ -59,7 +59,6 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
 def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: bool) -> None:
     crawler = Crawler.of(user_agent)
     assert (crawler.tokens, crawler.heeds_global) == (tokens, heeds_global)
-    assert crawler.ignores_robots == (not tokens and not heeds_global)
     assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
 
 

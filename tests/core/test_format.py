@@ -6,6 +6,7 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.robots import lines_of
 
 ROOT = "http://example.com/"
 
@@ -125,7 +126,7 @@ def test_line_counts_up_to_its_limit() -> None:
     assert blocks(exact, url)
     assert blocks(exact + b"yyy", url)
     assert not blocks(exact, url[:-1])
-    assert [line.flags & grammar.TOO_LONG for line in RobotsTxt.parse(exact + b"y").lines] == [0, grammar.TOO_LONG]
+    assert [line.flags & grammar.TOO_LONG for line in lines_of(RobotsTxt.parse(exact + b"y"))] == [0, grammar.TOO_LONG]
     assert blocks(b"user-agent: *\n" + b"x" * grammar.MAX_LINE_BYTES + b"\r\ndisallow: /")
 
 

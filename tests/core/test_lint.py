@@ -13,6 +13,7 @@ from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint as kinds
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, meant_by
 from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
+from scrapy_gbot_robots.core.robots import lines_of
 
 HEAD = b"user-agent: *\n"
 
@@ -397,7 +398,7 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
         body = HEAD + bytes(chance.randrange(256) for _ in range(200)).replace(b"\0", b":")
         for finding in findings(body):
             assert finding.text.isprintable()
-            assert 1 <= finding.line <= len(RobotsTxt.parse(body).lines)
+            assert 1 <= finding.line <= len(lines_of(RobotsTxt.parse(body)))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from string import ascii_lowercase
 import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt, Rules
+from scrapy_gbot_robots.core.robots import groups_of, lines_of
+from scrapy_gbot_robots.core.rules import weight_of
 
 BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
 
@@ -103,13 +105,13 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
     gc.collect()
     measured = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert 0.9 * measured < rules.weight < 4 * measured
+    assert 0.9 * measured < weight_of(rules) < 4 * measured
 
 
 def test_lines_and_groups_tell_all_there_is() -> None:
     robots = RobotsTxt.parse(BODY)
-    assert [line.number for line in robots.lines] == [1, 2, 3, 4, 5]
-    (group,) = robots.groups
+    assert [line.number for line in lines_of(robots)] == [1, 2, 3, 4, 5]
+    (group,) = groups_of(robots)
     assert [str(rule) for rule in group.rules] == ["Disallow: /*secret", "Disallow: /no", "Allow: /no/but"]
 
 

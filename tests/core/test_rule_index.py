@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
 from scrapy_gbot_robots.core.rule_index import Index
+from scrapy_gbot_robots.core.rules import takes_long
 
 from ..support.oracle import verdict_by
 from ..support.strategies import PATHS as ODD_PATHS
@@ -137,11 +138,11 @@ def test_question_that_may_take_long_is_known_before_it_is_asked(
 ) -> None:
     body = "\n".join(["user-agent: *", *(f"disallow: {pattern}" for pattern in patterns)]).encode()
     rules = RobotsTxt.parse(body).rules_for("a")
-    assert rules.takes_long(url) is first
+    assert takes_long(rules, url) is first
     for _ in range(6):
         rules.allowed("http://e.com/")
-    assert rules.takes_long(url) is later
-    assert rules.takes_long(url.encode()) is later
+    assert takes_long(rules, url) is later
+    assert takes_long(rules, url.encode()) is later
 
 
 def test_patterns_that_hang_on_one_another_are_found() -> None:
@@ -171,5 +172,5 @@ def test_preferences_that_take_long_are_known_to() -> None:
         b"content-usage: /*%s train-ai=n\n" % b"*".join(b"%d" % int(n) for n in str(number)) for number in range(5_000)
     ]
     rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines)).rules_for("a")
-    assert rules.takes_long("https://e.com/" + "1" * 5_000)
-    assert not RobotsTxt.parse(b"user-agent: *\n" + lines[9]).rules_for("a").takes_long("https://e.com/" + "1" * 5_000)
+    assert takes_long(rules, "https://e.com/" + "1" * 5_000)
+    assert not takes_long(RobotsTxt.parse(b"user-agent: *\n" + lines[9]).rules_for("a"), "https://e.com/" + "1" * 5_000)

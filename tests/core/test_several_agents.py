@@ -8,6 +8,7 @@ import pytest
 
 from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
 from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep, wording_of
+from scrapy_gbot_robots.core.rules import takes_long, weight_of
 
 BODY = (
     b"user-agent: googlebot\ndisallow: /google\ncrawl-delay: 2\n\n"
@@ -75,7 +76,7 @@ def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
 def test_all_of_is_a_value_that_can_be_a_key() -> None:
     assert {AllOf(["a", "b", "a"]): 1}[AllOf([b"a", Crawler.of("b")])] == 1
     assert AllOf(["a", "b"]).name == "a, b"
-    assert ROBOTS.rules_for(AllOf(["mybot", "googlebot"])).weight > ROBOTS.rules_for("mybot").weight
+    assert weight_of(ROBOTS.rules_for(AllOf(["mybot", "googlebot"]))) > weight_of(ROBOTS.rules_for("mybot"))
 
 
 def test_rules_of_all_are_pickled_with_all_their_parts() -> None:
@@ -99,7 +100,7 @@ def test_rules_of_all_take_long_if_those_of_one_do() -> None:
         b"user-agent: mybot\n" + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000 + b"user-agent: *\ndisallow: /"
     )
     url = "/" + "a" * 100
-    assert [hard.rules_for(AllOf(names)).takes_long(url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
+    assert [takes_long(hard.rules_for(AllOf(names)), url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
 
 
 def test_no_name_and_one_name_are_refused() -> None:

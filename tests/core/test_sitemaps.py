@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of
 
 from ..support.examples import E5, E6_3, E6_4, E10
 
@@ -56,12 +57,12 @@ def test_sitemaps_are_listed_in_file_order(body: str, sitemaps: list[str]) -> No
     ],
 )
 def test_odd_bytes_of_a_sitemap_line_do_no_harm(raw: bytes, url: str | None) -> None:
-    assert RobotsTxt.parse(b"\n\r\nsitemap: " + raw).sitemap_lines == ((3, url, raw),)
+    assert sitemap_lines_of(RobotsTxt.parse(b"\n\r\nsitemap: " + raw)) == [(3, url, raw)]
 
 
 def test_sitemap_lines_have_the_numbers_of_the_file() -> None:
     body = b"\xef\xbb\xbfsitemap: http://e.com/1\r\rsitemap: x\r\nfoo\n\tSiteMap : http://e.com/4"
-    assert [tuple(line)[:2] for line in RobotsTxt.parse(body).sitemap_lines] == [
+    assert [tuple(line)[:2] for line in sitemap_lines_of(RobotsTxt.parse(body))] == [
         (1, "http://e.com/1"),
         (3, None),
         (5, "http://e.com/4"),
@@ -80,5 +81,5 @@ def test_sitemap_lines_have_the_numbers_of_the_file() -> None:
 )
 def test_file_without_the_word_is_known_to_list_no_sitemap(body: bytes, *, may: bool) -> None:
     robotstxt = RobotsTxt.parse(body)
-    assert robotstxt.may_list_sitemaps is may
-    assert robotstxt.may_list_sitemaps or not robotstxt.sitemap_lines
+    assert may_list_sitemaps(robotstxt) is may
+    assert may_list_sitemaps(robotstxt) or not sitemap_lines_of(robotstxt)

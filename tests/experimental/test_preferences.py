@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import AllOf, Crawler, Preferences, RobotsTxt
+from scrapy_gbot_robots.core.rules import weight_of
 from scrapy_gbot_robots.experimental.preferences import NOTHING_SAID, combined, of_headers, read_dictionary
 
 # The example of draft-ietf-aipref-attach
@@ -173,7 +174,7 @@ def test_hostile_lines_have_an_answer(line: bytes) -> None:
     robots = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines))
     rules = robots.rules_for("bot")
     assert rules.preferences("https://e.com/a7")[0] is False
-    assert rules.weight > 0
+    assert weight_of(rules) > 0
     assert len(robots.fields("content-usage")) + len(robots.fields("content-signal")) == len(lines)
 
 

@@ -12,7 +12,7 @@ from scrapy_gbot_robots import Crawler, Origin, Preferences, RobotsTxt
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
-from scrapy_gbot_robots.core.robots import groups_of_all
+from scrapy_gbot_robots.core.robots import groups_of, groups_of_all, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode
@@ -55,7 +55,7 @@ def small_limits() -> Iterator[None]:
 def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
     """The fast reader and the index say what the oracle says by the groups of the careful reader."""
     robots = RobotsTxt.parse(body, strict=strict)
-    groups = robots.groups
+    groups = groups_of(robots)
     one_token, crawler = user_agent, Crawler.of(user_agent)
     same = agents_heeded(one_token) == agents_heeded(crawler)
     for asker in (one_token,) if same else (one_token, crawler):
@@ -65,7 +65,7 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *
         assert (rules.group, rules.crawl_delay) == (followed.group, followed.delay)
         assert [lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
-            for line in oracle.content_lines_for(robots.lines, agents)
+            for line in oracle.content_lines_for(lines_of(robots), agents)
         ]
         assert rules._disallows.entries() == followed.entries(allow=False)
         assert rules._allows.entries() == followed.entries(allow=True)
@@ -89,12 +89,12 @@ def _ask_often(rules: Rules, url: str | bytes) -> None:
 def assert_told_in_full(body: bytes, *, strict: bool) -> None:
     """Any bytes have lines, remarks and sitemaps, printable and consistent with one another."""
     robots = RobotsTxt.parse(body, strict=strict)
-    told = robots.lines
+    told = lines_of(robots)
     assert [line.number for line in told] == list(range(1, len(told) + 1))
     for remark in robots.remarks:
         assert 1 <= remark.line <= len(told)
         assert str(remark).isprintable()
-    assert [(sitemap.line, sitemap.raw) for sitemap in robots.sitemap_lines] == [
+    assert [(sitemap.line, sitemap.raw) for sitemap in sitemap_lines_of(robots)] == [
         (line.number, line.value) for line in told if line.kind == lines.SITEMAP
     ]
     for sitemap in robots.sitemaps:
@@ -104,7 +104,7 @@ def assert_told_in_full(body: bytes, *, strict: bool) -> None:
 
 def assert_groups_of_all_are_those_of_the_careful_reader(robots: RobotsTxt) -> None:
     """A group that names no crawler, such as that of "user-agent: 7", is for no one. The fast reader leaves it out."""
-    named = [(group, [agent for agent in group.agents if agent]) for group in robots.groups]
+    named = [(group, [agent for agent in group.agents if agent]) for group in groups_of(robots)]
     named = [(group, agents) for group, agents in named if agents]
     scanned, _ = groups_of_all(robots)
     assert [[*group.agents.items()] for group in scanned] == [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
@@ -88,7 +89,7 @@ def meaning(body: bytes, url: str, agent: str) -> object:
     robots = RobotsTxt.parse(body)
     verdict = robots.verdict(url, agent)
     rule = None if verdict.rule is None else verdict.rule._replace(line=0)
-    fields = [(line.kind, line.key, line.value) for line in robots.lines if line.flags & grammar.HAS_DIRECTIVE]
+    fields = [(line.kind, line.key, line.value) for line in lines_of(robots) if line.flags & grammar.HAS_DIRECTIVE]
     return verdict._replace(rule=rule), robots.crawl_delay(agent), robots.sitemaps, fields
 
 
@@ -151,7 +152,7 @@ def test_rule_of_a_verdict_matches_and_is_on_the_line_named(body: bytes, url: st
         assert verdict.allowed
         return
     allow, pattern, number = verdict.rule
-    line = robots.lines[number - 1]
+    line = lines_of(robots)[number - 1]
     assert (line.number, line.kind) == (number, grammar.ALLOW if allow else grammar.DISALLOW)
     assert line.value == pattern.encode()
     assert line.key in re.split(rb"\r\n|\r|\n", body)[number - 1]

@@ -15,6 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, signals
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.obeying import events
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
@@ -300,7 +301,7 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
 
         def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
             seen.append((str(origin), old.allowed("/a", "testbot"), spider))
-            assert (new.groups, new.fields("content-signal")) != (old.groups, old.fields("content-signal"))
+            assert (groups_of(new), new.fields("content-signal")) != (groups_of(old), old.fields("content-signal"))
 
         async def script(visitor: Visitor) -> None:
             visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)

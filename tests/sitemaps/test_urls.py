@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.core.robots import sitemap_lines_of
 from scrapy_gbot_robots.sitemaps.urls import MOST_LEVELS, Refused, SitemapChoice, UrlCheck, usable_url
 
 WEB = frozenset({"http", "https"})
@@ -15,7 +16,7 @@ HERE = Origin.of("https://www.example.com")
 
 
 def choose(body: str, *, hosts: str = "any", most: int = 50, schemes: frozenset[str] = WEB) -> SitemapChoice:
-    return UrlCheck(schemes, hosts, most).choose(HERE, RobotsTxt.parse(body.encode()).sitemap_lines)
+    return UrlCheck(schemes, hosts, most).choose(HERE, sitemap_lines_of(RobotsTxt.parse(body.encode())))
 
 
 def urls(choice: SitemapChoice) -> list[str]:
@@ -191,7 +192,7 @@ def test_sitemap_may_live_where_the_setting_says(hosts: str, url: str, *, allowe
     ],
 )
 def test_a_site_is_a_registered_domain(here: str, there: str, *, same: bool) -> None:
-    lines = RobotsTxt.parse(f"sitemap: {there}/s".encode()).sitemap_lines
+    lines = sitemap_lines_of(RobotsTxt.parse(f"sitemap: {there}/s".encode()))
     choice = UrlCheck(WEB, "same-site", 50).choose(Origin.of(here), lines)
     assert bool(choice.sitemaps) is same
 
