@@ -6,7 +6,7 @@ import contextlib
 import socket
 import socketserver
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,19 +54,6 @@ async def test_rules_of_an_ftp_site_decide(tmp_path: Path) -> None:
     with ftp_site(tmp_path) as site:
         (tmp_path / "robots.txt").write_bytes(RULES)
         assert await crawled(site) == {"free"}
-
-
-@in_reactor
-async def test_missing_file_is_full_allow(tmp_path: Path) -> None:
-    with ftp_site(tmp_path) as site:
-        assert await crawled(site) == {"free", "page"}
-
-
-@in_reactor
-async def test_server_that_is_not_there_is_full_disallow(tmp_path: Path) -> None:
-    with ftp_site(tmp_path) as site:
-        pass
-    assert await crawled(site) == set()
 
 
 class OddFtp(socketserver.ThreadingTCPServer):
@@ -125,26 +112,25 @@ async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -
         assert server.logins == [("/robots.txt", ["anonymous", "guest"]), ("/free", ["me", "secret"])]
 
 
-@pytest.mark.parametrize(
-    ("answers", "crawled"),
-    [
-        pytest.param({b"USER": b"530 no"}, False, id="S2.28-530-refused-user"),
-        pytest.param({b"PASS": b"530 no"}, False, id="S2.28-530-refused-login"),
-        pytest.param({b"USER": b"421 too many users"}, False, id="S2.28-421"),
-        pytest.param({b"RETR /robots": b"421 closing"}, False, id="S2.28-421-in-mid-session"),
-        pytest.param({b"RETR /robots": b"450 busy"}, False, id="S2.28-450"),
-        pytest.param({b"RETR /robots": b"550 none"}, True, id="S2.28-550"),
-        pytest.param({b"PASV": b"500 what"}, False, id="S2.28-no-passive-mode"),
-    ],
-)
+REPLIES = {
+    "S2.28-530-refused-user": ({b"USER": b"530 no"}, False),
+    "S2.28-530-refused-login": ({b"PASS": b"530 no"}, False),
+    "S2.28-421": ({b"USER": b"421 too many users"}, False),
+    "S2.28-421-in-mid-session": ({b"RETR /robots": b"421 closing"}, False),
+    "S2.28-450": ({b"RETR /robots": b"450 busy"}, False),
+    "S2.28-550": ({b"RETR /robots": b"550 none"}, True),
+    "S2.28-no-passive-mode": ({b"PASV": b"500 what"}, False),
+}
+
+
 @in_reactor
-async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none(
-    answers: Mapping[bytes, bytes], crawled: bool
-) -> None:
-    with odd_ftp(answers) as (_, site):
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free"])
-        assert bool(pages(crawler).crawled) is crawled
-        assert stats(crawler).get("gbot_robots/unreachable", 0) == (not crawled)
+async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> None:
+    with ExitStack() as stack:
+        sites = {name: stack.enter_context(odd_ftp(answers))[1] for name, (answers, _) in REPLIES.items()}
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free" for site in sites.values()])
+    crawled = {name: f"{site}/free" in pages(crawler).crawled for name, site in sites.items()}
+    assert crawled == {name: is_crawled for name, (_, is_crawled) in REPLIES.items()}
+    assert stats(crawler)["gbot_robots/unreachable"] == sum(not each for each in crawled.values())
 
 
 @in_reactor
@@ -178,11 +164,3 @@ async def test_sitemap_on_an_ftp_server_leads_to_pages(
         assert set(crawler.spider.parsed) == ({site.url("/page")} if crawled else set())
         assert stats(crawler)["gbot_robots/sitemaps/fed"] == 1
         assert stats(crawler).get("gbot_robots/sitemaps/disallowed", 0) == (not crawled)
-
-
-@in_reactor
-async def test_sitemap_that_an_ftp_server_does_not_have_is_counted(tmp_path: Path) -> None:
-    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {ftp}/none.xml".encode()
-        crawler = await crawl(Given, hosts=[site.url()])
-        assert stats(crawler)["gbot_robots/sitemaps/failed"] == 1
