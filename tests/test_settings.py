@@ -225,7 +225,7 @@ def told(**settings: Any) -> list[str]:
     return list(mistakes(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})))
 
 
-@pytest.mark.parametrize("value", [["google", ""], ["*"], [" "], ["google bot"], ["bot2000"]])
+@pytest.mark.parametrize("value", [["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"]])
 def test_crawlers_without_a_name_are_refused(value: list[str]) -> None:
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_AGENTS must be a list of product tokens"):
         read(AGENTS=value)

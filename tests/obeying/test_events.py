@@ -19,7 +19,6 @@ from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.obeying import events
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
-from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -240,31 +239,6 @@ class Broken(MemoryStorage):
 
     def __init__(self) -> None:
         raise OSError("the disk is on fire")
-
-
-@in_reactor
-async def test_storage_that_answers_later_is_named_then(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    path = tmp_path / "robots.sqlite"
-    path.mkdir()
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        seen: list[list[str]] = []
-
-        async def script(visitor: Visitor) -> None:
-            assert await visitor.may(site.url("/page"))
-            seen.append(said(caplog, "storage.client", logging.INFO))
-            path.rmdir()
-            await until(lambda: len(said(caplog, "storage.client", logging.INFO)) == 2)
-
-        settings = {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
-        await visit(script, **settings)
-        assert seen == [[]]
-        assert (
-            said(caplog, "storage.client", logging.INFO)[1] == f"This crawl stores robots.txt files in sqlite at {path}"
-        )
 
 
 def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:

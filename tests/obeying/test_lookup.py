@@ -299,8 +299,9 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 # Who waits for what
 
 
+@pytest.mark.parametrize("cancelled", [1, 4], ids=["the-first", "all"])
 @in_reactor
-async def test_cancelling_the_first_waiting_request_strands_no_other() -> None:
+async def test_cancelling_requests_strands_no_other_and_costs_no_answer(cancelled: int) -> None:
     gate = Gate("user-agent: *\ndisallow: /no")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
 
@@ -308,29 +309,14 @@ async def test_cancelling_the_first_waiting_request_strands_no_other() -> None:
             urls = [site.url(path) for path in ("/first", "/second", "/no", "/third")]
             waiting = [under_way(visitor.may(url)) for url in urls]
             await until(lambda: fetches(site) == 1)
-            waiting[0].cancel()
+            for each in waiting[:cancelled]:
+                each.cancel()
             await pause(0.1)
             gate.open()
-            assert await together(*waiting[1:]) == [True, False, True]
+            assert await together(*waiting[cancelled:]) == [True, False, True][cancelled - 1 :]
+            assert not await visitor.may(site.url("/no"))
             assert fetches(site) == 1
             assert "/first" not in site.paths()
-
-        await visit(script)
-
-
-@in_reactor
-async def test_answer_still_comes_when_all_waiting_requests_are_cancelled() -> None:
-    gate = Gate(CLOSED)
-    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            waiting = under_way(visitor.may(site.url("/")))
-            await until(lambda: fetches(site) == 1)
-            waiting.cancel()
-            await pause(0.1)
-            gate.open()
-            assert not await visitor.may(site.url("/"))
-            assert fetches(site) == 1
 
         await visit(script)
 
@@ -531,19 +517,6 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
             assert 1.2 < time.monotonic() - began < 30
 
         await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
-
-
-@in_reactor
-async def test_answer_for_which_requests_wait_is_not_counted_as_one_from_memory() -> None:
-    with Site({"/robots.txt": Reply(503)}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            first = under_way(visitor.may(site.url("/")))
-            await until(lambda: "gbot_robots/origins/full_disallow" in stats(visitor.crawler))
-            assert await together(first, under_way(visitor.may(site.url("/")))) == [False, False]
-
-        crawler = await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
-        assert "gbot_robots/lookup/memory" not in stats(crawler)
 
 
 @in_reactor
