@@ -1,0 +1,59 @@
+"""The numbers that the documentation says are those of the code."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_gbot_robots.commands import archives
+from scrapy_gbot_robots.core import rules
+from scrapy_gbot_robots.fetching import fetcher
+from scrapy_gbot_robots.obeying import events, gates, lookup, overrides, waiting
+from scrapy_gbot_robots.pages import page as tags
+from scrapy_gbot_robots.policy import decoding, outages
+from scrapy_gbot_robots.policy.overrides import SOON_DAYS
+from scrapy_gbot_robots.report import counters, page
+from scrapy_gbot_robots.sitemaps import reader, urls
+from scrapy_gbot_robots.storage import client, memory, redis
+
+from .support.documentation import HOME
+
+WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten"}
+ORDINALS = {5: "fifth"}
+
+NUMBERS = [
+    ("agreements", "requests wait at most {} seconds for a slow one", overrides.WAIT_SECS),
+    ("agreements", "one that runs out within {} days", SOON_DAYS),
+    ("bulk", "in {} of memory", archives._MEMORY.replace("MB", " MB")),
+    ("command", "Tables list the {} rules", page._ROWS),
+    ("command", "Of the first {} origins the page knows all", counters.MOST_ORIGINS),
+    ("command", "of the next {} the state", counters.MOST_OTHERS),
+    ("fleets", "for {} days after their last use", outages.KEEP_DAYS),
+    ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
+    ("fleets", "and {} MiB at most)", lookup.MOST_BYTES >> 20),
+    ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
+    ("fleets", "more than {} seconds for a call", client.CALL_SECS),
+    ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),
+    ("fleets", "expires {} seconds after the last report", redis._BEAT_LASTS_SECS),
+    ("fleets", "an entry from the future (more than {} seconds)", outages._SKEW),
+    ("migration", "`CONCURRENT_REQUESTS`, {} at a time at most", fetcher.MOST_UNDER_WAY),
+    ("architecture", "from the {} on, an index finds", ORDINALS[rules._FEW_QUESTIONS + 1]),
+    ("preferences", "within its first {} KiB", tags.MOST_BYTES >> 10),
+    ("security", "{} layers at the most", decoding._MAX_LAYERS),
+    ("semantics", "After the wait {} requests of the host are given up", gates.GIVEN_UP_FIRST),
+    ("semantics", "twice the wait, {} are given up at a time", gates.GIVEN_UP_LATER),
+    ("semantics", "After {} waits the host counts as dead", gates.DEAD_AFTER),
+    ("semantics", "is *gone* after {} tries", gates.TRIES),
+    ("semantics", "no longer counts, for at most {} requests", waiting.MOST_UNCOUNTED),
+    ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
+    ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
+    ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
+    ("stats", "above {} an origin that comes back counts again", events._MOST_COUNTED),
+    ("stats", "The first {} of a crawl are named", events.MOST_WARNED),
+]
+
+
+@pytest.mark.parametrize(("name", "says", "number"), NUMBERS)
+def test_page_says_the_number_of_the_code(name: str, says: str, number: float | str) -> None:
+    text = " ".join((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8").split())
+    spellings = [number] if isinstance(number, str) else [f"{number:,.0f}", WORDS.get(int(number), "?")]
+    assert any(says.format(spelling) in text for spelling in spellings)
