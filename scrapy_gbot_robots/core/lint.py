@@ -224,7 +224,7 @@ def findings(
     kept = body[:max_bytes]
     lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
     found = {*_on_lines(robotstxt, kept, lost), *_on_joined(lines_of(robotstxt))}
-    from ..experimental.lint import on_preferences  # noqa: PLC0415 - it is above core
+    from ..experimental.preferences import on_preferences  # noqa: PLC0415 - it is above core
 
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
     found |= {*_on_groups(groups, strict=strict), *_on_closed(groups), *_on_own_groups(groups)}

@@ -3,9 +3,9 @@
 Experimental: both fields are drafts, so names here may change. A preference that is not said is neither granted nor refused.
 Lines of a robots.txt are read only if somebody asks for preferences: core keeps them as they are written.
 
-Boundary: no verdict depends on preferences. The crawl decides how to heed them.
+Boundary: no verdict depends on preferences. The crawl decides how to heed them; lint asks what is wrong in the lines.
 Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
-draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`).
+draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`), RSL 1.0 (`License`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..core.lines import as_written
 from ..core.patterns import Patterns, stand_in
-from ..core.urls import escape, path_of
+from ..core.robots import groups_of
+from ..core.urls import escape, is_absolute, path_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ..core.fast_reader import ContentLine
+    from ..core.robots import FieldLine, RobotsTxt
 
 # Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
 LABELS: Final = (
@@ -37,9 +39,7 @@ _SIGNAL: Final = b"content-signal"
 _ALL_PATHS: Final = "/"
 _KEPT: Final = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
 
-_MAX_BYTES: Final = (
-    65_536  # of a Dictionary; servers send shorter header lines, and lines of a robots.txt are much shorter
-)
+_MAX_BYTES: Final = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
 
 # A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition begins with a character that
 # nothing before it could go on with. So there is one way to read a text, and a search that goes back fails at once.
@@ -227,3 +227,67 @@ def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
         members[member["key"]] = member["token"]
         at = member.end()
     return members
+
+
+def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
+    """Yield what is wrong in lines about the use of content, each with its line and the name of its kind."""
+    usage, signals = robotstxt.fields("content-usage"), robotstxt.fields("content-signal")
+    yield from _on_usage(usage)
+    for line, value, _ in signals:
+        text = _unread_signal(value)
+        if text:
+            yield line, "preference that says nothing", text
+    speaking = {agent for field in (*usage, *signals) for agent in field.agents}
+    if "*" in speaking:
+        yield from _on_silent_groups(robotstxt, speaking)
+    for line, value, _ in robotstxt.fields("license"):
+        if not is_absolute(value):
+            yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
+    for line, _, _ in robotstxt.fields("llm-policy"):
+        yield line, "field without a standard", "no standard has this field, and no crawler is known to heed it"
+
+
+def _on_usage(lines: Iterable[FieldLine]) -> Iterator[tuple[int, str, str]]:
+    """Find values that say nothing, and `y` and `n` for the same path of the same group."""
+    said: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
+    for line, value, agents in lines:
+        path, dictionary = path_and_dictionary(value.encode())
+        members = read_dictionary(dictionary)
+        if members is None:
+            why = "keys are in lower case" if read_dictionary(dictionary.lower()) is not None else "see RFC 9651, 3.2"
+            yield line, "preference that says nothing", f"not a dictionary, so the line is ignored: {why}"
+            continue
+        for key, token in [(key, members[key]) for _, key, _ in LABELS if key in members]:
+            if token not in {b"y", b"n"}:
+                text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
+                yield line, "preference that says nothing", text
+                continue
+            before, first = said.setdefault((agents, path, key), (token, line))
+            if before != token:
+                text = f'"{key.decode()}" is {before.decode()} in line {first} for the same path: n counts'
+                yield line, "contradicting preferences", text
+
+
+def _unread_signal(value: str) -> str:
+    """Say why a Content-Signal line says less than it seems to; "" if it does not."""
+    if value.startswith("/"):
+        return "Content-Signal has no paths: the line says less than it seems to"
+    for pair in value.lower().split(","):
+        key, _, granted = (part.strip() for part in pair.partition("="))
+        if key.encode() in {name for _, _, name in LABELS} and granted.encode() not in _SIGNAL_VALUES:
+            return f'only yes and no count in Content-Signal: "{key}" says nothing here'
+        if key == "use" and granted not in USES:
+            return f'only {", ".join(USES)} count for "use" in Content-Signal'
+    return ""
+
+
+def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """Find groups for named crawlers without preferences: those of the group for all do not count for them."""
+    named: dict[str, int] = {}
+    for group in groups_of(robotstxt):
+        for agent, line in group.agents.items():
+            named.setdefault(agent.decode("ascii"), line)
+    for name, line in named.items():
+        if name and name not in speaking:
+            text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'
+            yield line, "preferences not repeated", text
