@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..core.urls import DEFAULT_PORTS, Origin
 
@@ -19,72 +19,44 @@ if TYPE_CHECKING:
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-class Host(NamedTuple):
-    """A host that a user named.
+def origins_of(text: str) -> tuple[Origin, ...]:
+    """The origins to try for a host that a user wrote, the best first.
 
-    `origin` is tried first. If the user gave no scheme, `otherwise` is tried next.
+    Raises:
+        ValueError: `text` is no host.
     """
-
-    origin: Origin
-    otherwise: Origin | None
-
-    @classmethod
-    def of(cls, text: str) -> Host:
-        """Read what a user wrote.
-
-        Raises:
-            ValueError: `text` is no host.
-        """
-        if _HAS_SCHEME.match(text):
-            return cls(Origin.of(text), None)
-        bare = text.removeprefix("//")
-        https, http = Origin.of(f"https://{bare}"), Origin.of(f"http://{bare}")
-        return cls(https, http) if str(https.port).endswith("443") else cls(http, https)
+    if _HAS_SCHEME.match(text):
+        return (Origin.of(text),)
+    bare = text.removeprefix("//")
+    https, http = Origin.of(f"https://{bare}"), Origin.of(f"http://{bare}")
+    return (https, http) if str(https.port).endswith("443") else (http, https)
 
 
-def scope_of(origins: Iterable[Origin]) -> frozenset[int]:
-    """The scope of a crawl: the hosts of `origins`, with and without "www.", and their subdomains.
+def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
+    """Return how many hosts a list has, with those that are none, and the scope of the crawl.
 
-    The same name on another port than the scheme's default is another host. A host takes some 24 bytes: its hash.
+    The scope is the hosts, with and without "www.", and their subdomains. The same name on another port than the scheme's
+    default is another host.
     """
-    return frozenset(hash(_key(origin.host.removeprefix("www."), origin)) for origin in origins)
+    number, scope = 0, set()
+    for text in hosts:
+        number += 1
+        with suppress(ValueError):
+            origin = origins_of(text)[0]
+            scope.add(_key(origin.host.removeprefix("www."), origin))
+    return number, frozenset(scope)
 
 
-def covers(scope: frozenset[int], origin: Origin) -> bool:
+def covers(scope: frozenset[str], origin: Origin) -> bool:
     """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
     name = origin.host
-    while name:
-        if hash(_key(name, origin)) in scope:
-            return True
+    while name and _key(name, origin) not in scope:
         name = name.partition(".")[2]
-    return False
+    return bool(name)
 
 
 def _key(name: str, origin: Origin) -> str:
     return name if origin.port == DEFAULT_PORTS[origin.scheme] else f"{name}:{origin.port}"
-
-
-def survey(hosts: Iterable[str], others: Iterable[str]) -> tuple[int, frozenset[int]]:
-    """Read a whole list of hosts: return how many there are, and the scope.
-
-    Args:
-        hosts: as the user wrote them. What is no host counts, too.
-        others: URLs of more hosts that belong to the scope.
-    """
-    count = 0
-
-    def origins() -> Iterator[Origin]:
-        nonlocal count
-        for text in hosts:
-            count += 1
-            with suppress(ValueError):
-                yield Host.of(text).origin
-        for url in others:
-            with suppress(ValueError):
-                yield Origin.of(url)
-
-    scope = scope_of(origins())
-    return count, scope
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
@@ -96,10 +68,7 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
         OSError: the file cannot be read.
     """
     names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
-    yield from (name.strip() for name in names if name.strip())
+    yield from filter(None, map(str.strip, names))
     if path:
         with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
-            for line in lines:
-                name = line.partition("#")[0].strip()
-                if name:
-                    yield name
+            yield from filter(None, (line.partition("#")[0].strip() for line in lines))

@@ -9,7 +9,6 @@ The downloader middleware checks where a sitemap lies, and counts what became of
 from __future__ import annotations
 
 import logging
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -17,31 +16,21 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from ..concurrency import within
-from ..core.urls import Origin, shown
+from ..core.urls import Origin
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
-from .feed import (
-    CHECKED,
-    SitemapDiscovery,
-    allowed_domains_of,
-    checked_spider,
-    count,
-    feeds_itself,
-    may_read_sitemaps,
-    takes_more,
-)
+from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, takes_more
 from .urls import Refused, UrlCheck, to_private_address
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.spiders import SitemapSpider
     from typing_extensions import Self
 
 _OK = range(200, 300)
@@ -60,12 +49,10 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """
         super().__init__(crawler)
         self._settings = GbotSettings.of(crawler.settings)
-        if (
-            self._settings.sitemaps not in CHECKED
-            or not may_read_sitemaps(crawler)
-            or feeds_itself(crawler.spider or crawler.spidercls)
-        ):
+        discovery = crawler.get_extension(SitemapDiscovery)
+        if discovery is None or not feeds(crawler, self._settings):
             raise NotConfigured
+        self._feed = discovery.feed
         self._check = UrlCheck.of(self._settings, crawler.settings)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -74,90 +61,59 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         async for given in start:
             lists_nothing = lists_nothing and not isinstance(given, Request)
             yield given
-        spider = self._spider
-        if spider is None or not lists_nothing or not takes_more(spider, self._settings):
+        spider: Any = self.crawler.spider
+        if not lists_nothing or not takes_more(spider, self._settings):
             return
-        origins = dict.fromkeys(_first_origins(spider))
-        if not origins and not getattr(spider, "redis_key", None):  # scrapy-redis starts a spider by a queue
+        if not self._feed.home and not getattr(spider, "redis_key", None):  # scrapy-redis starts a spider by a queue
             logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
-        for origin in origins:
+        for origin in self._feed.home:
             source = {"robotstxt": origin.robots_url, "line": 0}
             yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
 
-    def process_spider_output(  # type: ignore[override]
-        self, response: Response, result: Iterable[Any], spider: Spider | None = None
-    ) -> Iterator[Any]:
-        """Let pass what may be followed."""
-        if self._is_fed_already(response):
-            return
-        for given in result:
-            if self._may_follow(given, response):
-                yield given
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        """Let pass what may be followed of what the spider's own code makes of a sitemap file or robots.txt.
 
-    async def process_spider_output_async(  # type: ignore[override]
-        self, response: Response, result: AsyncIterator[Any], spider: Spider | None = None
-    ) -> AsyncIterator[Any]:
-        """Let pass what may be followed."""
-        if self._is_fed_already(response):
-            return
-        async for given in result:
-            if self._may_follow(given, response):
-                yield given
+        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
+        """
+        spider: Any = self.crawler.spider
+        parse = sitemap_callback(spider)
+        if response is None or response.request is None or response.request.callback != parse:
+            return request
+        if _is_fed_already(response):
+            return None
+        source = response.meta.get(SITEMAP, {})
+        try:
+            if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
+                self._check.listed(request.url, response.url)
+            if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy the meta of the file
+                request.meta.pop("allow_offsite", None)
+            if request.callback == parse and "robotstxt" in source:
+                request.meta[SITEMAP] = self._check.below(request.url, response.url, source)
+                if Origin.of(request.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
+                    request.meta.setdefault("allow_offsite", True)
+            elif request.callback == parse and self._check.refuses_private:  # of what the spider asks for itself
+                request.meta[SITEMAP] = {"index": response.url}
+        except Refused as refusal:
+            count(self.crawler, f"refused/{refusal.reason}")
+            logger.info("%s: %s", response.url, refusal)
+            return None
+        return request
 
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
         """Ignore an error of Scrapy's own code over a robots.txt that is fed already. Count a sitemap that failed."""
-        if self._is_fed_already(response):
+        if _is_fed_already(response):
             return ()
         if SITEMAP in response.meta and response.status in _OK:
             count(self.crawler, "failed")
         return None
 
-    @cached_property
-    def _spider(self) -> SitemapSpider | None:
-        """The spider if sitemaps may be fed to it. Ask only once the spider is open."""
-        has_discovery = self.crawler.get_extension(SitemapDiscovery) is not None
-        return checked_spider(self.crawler, self._settings) if has_discovery else None
 
-    def _is_for_sitemap(self, request: Request | None) -> bool:
-        """Whether that spider reads the response to `request` as a sitemap."""
-        spider = self._spider
-        return spider is not None and request is not None and request.callback == sitemap_callback(spider)
-
-    def _is_fed_already(self, response: Response) -> bool:
-        """Whether this is a robots.txt that the plugin had the spider start from, and knows: what it lists is fed."""
-        is_ours = SITEMAP in response.meta and Origin.of_robots_txt(response.url) is not None
-        return is_ours and ANSWERED in response.flags and response.status in _OK
-
-    def _may_follow(self, given: object, response: Response) -> bool:
-        """Whether what the spider's own code makes of a sitemap file or robots.txt goes on.
-
-        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
-        """
-        if not isinstance(given, Request) or not self._is_for_sitemap(response.request):
-            return True
-        source = response.meta.get(SITEMAP, {})
-        try:
-            if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
-                self._check.listed(given.url, response.url)
-            if (
-                given.meta.pop(SITEMAP, None) is not None
-            ):  # the spider's `sitemap_request` may copy the meta of the file
-                given.meta.pop("allow_offsite", None)
-            if not self._is_for_sitemap(given):
-                return True
-            if "robotstxt" in source:
-                given.meta[SITEMAP] = self._check.below(given.url, response.url, source)
-                if Origin.of(given.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
-                    given.meta.setdefault("allow_offsite", True)
-            elif self._check.refuses_private:  # of what the spider asks for itself, that alone is left to check
-                given.meta[SITEMAP] = {"index": response.url}
-        except Refused as refusal:
-            count(self.crawler, f"refused/{refusal.reason}")
-            logger.info("%s: %s", response.url, refusal)
-            return False
-        return True
+def _is_fed_already(response: Response) -> bool:
+    """Whether this is a robots.txt that the plugin had the spider start from, and knows: what it lists is fed."""
+    is_ours = SITEMAP in response.meta and Origin.of_robots_txt(response.url) is not None
+    return is_ours and ANSWERED in response.flags and response.status in _OK
 
 
 class _RefusedSitemapError(IgnoreRequest):
@@ -183,7 +139,7 @@ class SitemapDownloaderMiddleware:
             NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off".
         """
         settings = GbotSettings.of(crawler.settings)
-        if settings.sitemaps == "off" or not may_read_sitemaps(crawler):
+        if settings.sitemaps == "off" or not reads_sitemaps(crawler):
             raise NotConfigured
         return cls(crawler, settings)
 
@@ -230,11 +186,3 @@ def _is_listed(request: Request) -> bool:
     """Whether a robots.txt or a sitemap index lists the sitemap. A guessed sitemap need not exist."""
     source = request.meta.get(SITEMAP)
     return source is not None and bool(source.get("line"))
-
-
-def _first_origins(spider: SitemapSpider) -> Iterator[Origin]:
-    for url in spider.start_urls or [f"https://{domain}" for domain in allowed_domains_of(spider)]:
-        try:
-            yield Origin.of(url)
-        except ValueError as error:  # noqa: PERF203  there are few
-            logger.warning("%s cannot start from %s: %s", spider.name, shown(str(url)), error)

@@ -11,6 +11,8 @@ import logging
 import math
 import time
 from collections import Counter
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +28,14 @@ from ..concurrency import pause, run_in_thread
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
-from ..exceptions import UnreachableRobotsTxt
+from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
-from .hosts import Host, covers, given_in, survey
+from .hosts import covers, given_in, origins_of, survey
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader, latest, since
 from .urls import Refused, UrlCheck, resolved
 
@@ -92,7 +94,7 @@ class RobotsSitemapSpider(SitemapSpider):
     most_asked: int | str = 100
     progress_secs: float | str = 5.0
 
-    feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
+    _feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take the attributes as arguments.
@@ -132,7 +134,6 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
-        self._feed = SitemapFeed(self.crawler, gbot)
         self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since)
         self._progress = Progress(self.crawler, self._intake, self._progress_secs)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
@@ -141,9 +142,9 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Read the list of hosts once, before the first request: for their number and for the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
-        if discovery is not None:
-            self._feed = discovery.feed
-        self._progress.hosts, scope = await run_in_thread(survey, self._given(), self.sitemap_urls)
+        self._feed = SitemapFeed(self.crawler, self._gbot) if discovery is None else discovery.feed
+        number, scope = await run_in_thread(lambda: survey(chain(self._given(), self.sitemap_urls)))
+        self._progress.hosts = number - len(self.sitemap_urls)
         self._intake.scope = scope if self.scope == "hosts" else None
 
     def _given(self) -> Iterator[str]:
@@ -162,12 +163,11 @@ class RobotsSitemapSpider(SitemapSpider):
                 await pause(_IDLE_POLL_SECS)
             progress.asked += 1
             try:
-                host = Host.of(text)
+                first, *others = origins_of(text)
             except ValueError as error:
                 self._report("invalid", text, str(error))
             else:
-                is_probe = host.otherwise is not None
-                yield self._robots_request(text, host.origin, host.otherwise, is_probe=is_probe)
+                yield self._robots_request(text, str(first), *map(str, others), is_probe=bool(others))
 
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Log a host that leads to no sitemap. May be overridden.
@@ -178,15 +178,13 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
 
-    def _robots_request(
-        self, host: str, origin: Origin, otherwise: Origin | None = None, *, is_probe: bool = False
-    ) -> Request:
+    def _robots_request(self, host: str, origin: str, otherwise: str = "", *, is_probe: bool) -> Request:
         return Request(
-            origin.robots_url,
+            Origin.of(origin).robots_url,
             callback=self._parse_robots_txt,
             errback=self._robots_txt_failed,
             meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
-            cb_kwargs={"host": host, "origin": str(origin), "otherwise": str(otherwise or "")},
+            cb_kwargs={"host": host, "origin": origin, "otherwise": otherwise},
         )
 
     async def _parse_robots_txt(
@@ -198,14 +196,15 @@ class RobotsSitemapSpider(SitemapSpider):
             return
         if response.status in _OK:
             robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
-            choice, new = await self._feed.read(Origin.of(origin), robotstxt)
-            await self._feed.feed(new, response, self._intake.request_meta)
-            if choice.sitemaps:
+            place = Origin.of(origin)
+            choice = await self._feed.read(place, robotstxt)
+            lists_any = bool(self._feed.listed.get(place.robots_url))
+            await self._feed.feed(choice.sitemaps, response, self._intake.request_meta)
+            if lists_any:
                 self._report("listed", host)
                 return
-            why = "its robots.txt lists none" + (
-                f" that can be used: {'; '.join(choice.why)}" if choice.refused else ""
-            )
+            unused = f" that can be used: {'; '.join(choice.why)}" if choice.why else ""
+            why = f"its robots.txt lists none{unused}"
         if self._guesses:
             self._report("guessed", host)
             url = f"{origin}{_GUESS}"
@@ -231,12 +230,12 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        host, otherwise = request.cb_kwargs["host"], request.cb_kwargs["otherwise"]
-        is_silent = isinstance(failure.value, UnreachableRobotsTxt) or not isinstance(failure.value, IgnoreRequest)
+        host, otherwise, error = request.cb_kwargs["host"], request.cb_kwargs["otherwise"], failure.value
+        is_silent = isinstance(error, UnreachableRobotsTxt) or not isinstance(error, IgnoreRequest)
         if otherwise and is_silent:
-            yield self._robots_request(host, Origin.of(otherwise), is_probe=True)
+            yield self._robots_request(host, otherwise, is_probe=True)
         else:
-            self._report("unreachable", host, str(failure.value))
+            self._report("refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable", host, str(error))
 
     async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed on that host."""
@@ -250,27 +249,29 @@ class RobotsSitemapSpider(SitemapSpider):
             leads_to_nothing = False
             yield request
         if host and leads_to_nothing:
-            self._count_without(host, f"its robots.txt lists none, and {response.url} lists nothing")
+            why = f"its robots.txt lists none, and {response.url} lists nothing"
+            self._report("without", host, why, is_done=False)
 
     def _guess_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
         error = failure.value
-        why = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
-        self._count_without(
-            request.cb_kwargs["host"], f"its robots.txt lists none, and {request.url} could not be fetched: {why}"
-        )
+        cause = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
+        why = f"its robots.txt lists none, and {request.url} could not be fetched: {cause}"
+        self._report("without", request.cb_kwargs["host"], why, is_done=False)
 
-    def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host as done. `outcome` is "listed", "guessed", "without", "unreachable", "refused" or "invalid"."""
-        self._progress.done += 1
+    def _report(self, outcome: str, host: str, why: str = "", *, is_done: bool = True) -> None:
+        """Count a host, as done unless it was counted as guessed before.
+
+        Args:
+            outcome: "listed", "guessed", "without", "unreachable", "refused" or "invalid".
+            host: as the user wrote it.
+            why: it leads to no sitemap.
+            is_done: whether its robots.txt has answered or failed now.
+        """
+        self._progress.done += is_done
         self._progress.count_host(outcome)
         if why:
             self.host_without_sitemap(host, why)
-
-    def _count_without(self, host: str, why: str) -> None:
-        """Count a host that was counted as guessed, and whose guessed sitemap lists nothing."""
-        self._progress.count_host("without")
-        self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
@@ -299,7 +300,7 @@ class SitemapIntake:
             "download_maxsize": min(largest or ROOM, ROOM),
             "download_warnsize": 0,
         }
-        self.scope: frozenset[int] | None = None
+        self.scope: frozenset[str] | None = None
         self.files = 0
         self.pages = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
@@ -319,11 +320,10 @@ class SitemapIntake:
         left_out: Counter[str] = Counter()
         turn, made = time.monotonic(), 0
         for entry in entries:
-            for request in (
-                () if entry is None else self._requests_of(entry, response, left_out, is_index=reader.is_index)
-            ):
-                made += 1
-                yield request
+            if entry is not None:
+                for request in self._requests_of(entry, response, left_out, is_index=reader.is_index):
+                    made += 1
+                    yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
                 turn, made = time.monotonic(), 0
@@ -333,8 +333,7 @@ class SitemapIntake:
         self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_index: bool
     ) -> Iterator[Request]:
         lastmod = entry.get("lastmod", "")
-        changed = None if self._since is None else latest(lastmod)
-        if changed is not None and self._since is not None and changed < self._since:
+        if self._since is not None and (changed := latest(lastmod)) is not None and changed < self._since:
             left_out["old"] += 1
             return
         alternates = entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()
@@ -379,19 +378,13 @@ class SitemapIntake:
         for name, number in counts.items():
             count(self._spider.crawler, name, number)
         if left_out["host"]:
-            logger.info(
-                "%s lists %d page%s on other hosts than the given ones. scope = 'any' crawls such pages, too",
-                url,
-                left_out["host"],
-                "" if left_out["host"] == 1 else "s",
+            others = (
+                "%s lists pages on other hosts than the given ones, %d in all. scope = 'any' crawls such pages, too"
             )
+            logger.info(others, url, left_out["host"])
         if reader.over_limit:
-            logger.warning(
-                "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read",
-                url,
-                MAX_ENTRIES,
-                MAX_BYTES,
-            )
+            too_long = "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
+            logger.warning(too_long, url, MAX_ENTRIES, MAX_BYTES)
         if has_failed:
             found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
             logger.warning("%s %s: %s", url, found, shown(reader.trouble))
@@ -456,15 +449,8 @@ class Progress:
 
 
 def _number(name: str, given: object, *, least: float) -> float:
-    """The number that an argument gives, as a number or as text.
-
-    Raises:
-        ValueError: it is no number, or below `least`.
-    """
-    try:
-        number = float(str(given))
-    except ValueError:
-        number = math.nan
-    if not least <= number < math.inf:
-        raise ValueError(f"{name} must be a number >= {least}, got {given!r}")
-    return number
+    """The number that an argument gives. Raises ValueError if it is none, or below `least`."""
+    with suppress(ValueError):
+        if least <= (number := float(str(given))) < math.inf:
+            return number
+    raise ValueError(f"{name} must be a number >= {least}, got {given!r}")

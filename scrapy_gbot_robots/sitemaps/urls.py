@@ -58,18 +58,11 @@ class FoundSitemap(NamedTuple):
 
 
 class SitemapChoice(NamedTuple):
-    """What became of the sitemap lines of one robots.txt.
+    """What became of the sitemap lines of one robots.txt."""
 
-    `sitemaps` may be fed. `found` counts the distinct URLs that could be sitemaps, `duplicate` their repetitions and
-    `capped` the URLs beyond the limit. `refused` counts the other lines by reason; `why` explains the first few of them.
-    """
-
-    sitemaps: tuple[FoundSitemap, ...]
-    found: int
-    duplicate: int
-    capped: int
-    refused: Counter[str]
-    why: tuple[str, ...]
+    sitemaps: tuple[FoundSitemap, ...]  # they may be fed
+    counts: Counter[str]  # of lines, by the name of the stat below "gbot_robots/sitemaps/"
+    why: tuple[str, ...]  # the first few of the other lines are not used
 
 
 class UrlCheck(NamedTuple):
@@ -89,29 +82,31 @@ class UrlCheck(NamedTuple):
 
     def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> SitemapChoice:
         """Choose the sitemaps to feed from the sitemap lines of the robots.txt of `origin`. A bad line costs no other."""
-        chosen: dict[str, FoundSitemap] = {}
+        chosen: list[FoundSitemap] = []
         seen: set[str] = set()
-        duplicate = 0
-        refused: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         why: list[str] = []
-        robots_url = origin.robots_url
         for line in lines:
             try:
                 url, place = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
                 if url in seen:
-                    duplicate += 1
+                    counts["duplicate"] += 1
                     continue
                 seen.add(url)
                 self.check_host(url, place, origin)
             except Refused as refusal:
-                refused[refusal.reason] += 1
-                if len(why) < _MOST_EXPLAINED:
-                    why.append(f"line {line.line}: {refusal}")
+                counts[f"refused/{refusal.reason}"] += 1
+                why.append(f"line {line.line}: {refusal}")
+                del why[_MOST_EXPLAINED:]
                 continue
             if len(chosen) < self.most:
-                chosen[url] = FoundSitemap(url, robots_url, line.line)
-        capped = len(seen) - refused["host"] - len(chosen)
-        return SitemapChoice(tuple(chosen.values()), len(seen), duplicate, capped, refused, tuple(why))
+                chosen.append(FoundSitemap(url, origin.robots_url, line.line))
+            else:
+                counts["capped"] += 1
+        if "capped" in counts:
+            why.append(f"GBOT_ROBOTS_SITEMAPS_MAX = {self.most} leaves out {counts['capped']}")
+        counts["found"] = len(seen)
+        return SitemapChoice(tuple(chosen), counts, tuple(why))
 
     def listed(self, text: str, file_url: str) -> tuple[str, Origin]:
         """Return the URL that the sitemap file at `file_url` lists as `text`, as `usable_url` does.

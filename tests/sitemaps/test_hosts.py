@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.sitemaps.hosts import Host, covers, given_in, scope_of
+from scrapy_gbot_robots.sitemaps.hosts import covers, given_in, origins_of, survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     ],
 )
 def test_host_has_these_origins(text: str, origins: list[str]) -> None:
-    host = Host.of(text)
-    assert [str(origin) for origin in host if origin is not None] == origins
+    assert [str(origin) for origin in origins_of(text)] == origins
 
 
 @pytest.mark.parametrize("text", ["a b", "example.org:99999", "file:///etc/hosts", "#", "http://"])
 def test_what_is_no_host_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        Host.of(text)
+        origins_of(text)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +84,6 @@ def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
     ],
 )
 def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(url: str, *, covered: bool) -> None:
-    hosts = ["example.org", "https://www.net.example", "127.0.0.1:8000"]
-    scope = scope_of(Host.of(text).origin for text in hosts)
+    number, scope = survey(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
+    assert number == 4
     assert covers(scope, Origin.of(url)) is covered

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Spider
 from scrapy.crawler import CrawlerRunner
 from scrapy.exceptions import NotConfigured
 from scrapy.spiders import SitemapSpider
@@ -16,12 +15,14 @@ from scrapy.spiders import SitemapSpider
 import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-from ..support.crawls import QUIET, Pages, crawl, in_reactor, pages
-from ..support.sitemap_web import Sitemaps, listing, sitemap_stats
+from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, pages
+from ..support.sitemap_web import Sitemaps, listing
 from ..support.web import Site
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from scrapy import Spider
 
 ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
 
@@ -59,13 +60,6 @@ async def test_request_of_another_spider_calls_no_function_of_the_room() -> None
         assert of_sitemaps[0] < of_sitemaps[1]  # a cost per request would be seen
 
 
-class OwnWay(Spider):
-    """Reads sitemaps, and is no SitemapSpider."""
-
-    name = "own"
-    feeds_itself = True
-
-
 class Indexes(SitemapSpider):
     name = "indexes"
 
@@ -76,14 +70,12 @@ class Indexes(SitemapSpider):
         pytest.param(Pages, (False, False), id="other"),
         pytest.param(Indexes, (True, True), id="sitemap-spider"),
         pytest.param(RobotsSitemapSpider, (False, True), id="spider-that-feeds-itself"),
-        pytest.param(OwnWay, (False, True), id="spider-that-feeds-itself-and-is-no-sitemap-spider"),
-        pytest.param(Spider, (True, True), id="any-spider-may-come"),
     ],
 )
 def test_middlewares_are_installed_only_for_spiders_that_may_need_them(
     spider: type[Spider], installed: tuple[bool, bool]
 ) -> None:
-    crawler = CrawlerRunner(QUIET).create_crawler(spider)
+    crawler = CrawlerRunner({**QUIET, **ADDON}).create_crawler(spider)
     crawler._apply_settings()
 
     def is_installed(middleware: Any) -> bool:
@@ -93,23 +85,6 @@ def test_middlewares_are_installed_only_for_spiders_that_may_need_them(
             return False
 
     assert (is_installed(SitemapSpiderMiddleware), is_installed(SitemapDownloaderMiddleware)) == installed
-
-
-@in_reactor
-async def test_class_of_the_spider_counts_not_the_one_that_made_it() -> None:
-    """A class may make a spider of another class."""
-
-    class Making(Spider):
-        name = "making"
-
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            return Sitemaps.from_crawler(crawler, *args, **kwargs)
-
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        crawler = await crawl(Making, start_urls=[site.url()])
-        assert sitemap_stats(crawler) == {"found": 1, "fed": 1}
 
 
 @in_reactor
@@ -123,4 +98,4 @@ async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spide
         assert site.url("/1") in pages(crawler).crawled
         assert [record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")] == []
         await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
-        assert len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 2  # it asked for them
+        assert len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 1  # it asked for them

@@ -17,7 +17,7 @@ from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots.sitemaps.hosts import Host
+from scrapy_gbot_robots.sitemaps.hosts import origins_of
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.example import PROJECT
@@ -222,7 +222,7 @@ def test_servers_of_these_tests_choose_no_port_that_looks_like_tls(monkeypatch: 
 
     monkeypatch.setattr(socketserver.TCPServer, "server_bind", choose)
     with Site({}) as site:
-        assert Host.of(f"127.0.0.1:{site.port}").origin.scheme == "http"
+        assert origins_of(f"127.0.0.1:{site.port}")[0].scheme == "http"
     assert next(chosen, None) is None
 
 
