@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_gbot_robots import RobotsTxt, Rules
-from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.lines import MAX_BYTES
 from scrapy_gbot_robots.core.lint import findings
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 
@@ -40,10 +40,10 @@ class Worst(NamedTuple):
 def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
     """Return a file as long as a crawl reads: `head`, then lines, each made from its number."""
     parts, size = [head], len(head)
-    while size < grammar.MAX_BYTES:
+    while size < MAX_BYTES:
         parts.append(f"{line(len(parts))}\n".encode())
         size += len(parts[-1])
-    return b"".join(parts)[: grammar.MAX_BYTES]
+    return b"".join(parts)[:MAX_BYTES]
 
 
 def of_runs(number: int) -> str:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..core.patterns import follow
 from ..core.rules import parts_of, patterns_of
-from ..core.url_forms import has_one_form, other_forms, without_usual
+from ..core.url_forms import SENT_IN_PATHS, other_forms
 from ..core.urls import path_of
 
 if TYPE_CHECKING:
@@ -80,14 +80,15 @@ class SiteUrls:
 
     def _odd(self) -> set[int]:
         """Return the numbers of those paths that a client may send in another form, or that rules see in another form."""
-        unusual = without_usual(self._text)
+        unusual = self._text.encode("utf-8", "surrogatepass").translate(None, SENT_IN_PATHS)
         if unusual.count(b"\n") > self.count + 1:
             suspects: Iterable[int] = range(self.count)
         else:
             suspects = {*self.holding("/."), *self.holding("?\n")}
             if len(unusual) > self.count + 1:
                 suspects.update(number for number, rest in enumerate(unusual.split(b"\n")[1:-1]) if rest)
-        return {number for number in suspects if not has_one_form(self.paths[number])}
+        urls = ((number, self.paths[number], self.site + self.paths[number]) for number in suspects)
+        return {number for number, path, url in urls if path_of(url) != path or other_forms(url)}
 
     def _spread(self, urls: Sequence[str], odd: set[int]) -> None:
         """Let each form of an odd URL have a path of its own."""

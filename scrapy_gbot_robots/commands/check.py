@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..core import lines as grammar
 from ..core.crawlers import AllOf, agents_heeded
-from ..core.lines import split_lines
+from ..core.lines import GLOBAL, split_lines
 from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin
@@ -234,7 +233,7 @@ class Check:
                 ", and there is no group for *" if self.crawler.heeds_global else ", and it ignores *"
             )
         where = f'"{self.verdict.group}" (line {self.group_line})'
-        if self.verdict.group.encode("ascii") == grammar.GLOBAL:
+        if self.verdict.group.encode("ascii") == GLOBAL:
             return f"{where}: {none}"
         if self.verdict.group == self.crawler.tokens[0].lower():
             return f"{where}: it names the crawler"

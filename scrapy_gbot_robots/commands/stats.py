@@ -11,8 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..bulk.judging import Judge
-from ..core import lines as grammar
 from ..core.crawlers import Crawler
+from ..core.lines import FIELDS, GLOBAL, HAS_DIRECTIVE
 from ..core.patterns import matches
 from ..core.robots import groups_of, lines_of
 from ..core.urls import shown
@@ -47,7 +47,7 @@ _MOST_NAME: Final = 60  # characters
 _SIZES: Final = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
-_FIELDS: Final = {kind: name.decode() for kind, name, _ in grammar.FIELDS}
+_FIELDS: Final = {kind: name.decode() for kind, name, _ in FIELDS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -232,7 +232,7 @@ class _Census:
 
     def _take_fields(self, robots: RobotsTxt) -> None:
         fields = Counter(
-            _FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & grammar.HAS_DIRECTIVE
+            _FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE
         )
         for field, lines in fields.items():
             self._names["field", field] += 1
@@ -249,7 +249,7 @@ class _Census:
             self._names["agent", name] += 1
             if may_block:
                 token = agent.decode("latin-1")
-                crawler = Crawler(token, (token,) if agent != grammar.GLOBAL else ())
+                crawler = Crawler(token, (token,) if agent != GLOBAL else ())
                 self._counts["agent", name] += not robots.allowed(_HOME, crawler)
 
     def flush(self) -> None:

@@ -20,13 +20,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from .lines import GLOBAL, MAX_LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 # Name, robots.txt tokens in fall-back order, whether the crawler heeds "*". A crawler without a token that does not heed
 # "*" ignores robots.txt.
@@ -228,45 +228,19 @@ def _leading_token(text: str) -> str:
 
 def _crawler_in(header: str) -> str:
     """Return the product that no browser names, searched in the order above; "" if there is none."""
+    first = _leading_token(header)
     if "/" not in header and "(" not in header:
-        return "" if _leading_token(header).lower() in _BROWSER else _leading_token(header)
-    comments = re.findall(_COMMENT, header)
-    return (
-        next(_after_compatible(comments), "")
-        or _unless_browser(_leading_token(header))
-        or next(_in_comments(comments), "")
-        or next(_beside_comments(header), "")
+        return "" if first.lower() in _BROWSER else first
+    comments = [[item.strip() for item in comment.split(";")] for comment in re.findall(_COMMENT, header)]
+    in_comments = filter(None, map(re.compile(_PRODUCT).match, chain.from_iterable(comments)))
+    beside_comments = filter(None, map(re.compile(_PRODUCT).match, re.sub(_COMMENT, " ", header).split()))
+    tokens = chain(
+        (_leading_token(item) for items in comments for before, item in pairwise(items) if before == _COMPATIBLE),
+        (first,),
+        (product[1] for product in in_comments if "/" in product[0] or _sounds_like_bot(product[1])),
+        (product[1] for product in beside_comments),
     )
-
-
-def _unless_browser(token: str) -> str:
-    return "" if token.lower() in _BROWSER else token
-
-
-def _after_compatible(comments: list[str]) -> Iterator[str]:
-    """In "(compatible; Bot/2.1; +url)" and "(KHTML, like Gecko; compatible; Bot/2.1; +url)": Bot."""
-    for comment in comments:
-        items = [item.strip() for item in comment.split(";")]
-        for before, item in pairwise(items):
-            if before == _COMPATIBLE and _unless_browser(_leading_token(item)):
-                yield _leading_token(item)
-
-
-def _in_comments(comments: list[str]) -> Iterator[str]:
-    """In "(X11; Linux x86_64; Bot/1.0)" and "(Bot/0.1; +url)": Bot."""
-    for comment in comments:
-        for item in comment.split(";"):
-            product = re.match(_PRODUCT, item.strip())
-            if product and _unless_browser(product[1]) and ("/" in item or _sounds_like_bot(product[1])):
-                yield product[1]
-
-
-def _beside_comments(header: str) -> Iterator[str]:
-    """In "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/49.0 Safari/537.36 Bot/1.0": Bot."""
-    for word in re.sub(_COMMENT, " ", header).split():
-        product = re.match(_PRODUCT, word)
-        if product and _unless_browser(product[1]):
-            yield product[1]
+    return next((token for token in tokens if token and token.lower() not in _BROWSER), "")
 
 
 def _sounds_like_bot(token: str) -> bool:

@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     # A `Content-` line as it is written, with its number.
     ContentLine = tuple[int, bytes]
 
-_USER_AGENT: Final = USER_AGENT
-_ALLOW: Final = ALLOW
-_DISALLOW: Final = DISALLOW
 # Google's parser calls these fields unused. Here they have kinds of their own.
 _DELAY: Final = -1
 _USAGE: Final = -2
@@ -128,7 +125,7 @@ class ScannedGroup:
 
     def add(self, kind: int, value: bytes, line: int, raw: bytes) -> None:
         """Add what line `line` says, if it is an allow rule, a crawl delay or a `Content-` line; that one as written."""
-        if kind == _ALLOW:
+        if kind == ALLOW:
             self.allows.append(value.strip())
             self.allow_lines.append(line)
         elif kind == _DELAY:
@@ -240,10 +237,10 @@ class _Scan:
                 kind, value = _careful(text, self._strict)
             elif not colon:
                 continue
-            if kind == _DISALLOW and group is not None:
+            if kind == DISALLOW and group is not None:
                 add_path(value.strip())
                 add_line(number)
-            elif kind == _USER_AGENT:
+            elif kind == USER_AGENT:
                 group = self._group_of(value.strip().lower(), group)
                 if group is not None:
                     add_path, add_line = group.disallows.append, group.disallow_lines.append

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from .urls import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 # Kinds of line, numbered as in the line report of Google's parser.
 UNKNOWN: Final = 0
@@ -109,8 +109,8 @@ class Line(NamedTuple):
 
     Attributes:
         number: from 1.
-        kind: one of the kinds of `grammar`.
-        flags: a sum of the flags of `grammar`.
+        kind: one of the kinds above.
+        flags: a sum of the flags above.
         key: the field name, stripped; empty if the line has no directive.
         value: stripped, and percent-escaped except in user-agent and sitemap lines.
     """
@@ -152,24 +152,17 @@ def _usable(raw: bytes) -> bytes:
     return raw[:MAX_LINE_BYTES].partition(b"\0")[0]
 
 
-def content_blocks(body: bytes) -> Iterable[bytes]:
-    """Return the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
+def content_blocks(body: bytes) -> Iterator[bytes]:
+    """Yield the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
 
     A block has whole lines, each as far as it counts. Each line but the last of the file ends with LF.
     """
-    text = with_lf(without_bom(body))
-    return blocks(text, 0, len(text)) if len(text) > _BLOCK or _NUL in text else (text,)
-
-
-def with_lf(text: bytes) -> bytes:
-    """Return `text` with LF for every line end."""
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if _CR in text else text
-
-
-def blocks(text: bytes, start: int, end: int) -> Iterator[bytes]:
-    """Yield the lines of `text` from `start` to `end`, which LF ends, as `content_blocks` does."""
-    while start < end:
-        stop = min(text.find(b"\n", start + _BLOCK) + 1 or end, end) if start + _BLOCK < end else end
+    text = without_bom(body)
+    if _CR in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    start = 0
+    while start < len(text):
+        stop = text.find(b"\n", start + _BLOCK) + 1 or len(text)
         block = text[start:stop]
         if _NUL in block or len(block) > MAX_LINE_BYTES:
             block = b"\n".join(map(_usable, block.split(b"\n")))
@@ -215,12 +208,6 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
 def as_written(raw: bytes, *, strict: bool = False) -> bytes:
     """Return the value of the directive in the line `raw` without escaping it."""
     return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict)[1]
-
-
-def delay_of(line: Line) -> float | None:
-    """Return the crawl delay in seconds that a line gives, None if it gives none or one that is no plain number."""
-    is_delay = line.kind == UNUSED and line.key.lower() == CRAWL_DELAY
-    return seconds(line.value) if is_delay else None
 
 
 def seconds(value: bytes) -> float | None:

@@ -14,7 +14,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from . import lines as grammar
+from . import lines
 from .crawlers import Crawler
 from .known_crawlers import meant_by
 from .lines import agent_of, read_lines, split_lines, without_bom
@@ -180,10 +180,10 @@ _REGEX: Final = re.compile(
 _DOT_STAR: Final = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
 _NOINDEX: Final = b"noindex"
 _PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
-_FIELD_NAMES: Final = {kind: name.decode("ascii") for kind, name, _ in grammar.FIELDS}
+_FIELD_NAMES: Final = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
 _MAX_FIELD: Final = 30  # characters; a longer name is no misspelling
 _ENDING: Final = 2  # characters of an ending, as in "Disallowed"; more of them make another word
-_RULES: Final = {grammar.ALLOW, grammar.DISALLOW}
+_RULES: Final = {lines.ALLOW, lines.DISALLOW}
 _LICENSE: Final = b"license"  # a field of RSL 1.0
 _MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
 _PATHS_BEGIN: Final = ("/", "*")  # the patterns of paths
@@ -198,7 +198,7 @@ def finding(line: int, kind: Kind, **about: object) -> Finding:
 
 
 def findings(
-    body: bytes, *, strict: bool = False, max_bytes: int | None = grammar.MAX_BYTES, truncated: bool = False
+    body: bytes, *, strict: bool = False, max_bytes: int | None = lines.MAX_BYTES, truncated: bool = False
 ) -> list[Finding]:
     """Return what is odd about a robots.txt, the greatest harm first, then by line. No `body` makes this raise.
 
@@ -241,13 +241,13 @@ def _is_binary(body: bytes) -> bool:
     """Whether `body` has NUL bytes and no field, as UTF-16, images and archives do."""
     if b"\0" not in body:
         return False
-    return all(line.kind == grammar.UNKNOWN for line in lines_of(RobotsTxt.parse(body)))
+    return all(line.kind == lines.UNKNOWN for line in lines_of(RobotsTxt.parse(body)))
 
 
-def _is_another_file(lines: Iterable[Line]) -> bool:
+def _is_another_file(all_lines: Iterable[Line]) -> bool:
     """Whether there are lines, and all are in another language, such as those of an error message."""
-    said = [line for line in lines if not line.flags & (grammar.EMPTY | grammar.IS_COMMENT)]
-    return bool(said) and all(line.kind == grammar.UNKNOWN and not _means_field(line) for line in said)
+    said = [line for line in all_lines if not line.flags & (lines.EMPTY | lines.IS_COMMENT)]
+    return bool(said) and all(line.kind == lines.UNKNOWN and not _means_field(line) for line in said)
 
 
 def _means_field(line: Line) -> bool:
@@ -272,17 +272,17 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
     in_group = False
     number = 0
     for number, (line, raw) in enumerate(zip(lines_of(robotstxt), split_lines(body), strict=True), 1):
-        in_group = in_group or line.kind == grammar.USER_AGENT
+        in_group = in_group or line.kind == lines.USER_AGENT
         yield from _on_form(line, raw)
-        if line.flags & grammar.HAS_DIRECTIVE:
+        if line.flags & lines.HAS_DIRECTIVE:
             yield from _on_bytes(line, raw.partition(b"#")[0])
         if line.kind in _RULES:
             if not in_group:
                 yield finding(number, RULE_BEFORE_GROUP)
             yield from _on_path(line, raw)
-        elif line.kind == grammar.USER_AGENT:
+        elif line.kind == lines.USER_AGENT:
             yield from _on_agent(number, line.value)
-        elif line.kind == grammar.SITEMAP:
+        elif line.kind == lines.SITEMAP:
             if number in bad_sitemaps:
                 yield finding(number, BAD_SITEMAP, value=_text(line.value))
             if len(line.value.split()) > 1:
@@ -293,29 +293,29 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
 
 def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the form of a line."""
-    if line.flags & grammar.TOO_LONG:
-        yield finding(line.number, OVER_LONG, most=grammar.MAX_LINE_BYTES)
-    if line.flags & grammar.HAS_DIRECTIVE:
+    if line.flags & lines.TOO_LONG:
+        yield finding(line.number, OVER_LONG, most=lines.MAX_LINE_BYTES)
+    if line.flags & lines.HAS_DIRECTIVE:
         yield from _on_field(line, _text(line.key))
-    elif not line.flags & (grammar.EMPTY | grammar.IS_COMMENT):
+    elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
         hint = '; a comment begins with "#"' if raw.lstrip().startswith(_OTHER_COMMENTS) else ""
         yield finding(line.number, IGNORED, hint=hint)
-    if line.flags & grammar.MISSING_COLON:
+    if line.flags & lines.MISSING_COLON:
         yield finding(line.number, MISSING_COLON, key=_text(line.key))
 
 
 def _on_field(line: Line, key: str) -> Iterator[Finding]:
     """Look at the name of a field."""
     number, name = line.number, _FIELD_NAMES.get(line.kind, "")
-    if line.kind == grammar.UNKNOWN:
+    if line.kind == lines.UNKNOWN:
         nearest = _nearest_field(key)
         if nearest:
             yield finding(number, MISSPELT, key=key, name=nearest[0])
         elif line.key.lower() != _LICENSE:
             yield finding(number, UNKNOWN_FIELD, key=key)
-    elif line.kind == grammar.UNUSED:
+    elif line.kind == lines.UNUSED:
         yield finding(number, NOINDEX if line.key.lower() == _NOINDEX else UNUSED_FIELD, key=key)
-    elif line.flags & grammar.TYPO:
+    elif line.flags & lines.TYPO:
         yield finding(number, TYPO, key=key, name=name)
     elif line.kind in _RULES and _ENDING < len(key) - len(name) <= _MAX_FIELD:
         yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {_text(line.value, 60)}")
@@ -372,14 +372,14 @@ def _text(raw: bytes, limit: int = 200) -> str:
     return shown(raw.decode("utf-8", "backslashreplace"), limit)
 
 
-def _on_joined(lines: Iterable[Line]) -> Iterator[Finding]:
+def _on_joined(all_lines: Iterable[Line]) -> Iterator[Finding]:
     """Find user-agent lines that look like two groups and are one. Only rules end the user-agent lines (Google's page)."""
     first, between = 0, False
-    for line in lines:
+    for line in all_lines:
         if line.kind in _RULES:
             first = 0
-        elif line.kind != grammar.USER_AGENT:
-            between = between or not line.flags & grammar.IS_COMMENT
+        elif line.kind != lines.USER_AGENT:
+            between = between or not line.flags & lines.IS_COMMENT
         elif not first:
             first, between = line.number, False
         elif between:
@@ -454,7 +454,7 @@ def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find `Disallow: /` for all crawlers. It is often left over from the time before the site was public."""
     shut = [_shuts(group) for group in groups]
     for group, rule in zip(groups, shut, strict=True):
-        if rule is not None and grammar.GLOBAL in group.agents and all(shut):
+        if rule is not None and lines.GLOBAL in group.agents and all(shut):
             yield finding(rule.line, CLOSED, rule=rule)
 
 
@@ -467,7 +467,7 @@ def _shuts(group: Group) -> Rule | None:
 
 def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
-    shared = [rule for group in groups if grammar.GLOBAL in group.agents for rule in group.rules if not rule.allow]
+    shared = [rule for group in groups if lines.GLOBAL in group.agents for rule in group.rules if not rule.allow]
     shared = [rule for rule in shared if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")]
     pairs = 0
     for numbers, agents in _merged(groups).items():
@@ -475,7 +475,7 @@ def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:
         pairs += len(rules) * len(shared)
         names = [agent.decode("ascii") for agent in agents if Crawler.of(agent).heeds_global]
         decided = all(rule.allow for rule in rules) or any(covers(rule.pattern, "/") for rule in rules)
-        if grammar.GLOBAL in agents or not names or decided or pairs > _MOST_PAIRS:
+        if lines.GLOBAL in agents or not names or decided or pairs > _MOST_PAIRS:
             continue
         opened = [rule.pattern for rule in shared if not any(covers(own.pattern, rule.pattern) for own in rules)]
         if opened:

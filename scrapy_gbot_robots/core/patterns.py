@@ -14,7 +14,6 @@ Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lines import INDEX_PAGE
@@ -101,11 +100,6 @@ def precedence_of(length: int, allow: bool, line: int) -> int:
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 
 
-def line_of(precedence: int) -> int:
-    """Return the line of the rule that has `precedence`."""
-    return LAST_LINE - ((precedence >> 1) & LAST_LINE)
-
-
 class Patterns(NamedTuple):
     """All allow or all disallow rules of a group.
 
@@ -142,10 +136,6 @@ class Patterns(NamedTuple):
     def entries(self) -> list[tuple[str, int]]:
         """Return the patterns in file order, each with its line."""
         return list(zip(self.texts(), self.lines, strict=True))
-
-    def place_of(self, line: int) -> int:
-        """Return the place of the rule in `line` among `texts`."""
-        return bisect_left(self.lines, line)
 
     def lines_of(self, length: int, path: str) -> list[int]:
         """Return the lines of the patterns of `length` characters that match `path`."""

@@ -21,19 +21,21 @@ from .crawlers import AllOf, agents_heeded
 from .fast_reader import scan, scan_all
 from .lines import (
     ALLOW,
+    CRAWL_DELAY,
     DISALLOW,
     HAS_DIRECTIVE,
     MAX_BYTES,
     SITEMAP,
+    UNUSED,
     USER_AGENT,
     agent_of,
     content_blocks,
-    delay_of,
     read_line,
     read_lines,
+    seconds,
 )
 from .rules import RulesOfAll
-from .urls import Origin, escape, is_absolute
+from .urls import escape, is_absolute
 from .verdict import Rule
 
 if TYPE_CHECKING:
@@ -267,8 +269,8 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
             continue
         elif line.kind in {ALLOW, DISALLOW}:
             group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
-        elif undelayed:
-            delay = delay_of(line)
+        elif undelayed and line.kind == UNUSED and line.key.lower() == CRAWL_DELAY:
+            delay = seconds(line.value)
             if delay is not None:
                 group.delays.update(dict.fromkeys(undelayed, delay))
                 undelayed = []
@@ -303,11 +305,7 @@ def _absolute(value: bytes) -> str | None:
         url = value.decode("utf-8")
     except UnicodeDecodeError:
         url = escape(value).decode("ascii")
-    try:
-        Origin.of(url)
-    except ValueError:
-        return None
-    return url
+    return url if is_absolute(url) else None
 
 
 def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[ContentLine]]:

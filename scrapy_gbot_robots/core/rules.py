@@ -9,10 +9,11 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, line_of, matches, precedence_of
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -162,9 +163,9 @@ class Rules:
     def _said(self, precedence: int) -> Verdict:
         """Return the verdict by the rule that has this precedence."""
         allow = precedence & 1 > 0
-        line = line_of(precedence)
+        line = LAST_LINE - ((precedence >> 1) & LAST_LINE)
         patterns = self._allows if allow else self._disallows
-        text = (patterns.texts() if self._texts is None else self._texts[allow])[patterns.place_of(line)]
+        text = (patterns.texts() if self._texts is None else self._texts[allow])[bisect_left(patterns.lines, line)]
         reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
         return Verdict(allow, Rule(allow, text, line), reason, self.group)
 

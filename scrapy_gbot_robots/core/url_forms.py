@@ -30,9 +30,8 @@ _KEPT_ESCAPES: Final = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F
 _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
-_PLAIN_PATH = re.compile(rf"[{re.escape(_SENT)}@]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}@]*)*\Z")
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")  # of characters that every client sends as they are
-_PLAIN_BYTES: Final = f"{_SENT}@".encode()
+SENT_IN_PATHS: Final = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 _ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
@@ -86,22 +85,9 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(forms) if form != text)
 
 
-def has_one_form(path: str) -> bool:
-    """Return whether rules are compared with `path`, of a URL, as it is written, and no client sends it otherwise.
-
-    False may be wrong: `other_forms` tells.
-    """
-    return _PLAIN_PATH.match(path) is not None and not _has_dots(path) and path[-1:] != "?"
-
-
 def _has_dots(text: str) -> bool:
     """Return whether there may be a dot segment in `text`, a path or URL. False is certain."""
     return "/." in text and _DOT_SEGMENT.search(text) is not None
-
-
-def without_usual(text: str) -> bytes:
-    """Return what is left of `text`, in UTF-8, without the characters that every client sends as they are."""
-    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.lines import DISALLOW, FIELDS, MAX_BYTES, MAX_LINE_BYTES, TOO_LONG
 from scrapy_gbot_robots.core.robots import lines_of
 
 ROOT = "http://example.com/"
@@ -67,8 +67,8 @@ def test_line_is_read(body: bytes, blocked: bool) -> None:
 LENIENT = [
     *(
         (f"R4-typo-{typo.decode()}", b"user-agent: *\n%b: /" % typo)
-        for kind, _, typos in grammar.FIELDS
-        if kind == grammar.DISALLOW
+        for kind, _, typos in FIELDS
+        if kind == DISALLOW
         for typo in typos
     ),
     ("R4-typo-useragent", b"useragent: *\ndisallow: /"),
@@ -120,21 +120,21 @@ def test_unknown_field_of_strict_reading_ends_no_run_of_agents() -> None:
 
 
 def test_line_counts_up_to_its_limit() -> None:
-    value = b"/" + b"x" * (grammar.MAX_LINE_BYTES - len(b"disallow: /"))
+    value = b"/" + b"x" * (MAX_LINE_BYTES - len(b"disallow: /"))
     url = "http://example.com" + value.decode()
     exact = b"user-agent: *\ndisallow: " + value
     assert blocks(exact, url)
     assert blocks(exact + b"yyy", url)
     assert not blocks(exact, url[:-1])
-    assert [line.flags & grammar.TOO_LONG for line in lines_of(RobotsTxt.parse(exact + b"y"))] == [0, grammar.TOO_LONG]
-    assert blocks(b"user-agent: *\n" + b"x" * grammar.MAX_LINE_BYTES + b"\r\ndisallow: /")
+    assert [line.flags & TOO_LONG for line in lines_of(RobotsTxt.parse(exact + b"y"))] == [0, TOO_LONG]
+    assert blocks(b"user-agent: *\n" + b"x" * MAX_LINE_BYTES + b"\r\ndisallow: /")
 
 
-FULL = b"user-agent: *\n%b\ndisallow: /x/y" % (b"#" * (grammar.MAX_BYTES - 29))
+FULL = b"user-agent: *\n%b\ndisallow: /x/y" % (b"#" * (MAX_BYTES - 29))
 
 
 def test_bytes_past_the_limit_are_ignored() -> None:
-    assert len(FULL) == grammar.MAX_BYTES
+    assert len(FULL) == MAX_BYTES
     assert RobotsTxt.parse(FULL + b"\ndisallow: /").allowed(ROOT, "x")
     assert not RobotsTxt.parse(FULL + b"\ndisallow: /", max_bytes=None).allowed(ROOT, "x")
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 import yarl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.url_forms import (
+    SENT_IN_PATHS,
     allowed_in_all_forms,
     as_sent,
-    has_one_form,
     other_forms,
     verdict_on_all_forms,
-    without_usual,
 )
 from scrapy_gbot_robots.core.urls import path_of
 
@@ -118,16 +117,9 @@ def test_forms_are_few_and_each_is_given_once(text: str) -> None:
     assert len(forms) == len(set(forms)) <= 4
 
 
-@given(st.lists(PIECES | st.sampled_from(["%C3%BC", "%0A", "\n", "#", "%20", "x", "\0", "?"]), max_size=8).map("".join))
-def test_path_that_has_one_form_is_compared_as_it_stands_in_every_form(text: str) -> None:
+@given(st.text(SENT_IN_PATHS.decode(), max_size=20))
+@example("@me/1,2~x:y;z=1&a+b*$!?c=d")
+def test_path_of_characters_that_all_clients_send_as_they_are_is_compared_as_it_stands(text: str) -> None:
     path = f"/{text}"
-    if has_one_form(path):
+    if "/." not in path and path[-1] != "?":
         assert {path_of(form) for form in (HOST + path, *other_forms(HOST + path))} == {path}
-    if not without_usual(path) and "/." not in path and path[-1] != "?":
-        assert has_one_form(path)
-
-
-def test_usual_paths_have_one_form() -> None:
-    paths = ["/", "/a/b.html?c=d&e=f", "/~user/x:y;z", "/@me/1,2", "/a+b*$!", "/.well-known/x", "/a/..b"]
-    assert all(map(has_one_form, [*paths, "/caf%C3%A9", "/a%20b"]))
-    assert not any(map(without_usual, paths))

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.lines import ALLOW, BOM, DISALLOW, HAS_DIRECTIVE
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
@@ -89,7 +89,7 @@ def meaning(body: bytes, url: str, agent: str) -> object:
     robots = RobotsTxt.parse(body)
     verdict = robots.verdict(url, agent)
     rule = None if verdict.rule is None else verdict.rule._replace(line=0)
-    fields = [(line.kind, line.key, line.value) for line in lines_of(robots) if line.flags & grammar.HAS_DIRECTIVE]
+    fields = [(line.kind, line.key, line.value) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE]
     return verdict._replace(rule=rule), robots.crawl_delay(agent), robots.sitemaps, fields
 
 
@@ -101,7 +101,7 @@ def test_byte_order_mark_line_ends_and_blank_lines_change_nothing(
     for line in lines:
         changed += data.draw(st.lists(st.tuples(BLANK_LINES, st.sampled_from(LINE_ENDS)).map(b"".join), max_size=2))
         changed += [line, data.draw(st.sampled_from(LINE_ENDS))]
-    assume(changed[0] != grammar.BOM * 2 and not b"".join(lines).startswith(grammar.BOM))  # the second is no mark
+    assume(changed[0] != BOM * 2 and not b"".join(lines).startswith(BOM))  # the second is no mark
     assert meaning(b"".join(changed), url, agent) == meaning(b"\n".join(lines), url, agent)
 
 
@@ -153,7 +153,7 @@ def test_rule_of_a_verdict_matches_and_is_on_the_line_named(body: bytes, url: st
         return
     allow, pattern, number = verdict.rule
     line = lines_of(robots)[number - 1]
-    assert (line.number, line.kind) == (number, grammar.ALLOW if allow else grammar.DISALLOW)
+    assert (line.number, line.kind) == (number, ALLOW if allow else DISALLOW)
     assert line.value == pattern.encode()
     assert line.key in re.split(rb"\r\n|\r|\n", body)[number - 1]
     if verdict.reason == INDEX_OF_DIRECTORY:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.core import lines as grammar
+from scrapy_gbot_robots.core.lines import BOM, MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,11 +32,11 @@ SEPARATORS = [b": ", b":", b" : ", b" ", b"\t", b"  \t", b":\v", b"", b"\f", b":
 VALUES = [
     b"*", b"* x", b"*x", b"Googlebot", b"googlebot/2.1", b"a", b"A b", b"b#c", b"googlebot-image", b"", b"1", b"\xa0a",
     b"/", b"/*", b"/a", b"/a b", b"/a#b", b"/a*b$", b"/$", b"/%c3%a9", b"/\xc3\xa9", b"/a\x1c", b"/index.html", b"*.gif$",
-    b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * grammar.MAX_LINE_BYTES, b"http://e.com/s.xml",
+    b"/d/index.htm*", b"0.5", b"x", b"/a\0b", b"/a\xa0", b"/" + b"a" * MAX_LINE_BYTES, b"http://e.com/s.xml",
     b"train-ai=n", b"/a train-ai=y, search=n", b"/a*\ttrain-ai=y#", b"ai-train=no,use=full", b"search=y,",
 ]  # fmt: skip
-LEADS = [b"", b"", b"", b" ", b"\t", b"\v", grammar.BOM]
-BOMS = [b"", b"", grammar.BOM[:1], grammar.BOM[:2], grammar.BOM, grammar.BOM * 2]
+LEADS = [b"", b"", b"", b" ", b"\t", b"\v", BOM]
+BOMS = [b"", b"", BOM[:1], BOM[:2], BOM, BOM * 2]
 LINE_ENDS = [b"\n", b"\r", b"\r\n"]
 TRAILS = [b"", b"", b" ", b"\t", b" # x", b"\v", b"\r"]
 
