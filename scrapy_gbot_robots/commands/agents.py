@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.robots import RobotsTxt
 from ..report.summary import count
+from ..settings import GbotSettings
 from .command import FINE, CommandError
-from .inputs import checked, is_site, is_url, typed, typed_source, versions
+from .inputs import SOURCE, add_shared, is_site, is_url, typed, versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -20,22 +21,18 @@ if TYPE_CHECKING:
     from ..core.verdict import Verdict
     from .output import Column, Part, Terminal
 
-HELP = "Show which well-known crawlers may fetch a URL, for search, AI or link previews"
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("url", metavar="URL", type=typed, help="a URL or a host; with --robots also a path")
-    parser.add_argument(
-        "--robots", type=typed_source, metavar="FILE|URL|HOST", help="use this robots.txt, not that of the URL's site"
-    )
+    parser.add_argument("--robots", **SOURCE)
     parser.add_argument("--only", choices=("yes", "no"), help="show only crawlers that may fetch it, or may not")
-    parser.add_argument("--json", action="store_true", help="write one JSON object per crawler, one per line")
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)

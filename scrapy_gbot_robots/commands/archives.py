@@ -7,7 +7,7 @@ import tempfile
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..bulk.archives import ROBOTS_TXT, Reading
 from ..bulk.judging import BulkError
@@ -19,8 +19,8 @@ from .inputs import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
+    from ..bulk.archives import Capture
     from ..settings import GbotSettings
     from .output import Part, Terminal
 
@@ -29,14 +29,7 @@ WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, directories of 
 
 _MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_ERROR = 500  # characters
-_TOLD_BYTES = 2**20  # between two steps of the progress bar
-
-
-class Archive(NamedTuple):
-    """Archives that were read: the store, and lines about what could not be read."""
-
-    store: Store
-    damage: list[Part]
+_TOLD_EACH = 1_000  # captures between two steps of the progress bar
 
 
 def are_archives(names: Sequence[str]) -> bool:
@@ -46,36 +39,36 @@ def are_archives(names: Sequence[str]) -> bool:
     )
 
 
-def files_of(names: Sequence[str]) -> list[str]:
-    """Return the files that are named, each once: those of a directory, and of those below it, in alphabetical order.
-
-    Raises:
-        CommandError: there is no archive in a directory, or no file of a pattern.
-    """
-    return list(dict.fromkeys(chain.from_iterable(map(_files, names))))
+def _is_of_archive(name: str) -> bool:
+    return name == ROBOTS_TXT or name.lower().endswith(SUFFIXES)
 
 
 def _is_pattern(name: str) -> bool:
     return glob.has_magic(name) and not Path(name).exists()
 
 
-def _files(name: str) -> list[str]:
-    path = Path(name)
-    if path.is_dir():
-        files = sorted(
-            str(each)
-            for each in path.rglob("*")
-            if (each.name.lower().endswith(SUFFIXES) or each.name == ROBOTS_TXT) and each.is_file()
-        )
+def _files_of(names: Sequence[str]) -> list[str]:
+    """Return the files that are named, each once: those of a directory, and of those below it, in alphabetical order.
+
+    Raises:
+        CommandError: there is no archive in a directory, or no file of a pattern.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        if Path(name).is_dir():
+            paths = [each for each in Path(name).rglob("*") if _is_of_archive(each.name)]
+            wanted = f"the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}"
+        elif _is_pattern(name):
+            paths = [Path(each) for each in glob.glob(name, recursive=True)]  # noqa: PTH207 - it may be absolute
+            wanted = "no file has such a name"
+        else:
+            found[name] = None
+            continue
+        files = sorted(str(each) for each in paths if each.is_file())
         if not files:
-            raise CommandError(f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}")
-        return files
-    if not _is_pattern(name):
-        return [name]
-    files = sorted(each for each in glob.glob(name, recursive=True) if Path(each).is_file())  # noqa: PTH207 - the pattern may be absolute
-    if not files:
-        raise CommandError(f"{name}: no file has such a name")
-    return files
+            raise CommandError(f"{name}: {wanted}")
+        found |= dict.fromkeys(files)
+    return list(found)
 
 
 @contextmanager
@@ -88,8 +81,8 @@ def errors_in_a_line() -> Iterator[None]:
 
 
 @contextmanager
-def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[Archive]:
-    """Read archives; what was read is there as long as the context."""
+def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[tuple[Store, list[Part]]]:
+    """Read archives into a store, which is there as long as the context; say what could not be read of them."""
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra
         import pyarrow  # noqa: F401, PLC0415
@@ -100,7 +93,7 @@ def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[
             tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
             Store(Path(directory), _MEMORY, gbot.max_redirects) as store,
         ):
-            yield Archive(store, _read(store, files_of(names), gbot.max_bytes, err))
+            yield store, _read(store, _files_of(names), gbot.max_bytes, err)
     except duckdb.Error as error:
         raise BulkError(str(error)) from None
 
@@ -110,20 +103,17 @@ def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> 
     readings = [Reading(path, max_bytes) for path in files]
     what = "Reading the archive" if len(files) == 1 else f"Reading {count(len(files), 'archive')}"
     with err.progress(what, sum(size_of(path) or 0 for path in files)) as progress:
-        for reading in readings:
-            store.take(told(reading.captures(), reading, progress))
+        store.take(_told(readings, progress))
     store.settle()
     places = sum(each.broken for each in readings)
     examples = [each.example for each in readings if each.broken]
     return [(f"damaged in {count(places, 'place')}, such as: {examples[0]}", "warning")] if places else []
 
 
-def told(things: Iterator[Any], reading: Any, progress: Callable[[int, str], None]) -> Iterator[Any]:
-    """Yield what is read, and show how far that is: `reading.done` bytes."""
-    done = number = 0
-    for number, thing in enumerate(things, 1):
-        yield thing
-        if reading.done - done > _TOLD_BYTES:
-            progress(reading.done - done, f"{number:,}")
-            done = reading.done
-    progress(reading.done - done, f"{number:,}")
+def _told(readings: Sequence[Reading], progress: Callable[[int, str], None]) -> Iterator[Capture]:
+    """Yield the captures, and show how far that is."""
+    captures = chain.from_iterable(reading.captures() for reading in readings)
+    for number, capture in enumerate(captures):
+        if number % _TOLD_EACH == 0:
+            progress(sum(reading.done for reading in readings), f"{number:,}")
+        yield capture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from itertools import chain
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING, Any
 
 from ..bulk.arrow import URL
@@ -16,13 +16,13 @@ from ..bulk.audit import WALLED, Judged, by_archive, by_files, collect_rarely, j
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
 from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, origin_of
 from ..core.urls import Origin, shown
-from ..experimental import purposes
 from ..experimental.purposes import held_against
 from ..report.counters import Tally
 from ..report.summary import count
+from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
-from .inputs import MAX_URL, STDIN, checked, overrides_checked, read, size_of, url_batches
+from .inputs import STDIN, add_shared, overrides_checked, read, size_of, url_batches
 from .output import printable
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from .crawlers import Asker
     from .output import Part, Terminal
     from .project_crawl import ProjectCrawl
-
-HELP = "Say for each URL of a list, however long it is, whether it may be fetched"
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
@@ -68,16 +66,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs=2,
         help="write only the URLs that two robots.txt files judge differently",
     )
-    crawlers.add_argument(parser)
-    purposes.add_argument(parser)
+    add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--format", choices=("table", "jsonl", "csv"), default="table", help="of rows (default: table)")
     form.add_argument("--output", metavar="FILE", help="write the rows to this .parquet, .csv or .jsonl file")
     parser.add_argument("--only", choices=("allowed",), help="write only URLs that each crawler may fetch")
     parser.add_argument("--rules", action="store_true", help="write the deciding rule, its line and the reason as well")
-    parser.add_argument(
-        "--top", metavar="N", type=int, default=_TOP, help=f"show N rules in the summary (default: {_TOP})"
-    )
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)")
     parser.add_argument("--fail-on", choices=("disallowed",), help="exit with 1 if a URL may not be fetched")
 
@@ -87,9 +81,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     is_archive = archives.are_archives(options.robots)
     if len(options.robots) > 1 and not is_archive:
         raise CommandError(f"--robots takes one robots.txt, or archives, got {len(options.robots)} files")
-    for name, least in (("top", 0), ("workers", 1)):
-        if getattr(options, name) < least:
-            raise CommandError(f"--{name} must be at least {least}, got {getattr(options, name)}")
+    if options.workers < 1:
+        raise CommandError(f"--workers must be at least 1, got {options.workers}")
     askers = crawlers.named(options.agents, settings, err)
     with archives.errors_in_a_line(), Audit(options, [asker.name for asker in askers], out, err) as audit:
         if is_archive:
@@ -105,7 +98,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _by_files(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
     """Judge all URLs by one robots.txt, or by two; the new one comes first."""
-    options, gbot = audit.options, checked(settings)
+    options, gbot = audit.options, GbotSettings.of(settings)
     robots = [Served(200, read(path)) for path in options.robots or reversed(options.diff)]
     crawlers_asked = [asker.crawler for asker in askers]
     judge = Judge(crawlers_asked, strict=gbot.strict, max_bytes=gbot.max_bytes, purposes=options.purposes)
@@ -116,7 +109,7 @@ def _by_files(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None
 
 def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
     """Judge each URL by the robots.txt of its origin in the archives."""
-    options, gbot = audit.options, checked(settings)
+    options, gbot = audit.options, GbotSettings.of(settings)
     judge = Judge(
         [asker.crawler for asker in askers],
         policy=gbot.policy,
@@ -127,15 +120,15 @@ def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> No
         purposes=options.purposes,
     )
     collect_rarely()
-    with archives.opened(options.robots, gbot, audit.err) as archive:
-        audit.about += [f"robots.txt files of {count(len(archive.store), 'origin')} in the archive", *archive.damage]
-        pieces = by_archive(archive.store, audit.rows("Reading the URLs"), audit.others)
+    with archives.opened(options.robots, gbot, audit.err) as (store, damage):
+        audit.about += [f"robots.txt files of {count(len(store), 'origin')} in the archive", *damage]
+        pieces = by_archive(store, audit.rows("Reading the URLs"), audit.others)
         every = judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers)
-        first = next(every, None)  # before it comes, all URLs are read
+        first = list(islice(every, 1))  # before it comes, all URLs are read
         with audit.err.progress("Judging", audit.read, beside=audit.beside) as progress:
-            for found in chain([] if first is None else [first], every):
+            for found in chain(first, every):
                 audit.take(found)
-                progress(len(found.rows.urls), f"{audit.urls:,} URLs")
+                progress(audit.urls, f"{audit.urls:,} URLs")
 
 
 def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
@@ -146,8 +139,8 @@ def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
     async def work(crawl: ProjectCrawl) -> None:
         for rows in audit.rows("Auditing"):
             origins = [origin_of(url) for url in rows.urls]
-            wanted = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
-            rulings = await crawl.rulings(wanted)
+            keys = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
+            rulings = dict(zip(keys, await crawl.together(crawl.ruling(*key) for key in keys), strict=True))
             found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
             for asker, column, reasons in zip(askers, found.answers, found.reasons, strict=True):
                 for url, origin in zip(rows.urls, origins, strict=True):
@@ -232,26 +225,18 @@ class Audit:
             self.summarise()
 
     def rows(self, what: str) -> Iterator[Rows]:
-        """Yield the list, some rows at a time, and show how far it is read. Lines that are too long are left out."""
-        with self.err.progress(what, size_of(self.options.urls), beside=self.beside) as progress:
-            if self._file is not None:
-                for rows in archives.told(self._file.rows(), self._file, progress):
-                    self.read += len(rows.urls)
-                    yield rows
-                self._invalid += self._file.left_out
-                return
-            for lines, size in url_batches(self.options.urls):
-                good = [line for line in lines if len(line) <= MAX_URL]
-                if len(good) < len(lines):
-                    first = next(line for line in lines if len(line) > MAX_URL)
-                    self._leave_out(len(lines) - len(good), f"longer than {MAX_URL} bytes: {first}")
-                self.read += len(good)
-                yield Rows(good)
-                progress(size, f"{self.read:,} URLs")
-
-    def _leave_out(self, lines: int, example: str) -> None:
-        self._invalid += lines
-        self._example = self._example or shown(example, _EXAMPLE)
+        """Yield the list, some rows at a time, and show how far it is read."""
+        path, file = self.options.urls, self._file
+        with self.err.progress(what, size_of(path), beside=self.beside) as progress:
+            if file is None:
+                pieces = ((Rows(lines), done) for lines, done in url_batches(path))
+            else:
+                pieces = ((rows, file.done) for rows in file.rows())
+            for rows, done in pieces:
+                self.read += len(rows.urls)
+                yield rows
+                progress(done, f"{self.read:,} URLs")
+        self._invalid += 0 if file is None else file.left_out
 
     def take(self, found: Judged) -> None:
         """Write and count some answers."""
@@ -259,14 +244,14 @@ class Audit:
             self._odd.setdefault(what, Tally()).update([robots_txt])
         first = found.answers[0]
         if NO_URL in first:
-            self._leave_out(first.count(NO_URL), found.rows.urls[first.index(NO_URL)])
+            self._invalid += first.count(NO_URL)
+            self._example = self._example or shown(found.rows.urls[first.index(NO_URL)], _EXAMPLE)
             found = found.of([row for row, answer in enumerate(first) if answer != NO_URL])
         self.urls += len(found.rows.urls)
         if self.options.diff:
-            pairs = list(zip(found.answers, found.answers[len(self._names) :], strict=False))
-            found = found.of(
-                [row for row in range(len(found.rows.urls)) if any(new[row] != old[row] for new, old in pairs)]
-            )
+            both = zip(*found.answers, strict=True)
+            new = len(self._names)
+            found = found.of([row for row, each in enumerate(both) if each[:new] != each[new:]])
         self._count(found)
         if self.options.only:
             found = found.of([row for row, each in enumerate(zip(*found.answers, strict=True)) if set(each) == {YES}])
@@ -292,18 +277,17 @@ class Audit:
         """Count the answers; of two for each crawler, those that differ."""
         for number, name in enumerate(self._names):
             answers = found.answers[number]
-            whys = [] if not found.reasons else why(found.reasons[number])
+            whys = why(found.reasons[number]) if found.reasons else []
             if self.options.diff:
-                before = found.answers[len(self._names) + number]
-                rows = [row for row, answer in enumerate(answers) if answer != before[row]]
+                before = len(self._names) + number
+                differ = [new != old for new, old in zip(answers, found.answers[before], strict=True)]
+                answers = bytearray(compress(answers, differ))
                 if found.reasons:
-                    old = why(found.reasons[len(self._names) + number])
-                    whys = [f"{whys[row]}; before: {old[row]}" for row in rows]
-                answers = bytearray(answers[row] for row in rows)
+                    pairs = compress(zip(whys, why(found.reasons[before]), strict=True), differ)
+                    whys = [f"{new}; before: {old}" for new, old in pairs]
             for answer in range(len(_WORDS)):
                 self._counts[name][answer] += answers.count(answer)
-            if self.gives_reasons:
-                self._rules.update([(answer, name, each) for answer, each in zip(answers, whys, strict=True)])
+            self._rules.update([(answer, name, each) for answer, each in zip(answers, whys, strict=False)])
 
     def finish(self) -> None:
         """Write what no row has needed yet, and give the file its name.
@@ -350,7 +334,7 @@ class Audit:
 
     def _summarise_rules(self) -> None:
         rules = sorted(self._rules.top(len(self._rules)), key=lambda pair: (pair[0][0] == YES, -pair[1]))
-        top = rules[: self.options.top]
+        top = rules[:_TOP]
         if top:
             width = max(len(f"{urls:,}") for _, urls in top)
             rows = [(f"{urls:,}".rjust(width), _WORDS[answer], name, rule) for (answer, name, rule), urls in top]

@@ -18,11 +18,12 @@ from ..core.lines import split_lines
 from ..core.urls import DEFAULT_PORTS, Origin
 from ..policy.outages import decide
 from ..report.summary import count, span
+from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .command import FINE, FOUND, CommandError
-from .inputs import checked, is_url, origin_of, typed
+from .inputs import is_url, origin_of, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,13 +32,10 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..policy.outages import Entry
-    from ..settings import GbotSettings
     from ..storage.base import Storage
     from .output import Terminal
 
 _SCHEMES = DEFAULT_PORTS.items()
-
-HELP = "List, show or forget the robots.txt files that are stored between runs"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -60,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     _check(options)
     wanted = [(text, origin_of(text)) for text in options.origins]
     with _storage(gbot, settings, writes=options.act == "forget") as (storage, where):

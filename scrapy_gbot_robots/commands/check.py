@@ -12,21 +12,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..core.crawlers import AllOf, agents_heeded
-from ..core.lines import GLOBAL, split_lines
+from ..core.lines import split_lines
 from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
-from ..experimental import purposes
 from ..experimental.purposes import refusal, word_on
 from ..obeying.overrides import ruling_of
 from ..policy.outages import Kind, State
 from ..policy.overrides import Action
 from ..report.summary import count, span
+from ..settings import GbotSettings
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
-from .inputs import checked, is_host, is_url, origin_of, overrides_checked, read, typed
+from .inputs import add_shared, is_host, is_url, origin_of, overrides_checked, read, typed
 from .output import Mark, excerpt
 
 if TYPE_CHECKING:
@@ -38,12 +38,8 @@ if TYPE_CHECKING:
     from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
     from ..policy.overrides import Override
-    from ..settings import GbotSettings
     from .output import Terminal
     from .project_crawl import ProjectCrawl, RobotsState
-
-
-HELP = "Say whether URLs may be fetched, and why"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,13 +47,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "urls", nargs="+", type=typed, metavar="URL", help="an absolute URL; with --file also a path that begins with /"
     )
-    crawlers.add_argument(parser)
-    crawlers.add_mode_argument(parser)
+    add_shared(parser, "--as", "--purpose", "--json")
+    parser.add_argument(
+        "--mode",
+        choices=crawlers.MODES,
+        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
+        "all; without --mode, each crawler gets its own verdict",
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing')
-    source.add_argument("--fresh", action="store_true", help="fetch the robots.txt even if the storage has it")
-    purposes.add_argument(parser)
-    parser.add_argument("--json", action="store_true", help="write one JSON object per URL and crawler, one per line")
+    add_shared(source, "--fresh")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -80,13 +79,13 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: T
     for url in options.urls:
         if not url.startswith("/"):
             _absolute(url, has_file=True)
-    gbot, body = checked(settings), read(options.file)
+    gbot, body = GbotSettings.of(settings), read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     return [
-        Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, gbot, purposes=options.purposes)
+        Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, robotstxt, options.purposes)
         for url in options.urls
         for asker in askers
     ]
@@ -103,35 +102,27 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
         known: dict[tuple[Origin, Asker], RobotsState] = {}
         for url, origin in zip(options.urls, origins, strict=True):
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
+            instead = None if override is None else override.crawler
             for each in askers:
-                asker = each
-                if override is not None and override.crawler is not None:
-                    asker = Asker(override.crawler, "the override", override.crawler.name)
+                asker = each if instead is None else Asker(instead, "the override", instead.name)
                 if (origin, asker) not in known:
-                    fresh = options.fresh and not any(origin == other for other, _ in known)
-                    known[origin, asker] = await crawl.state_of(origin, asker.crawler, fresh=fresh)
-                checks.append(_of(url, asker, known[origin, asker], crawl.settings, override, options.purposes))
+                    known[origin, asker] = await crawl.state_of(origin, asker.crawler, fresh=options.fresh)
+                checks.append(_of(url, asker, known[origin, asker], override, options.purposes))
         return checks
 
     return run_in_crawl(settings, work)
 
 
-def _of(
-    url: str,
-    asker: Asker,
-    known: RobotsState,
-    gbot: GbotSettings,
-    override: Override | None,
-    for_purposes: Sequence[str],
-) -> Check:
-    verdict, body = known.answer.verdict(url, asker.crawler), known.body
+def _of(url: str, asker: Asker, known: RobotsState, override: Override | None, purposes: Sequence[str]) -> Check:
+    verdict, body, robotstxt = known.answer.verdict(url, asker.crawler), known.body, known.robotstxt
     if Origin.of_robots_txt(url) is not None:
         verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
+        robotstxt = RobotsTxt.parse(b"")
     overriding = None
     if override is not None:
         overriding = ruling_of(override, known.origin, asker.crawler, known.answer).verdict(url)
     where = known.origin.robots_url
-    return Check(url, asker, verdict, where, body, gbot, known, override, overriding, for_purposes)
+    return Check(url, asker, verdict, where, body, robotstxt, purposes, known, override, overriding)
 
 
 def _absolute(url: str, *, has_file: bool = False) -> Origin:
@@ -157,11 +148,11 @@ class Check:
         verdict: what the robots.txt says.
         where: the URL of the robots.txt, or the path of the file.
         body: the bytes of the robots.txt; None if there is none, or if it plays no part.
-        settings: by which it is read.
+        robotstxt: what was read of it.
+        purposes: what the crawl would be for.
         known: what is known of the site's robots.txt; None if `body` is from a file.
         override: the override that counts for the URL in a crawl, if any.
         overriding: the verdict under that override.
-        purposes: what the crawl would be for.
     """
 
     url: str
@@ -169,16 +160,11 @@ class Check:
     verdict: Verdict
     where: str
     body: bytes | None
-    settings: GbotSettings
+    robotstxt: RobotsTxt
+    purposes: Sequence[str] = ()
     known: RobotsState | None = None
     override: Override | None = None
     overriding: Verdict | None = None
-    purposes: Sequence[str] = ()
-
-    @cached_property
-    def robotstxt(self) -> RobotsTxt:
-        """The robots.txt; an empty one if there is none."""
-        return RobotsTxt.parse(self.body or b"", strict=self.settings.strict, max_bytes=self.settings.max_bytes)
 
     @property
     def decided(self) -> Verdict:
@@ -210,34 +196,27 @@ class Check:
     @cached_property
     def group_line(self) -> int | None:
         """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
-        rule = self.verdict.rule
-        if self.verdict.group is None:
-            return None
-        for group in groups_of(self.robotstxt):
-            line = group.agents.get(self.verdict.group.encode("ascii"))
-            if line is not None and (rule is None or rule in group.rules):
-                return line
-        return None
+        rule, agent = self.verdict.rule, (self.verdict.group or "").encode("ascii")
+        groups = groups_of(self.robotstxt) if agent else ()
+        lines = (group.agents.get(agent) for group in groups if rule is None or rule in group.rules)
+        return next((line for line in lines if line is not None), None)
 
     @property
     def group(self) -> str:
         """The group that was used, and why, in words."""
-        tokens = [token for token in self.crawler.tokens if token.lower() != self.verdict.group]
-        none = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
+        crawler, group = self.crawler, self.verdict.group
+        if group is None and not agents_heeded(crawler):
+            return f"none: {IGNORES_ROBOTS}"
+        tokens = [token for token in crawler.tokens if token.lower() != group]
+        why = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
         if self.asker.text == "*":
-            none = "the crawler stands for all that no group names"
-        if self.verdict.group is None:
-            if not agents_heeded(self.crawler):
-                return f"none: {IGNORES_ROBOTS}"
-            return f"none: {none}" + (
-                ", and there is no group for *" if self.crawler.heeds_global else ", and it ignores *"
-            )
-        where = f'"{self.verdict.group}" (line {self.group_line})'
-        if self.verdict.group.encode("ascii") == GLOBAL:
-            return f"{where}: {none}"
-        if self.verdict.group == self.crawler.tokens[0].lower():
-            return f"{where}: it names the crawler"
-        return f"{where}: the fall-back, since no group names {self.crawler.tokens[0]}"
+            why = "the crawler stands for all that no group names"
+        if group is None:
+            return f"none: {why}, and {'there is no group for *' if crawler.heeds_global else 'it ignores *'}"
+        if group != "*":
+            first = crawler.tokens[0]
+            why = "it names the crawler" if group == first.lower() else f"the fall-back, since no group names {first}"
+        return f'"{group}" (line {self.group_line}): {why}'
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -264,22 +243,22 @@ class Check:
             words = {purpose: word_on(purpose, self.said) for purpose in self.purposes}
             facts["preferences"] = {**words, "use": self.said.use, "lines": list(self.said.lines)}
         if self.known is not None:
-            facts["robots_txt"] |= _known(self.known, self.settings, time.time())
+            facts["robots_txt"] |= _known(self.known, time.time())
         return facts
 
 
-def _known(known: RobotsState, gbot: GbotSettings, now: float) -> dict[str, Any]:
+def _known(known: RobotsState, now: float) -> dict[str, Any]:
     """Return what is known of a site's robots.txt."""
     decision, copy, outage = known.decision, known.entry.copy, known.entry.outage
     return {
         "state": decision.state.value,
         "temporary": decision.temporary,
-        "why": decision.why,
+        "why": known.why,
         "status": known.answer.status,
         "served_by": copy.url if copy else None,
         "hops": [{"status": status, "url": url} for status, url in known.hops],
         "from_cache": not known.fetched,
-        "storage": None if known.fetched else gbot.storage,
+        "storage": None if known.fetched else known.settings.storage,
         "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
         "fetched_at": copy.fetched_at if copy else None,
         "unreachable_since": outage.since if outage else None,
@@ -328,9 +307,9 @@ def show_line(check: Check, out: Terminal) -> None:
 
 def _reason(check: Check) -> str:
     """Why no rule decides."""
-    decision = check.known.decision if check.known is not None else None
-    if decision is None or check.verdict.reason != decision.why:
+    if check.known is None or check.verdict.reason != check.known.decision.why:
         return check.verdict.reason
+    decision = check.known.decision
     since = ", since there is no robots.txt"
     if decision.temporary:
         since = " for now"
@@ -338,7 +317,7 @@ def _reason(check: Check) -> str:
         since = ", since a wall answered, not the site"
     elif decision.state is State.FULL_DISALLOW:
         since = ", since the site refuses it"
-    return f"{decision.state.value}{since}: {decision.why}"
+    return f"{decision.state.value}{since}: {check.known.why}"
 
 
 def _show_known(known: RobotsState, facts: dict[str, Any], out: Terminal) -> None:
@@ -357,7 +336,7 @@ def _show_known(known: RobotsState, facts: dict[str, Any], out: Terminal) -> Non
         source = f"tried just now; the last answer came {ago}" if outage and ago else "just now"
     else:
         since = f"unreachable for {span(max(0.0, time.time() - outage.since))}" if outage and not ago else ago
-        source = f"{since}, from the storage ({facts['storage']})"
+        source = f"{since}, from the storage ({known.settings.storage})"
     out.fact("tried" if known.unreachable else "fetched", source)
     until = span(math.ceil(facts["fresh_secs"]))
     out.fact(*(("asked again", f"in {until}") if decision.temporary else ("fresh", f"for {until}")))

@@ -1,7 +1,7 @@
 """`scrapy robots`: the entry from Scrapy's command line, from `gbot-robots` and from `python -m scrapy_gbot_robots`.
 
-It has the options, and decides how each run ends. Each sub-command is a module of its own with `HELP`, `add_arguments` and
-`run`. Every `scrapy` command imports this module, so it imports little.
+It has the options, and decides how each run ends. Each sub-command is a module of its own with `add_arguments` and `run`,
+which is loaded when it is run. Every `scrapy` command imports this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from argparse import SUPPRESS, ArgumentParser
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -19,8 +20,11 @@ from scrapy.exceptions import UsageError
 from .. import __version__
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from .output import Terminal
 
 FINE = 0  # allowed, clean, unchanged
 FOUND = 1  # something is disallowed, found, changed, or not as expected
@@ -30,24 +34,33 @@ PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
 TERMINATED = 143  # SIGTERM, as shells say it
 
 CONSOLE = "gbot-robots"  # the console command
-SUBCOMMANDS = (
-    "check",
-    "lint",
-    "test",
-    "diff",
-    "history",
-    "agents",
-    "audit",
-    "stats",
-    "sitemaps",
-    "cache",
-    "fleet",
-    "overrides",
-)
+SUBCOMMANDS = {
+    "check": "Say whether URLs may be fetched, and why",
+    "lint": "Say what is wrong or odd in robots.txt files, the greatest harm first",
+    "test": "Test a robots.txt against a file of expectations",
+    "diff": "Show what changed between two versions of a robots.txt",
+    "history": "List the versions of a robots.txt that the storage has kept",
+    "agents": "Show which well-known crawlers may fetch a URL, for search, AI or link previews",
+    "audit": "Say for each URL of a list, however long it is, whether it may be fetched",
+    "stats": "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses",
+    "sitemaps": "List the sitemaps in robots.txt files, and say whether they can be fetched",
+    "cache": "List, show or forget the robots.txt files that are stored between runs",
+    "fleet": "Show the processes that share a Redis, with their fetches, leases and waiting requests",
+    "overrides": "List the overrides in GBOT_ROBOTS_OVERRIDES, and which of them have run out",
+}
 
 
 class CommandError(Exception):
     """The command cannot do its work. The message is one line for the user."""
+
+
+class _SubParser(ArgumentParser):
+    """Reads the arguments of one sub-command, whose module is loaded only then."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Add the arguments of the sub-command, and read them."""
+        import_module(f".{self.prog.split()[-1]}", __package__).add_arguments(self)
+        return super().parse_known_args(args, namespace)
 
 
 class RobotsCommand(ScrapyCommand):
@@ -69,30 +82,31 @@ class RobotsCommand(ScrapyCommand):
         super().add_options(parser)
         parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
         subparsers = parser.add_subparsers(
-            title="Sub-commands", dest="subcommand", metavar="<sub-command>", prog=self._prog(parser)
+            title="Sub-commands",
+            dest="subcommand",
+            metavar="<sub-command>",
+            prog=parser.prog if parser.usage is None else "scrapy robots",
+            parser_class=_SubParser,
         )
-        for name in SUBCOMMANDS:
-            module = import_module(f".{name}", __package__)
-            subparser = subparsers.add_parser(name, help=module.HELP, description=f"{module.HELP}.")
-            module.add_arguments(subparser)
-            shared = subparser.add_argument_group("Scrapy's options")
-            shared.add_argument(
-                "-s",
-                "--set",
-                dest="late_set",
-                action="append",
-                default=[],
-                metavar="NAME=VALUE",
-                help="use this value of a setting; may be repeated",
-            )
-            shared.add_argument(
-                "-L",
-                "--loglevel",
-                dest="late_loglevel",
-                metavar="LEVEL",
-                help="log from this level on (default: WARNING)",
-            )
-            shared.add_argument("--nolog", dest="late_nolog", action="store_true", help="log nothing")
+        late = _SubParser(add_help=False)
+        shared = late.add_argument_group("Scrapy's options")
+        shared.add_argument(
+            *("-s", "--set"),
+            dest="late_set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="use this value of a setting; may be repeated",
+        )
+        shared.add_argument(
+            *("-L", "--loglevel"),
+            default=SUPPRESS,
+            metavar="LEVEL",
+            help="log from this level on (default: WARNING)",
+        )
+        shared.add_argument("--nolog", action="store_true", default=SUPPRESS, help="log nothing")
+        for name, text in SUBCOMMANDS.items():
+            subparsers.add_parser(name, parents=[late], help=text, description=f"{text}.")
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """Turn Scrapy's options into settings.
@@ -103,11 +117,9 @@ class RobotsCommand(ScrapyCommand):
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
         if opts.subcommand is None:
-            listed = "".join(f"\n  {name:<10} {import_module(f'.{name}', __package__).HELP}" for name in SUBCOMMANDS)
+            listed = "".join(f"\n  {name:<10} {text}" for name, text in SUBCOMMANDS.items())
             raise UsageError(f"a sub-command is missing:{listed}", print_help=False)
         opts.set += opts.late_set
-        opts.loglevel = opts.late_loglevel or opts.loglevel
-        opts.nolog = opts.late_nolog or opts.nolog
         super().process_options(args, opts)
         if not opts.loglevel:
             assert self.settings is not None  # noqa: S101  for the type checker
@@ -115,22 +127,17 @@ class RobotsCommand(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
-        from ..settings import mistakes  # noqa: PLC0415  see the module's law
-        from .inputs import checked  # noqa: PLC0415
-        from .output import standard  # noqa: PLC0415
+        from .output import Terminal  # noqa: PLC0415  see the module's law
 
-        out, err = standard()
+        out, err = Terminal(sys.stdout), Terminal(sys.stderr)
+        told = f"{self.name} {opts.subcommand}: error: "
         try:
             try:
-                assert self.settings is not None  # noqa: S101  for the type checker
-                checked(self.settings)
-                for text in mistakes(self.settings):
-                    err.say((f"note: {text}", "warning"))
-                with _sigterm_raises():
-                    self.exitcode = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
+                with handling(signal.SIGTERM, _end):
+                    self.exitcode = self._answered(opts, out, err)
                 out.flush()
             except CommandError as error:
-                err.say((f"{self.name} {opts.subcommand}: error: {error}", "bad"))
+                err.say((f"{told}{error}", "bad"))
                 self.exitcode = FAILED
             except KeyboardInterrupt as error:
                 self.exitcode = TERMINATED if error.args else INTERRUPTED
@@ -138,28 +145,39 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
             out.abandon()
             if self.exitcode == FAILED:
-                err.say((f"{self.name} {opts.subcommand}: error: the output cannot be written: {error}", "bad"))
+                err.say((f"{told}the output cannot be written: {error}", "bad"))
 
-    @staticmethod
-    def _prog(parser: ArgumentParser) -> str:
-        return parser.prog if parser.usage is None else "scrapy robots"
+    def _answered(self, opts: Namespace, out: Terminal, err: Terminal) -> int:
+        """Run the sub-command, and return the exit status."""
+        from ..settings import mistakes  # noqa: PLC0415
+
+        assert self.settings is not None  # noqa: S101  for the type checker
+        try:
+            notes = list(mistakes(self.settings))
+        except ValueError as error:  # a setting has a wrong value
+            raise CommandError(str(error)) from None
+        for text in notes:
+            err.say((f"note: {text}", "warning"))
+        status: int = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
+        return status
 
 
 @contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does, so that no half of a file is left behind."""
-    if threading.current_thread() is not threading.main_thread():  # only that one may set a handler
+def handling(number: int, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Handle a signal by `handler` meanwhile. In other threads than the main one, which Python does not let, do nothing."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt("SIGTERM")
-
-    before = signal.signal(signal.SIGTERM, end)
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
+
+
+def _end(*_: object) -> None:
+    """Raise what Ctrl-C raises, so that no half of a file is left behind."""
+    raise KeyboardInterrupt("SIGTERM")
 
 
 def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_robots") -> int:
@@ -169,8 +187,6 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
         argv: the arguments; None for those of the process.
         prog: the command's name, for its usage.
     """
-    from argparse import ArgumentParser  # noqa: PLC0415  see the module's law
-
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
     command = RobotsCommand()

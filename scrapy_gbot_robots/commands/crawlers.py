@@ -6,14 +6,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, agents_heeded, cut_token
+from ..core.urls import shown
 from ..obeying.identity import of_project
+from ..settings import GbotSettings
 from .command import CommandError
-from .inputs import checked
-from .output import printable
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     from scrapy.settings import BaseSettings
 
     from ..core.crawlers import RobotsAgent
@@ -47,9 +45,9 @@ class Asker(NamedTuple):
         """
         crawler = Crawler.of("" if name == "*" else name)
         if not crawler.name and name != "*":
-            raise ValueError(f'"{printable(name)}" names no crawler')
+            raise ValueError(f'"{shown(name)}" names no crawler')
         if (cut := cut_token(name)) is not None:
-            raise ValueError(f'"{printable(name)}" is no name of a crawler: it would be read as "{cut}"')
+            raise ValueError(f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"')
         return cls(crawler, source, name)
 
     def __str__(self) -> str:
@@ -80,31 +78,8 @@ class Asker(NamedTuple):
 def _heeds(crawler: Crawler) -> str:
     if not agents_heeded(crawler):
         return "no robots.txt"
-    chain = [*crawler.tokens, "*"] if crawler.heeds_global else list(crawler.tokens)
-    heeded = f"the group of {', else of '.join(chain)}"
-    return heeded if crawler.heeds_global else f"{heeded}; it ignores *"
-
-
-def add_argument(parser: ArgumentParser) -> None:
-    """Add `--as` to a sub-command."""
-    parser.add_argument(
-        "--as",
-        dest="agents",
-        action="append",
-        metavar="TOKEN[,TOKEN...]",
-        help="product token or User-Agent header of a crawler; * is one that no group names; may be repeated (default: the "
-        "project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
-    )
-
-
-def add_mode_argument(parser: ArgumentParser) -> None:
-    """Add `--mode` to a sub-command."""
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
-        "all; without --mode, each crawler gets its own verdict",
-    )
+    chain = [*crawler.tokens, "*"] if crawler.heeds_global else crawler.tokens
+    return f"the group of {', else of '.join(chain)}{'' if crawler.heeds_global else '; it ignores *'}"
 
 
 def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Asker]:
@@ -120,28 +95,21 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
         CommandError: a name has no product token, or there is a mode without `--as`.
     """
     if texts is None:
-        gbot = checked(settings)
         if mode is not None:
             raise CommandError("--mode needs --as")
+        gbot, sent = GbotSettings.of(settings), of_project(settings)
         if gbot.asked_as is not None:
             return [Asker(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
-        sent = of_project(settings)
         return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
     names = [name.strip() for text in texts for name in ([text] if "(" in text else text.split(","))]
     try:
-        found = [Asker.of(name, "--as") for name in names]
+        found = {asker.crawler: asker for asker in (Asker.of(name, "--as") for name in names)}
     except ValueError as error:
         raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
-    for asker in found:
-        _hint(asker.crawler.name, err)
+    google = {name.lower(): name for name in GOOGLE_NAMES}
+    for name in (asker.name for asker in found.values() if asker.name.lower() not in google):
+        for close in get_close_matches(name.lower()[:_MAX_NAME], google, n=1, cutoff=0.85):
+            err.say((f'note: "{name}" is no crawler of Google\'s; did you mean {google[close]}?', "warning"))
     if mode is not None:
         return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
-    return list({asker.crawler: asker for asker in found}.values())
-
-
-def _hint(name: str, err: Terminal) -> None:
-    known = {each.lower(): each for each in GOOGLE_NAMES}
-    if name.lower() in known:
-        return
-    for close in get_close_matches(name.lower()[:_MAX_NAME], known, n=1, cutoff=0.85):
-        err.say((f'note: "{name}" is no crawler of Google\'s; did you mean {known[close]}?', "warning"))
+    return list(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..core.changes import changes
 from ..core.crawlers import Crawler
@@ -10,12 +10,14 @@ from ..core.robots import RobotsTxt
 from ..core.rules import weight_of
 from ..core.urls import is_absolute, shown
 from ..report.summary import count
+from ..settings import GbotSettings
+from . import crawlers
 from .command import FINE, FOUND
-from .inputs import MAX_URL, checked, typed_source, url_batches, versions
+from .inputs import SOURCE, add_shared, url_batches, versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy.settings import Settings
 
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
     from ..core.verdict import Rule
     from .output import Terminal
 
-    Judge: TypeAlias = tuple[str, Rules, Rules]  # a user agent, and its rules in both versions
-
-HELP = "Show what changed between two versions of a robots.txt"
+    Judge = tuple[str, Rules, Rules]  # a user agent, and its rules in both versions
 
 _TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
@@ -41,29 +41,17 @@ _SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    for name, which in (("old", "the old version"), ("new", "the new version")):
-        parser.add_argument(
-            name,
-            metavar=name.upper(),
-            type=typed_source,
-            help=f'{which}: a file, "-" for standard input, or a host or URL to fetch it from',
-        )
+    for name in ("old", "new"):
+        parser.add_argument(name, **{**SOURCE, "metavar": name.upper()})
     parser.add_argument(
         "--urls", metavar="FILE", help="show the URLs of this file whose verdict differs; one URL or path a line"
     )
-    parser.add_argument(
-        "--as",
-        dest="agents",
-        action="append",
-        metavar="AGENT,...",
-        help="the crawlers to judge the URLs for; by default those for whom something changed",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a change or URL, one a line")
+    add_shared(parser, "--as", "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     old, new = versions([options.old, options.new], settings)
     before, after = (
         RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes) for version in (old, new)
@@ -71,50 +59,45 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     found = changes(before, after)
     for change in found:
         if options.json:
-            out.json(_as_json(change))
+            out.json(_facts(change))
         else:
             _show(change, out)
+    told = [count(len(found), "user agent") + " changed"]
     flips = 0
     if options.urls is not None:
-        names = [name.strip() for name in ",".join(options.agents or ()).split(",") if name.strip()]
-        judges = _judges(names or [change.agent for change in found], before, after)
-        if not names:
-            judges = _affordable(judges, sum(len(version.body[: gbot.max_bytes]) for version in (old, new)))
-        chosen = list(judges)
-        if not names and len(chosen) < len(found):
-            err.say((_JUDGED_FOR_SOME.format(len(chosen), len(found)), "warning"))
-        for flip in _flips(options.urls, chosen, err):
+        names = [change.agent for change in found]
+        if options.agents:
+            names = [asker.name for asker in crawlers.named(options.agents, settings, err)]
+        judges = _judges(names, before, after, sum(len(version.body[: gbot.max_bytes]) for version in (old, new)))
+        if len(judges) < len(names):
+            err.say((_JUDGED_FOR_SOME.format(len(judges), len(names)), "warning"))
+        for flip in _flips(options.urls, judges, err):
             flips += 1
             if options.json:
                 out.json(flip)
             else:
                 now, style = ("now allowed   ", "good") if flip["allowed"] else ("now disallowed", "bad")
                 out.say((now, style), f"  {flip['agent']}  {flip['url']}  {flip['reason']}")
+        told.append(count(flips, "URL") + " judged otherwise")
     if not options.json:
-        counted = [count(len(found), "user agent") + " changed"]
-        counted += [count(flips, "URL") + " judged otherwise"] if options.urls is not None else []
-        out.say((f"{old.name} -> {new.name}", "strong"), ": ", ", ".join(counted))
+        out.say((f"{old.name} -> {new.name}", "strong"), ": ", ", ".join(told))
     return FOUND if found or flips else FINE
 
 
-def _judges(agents: Iterable[str], before: RobotsTxt, after: RobotsTxt) -> Iterator[Judge]:
-    for name in agents:
-        crawler = Crawler.of("" if name == "*" else name)
-        yield name, before.rules_for(crawler), after.rules_for(crawler)
-
-
-def _affordable(judges: Iterable[Judge], size: int) -> Iterator[Judge]:
-    """Yield judges until they have taken too much time or memory. `size` is that of both files, in bytes.
+def _judges(names: Sequence[str], before: RobotsTxt, after: RobotsTxt, size: int) -> list[Judge]:
+    """Return judges until they take too much time or memory. `size` is that of both files, in bytes.
 
     Thousands of user agents fit into a file, and each of them may have thousands of rules.
     """
-    read = weight = 0
-    for judge in judges:
-        yield judge
-        read += size
-        weight += weight_of(judge[1]) + weight_of(judge[2])
-        if read > _MOST_READ or weight > _MOST_WEIGHT:
-            return
+    judges: list[Judge] = []
+    weight = 0
+    for name in names:
+        if len(judges) * size > _MOST_READ or weight > _MOST_WEIGHT:
+            break
+        crawler = Crawler.of("" if name == "*" else name)
+        judges.append((name, before.rules_for(crawler), after.rules_for(crawler)))
+        weight += sum(map(weight_of, judges[-1][1:]))
+    return judges
 
 
 def _flips(path: str, judges: Sequence[Judge], err: Terminal) -> Iterator[dict[str, Any]]:
@@ -122,7 +105,7 @@ def _flips(path: str, judges: Sequence[Judge], err: Terminal) -> Iterator[dict[s
     left_out, example = 0, ""
     for lines, _ in url_batches(path):
         for url in lines:
-            if len(url) > MAX_URL or not (url.startswith("/") or is_absolute(url)):
+            if not (url.startswith("/") or is_absolute(url)):
                 left_out += 1
                 example = example or shown(url, _EXAMPLE)
                 continue
@@ -131,8 +114,8 @@ def _flips(path: str, judges: Sequence[Judge], err: Terminal) -> Iterator[dict[s
                     verdict = new.verdict(url)
                     yield {"url": url, "agent": agent, "allowed": verdict.allowed, "reason": str(verdict)}
     if left_out:
-        why = f"no absolute URL, no path, or longer than {MAX_URL:,} bytes"
-        err.say((f"{count(left_out, 'line')} of {path} left out: {why}, such as: {example}", "warning"))
+        told = f"{count(left_out, 'line')} of {path} left out: no absolute URL and no path, such as: {example}"
+        err.say((told, "warning"))
 
 
 def _show(change: AgentChange, out: Terminal) -> None:
@@ -143,9 +126,8 @@ def _show(change: AgentChange, out: Terminal) -> None:
         for rule in rules:
             out.say((f"  {sign} {_text(rule)}", style), (f"  (line {rule.line})", "faint"))
     if change.delays[0] != change.delays[1]:
-        out.say(
-            "  crawl-delay: {} -> {}".format(*("none" if delay is None else f"{delay:g} s" for delay in change.delays))
-        )
+        before, after = ("none" if delay is None else f"{delay:g} s" for delay in change.delays)
+        out.say(f"  crawl-delay: {before} -> {after}")
     for turned in change.preferences:
         where = "" if turned.path == "/" else f" for {turned.path}"
         was, now = _SAID.get(turned.before, turned.before), _SAID.get(turned.after, turned.after)
@@ -158,7 +140,7 @@ def _text(rule: Rule) -> str:
     return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
 
 
-def _as_json(change: AgentChange) -> dict[str, object]:
+def _facts(change: AgentChange) -> dict[str, object]:
     return {
         "agent": change.agent,
         "added": [{"rule": _text(rule), "line": rule.line} for rule in change.added],

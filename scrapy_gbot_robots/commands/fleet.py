@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..report.summary import count, span
+from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import redis_of
 from .command import FINE, FOUND, CommandError
-from .inputs import checked
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..storage.redis import RedisStorage
     from .output import Terminal
-
-HELP = "Show the processes that share a Redis, with their fetches, leases and waiting requests"
 
 _MOST_ORIGINS = 20_000  # counted each time
 _EVERY_SECS = 2.0
@@ -38,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return the exit status: FOUND if no process runs."""
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     if options.redis:
         gbot = replace(gbot, redis_url=options.redis, redis_client=None)
     try:

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
 from ..report.summary import count
+from ..settings import GbotSettings
 from .command import FINE, FOUND
-from .inputs import checked, history_of, origin_of, typed
+from .inputs import add_shared, history_of, origin_of, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
     from scrapy.settings import Settings
 
     from ..core.changes import AgentChange
     from ..policy.outages import Copy
-    from ..settings import GbotSettings
     from .output import Column, Terminal
-
-HELP = "List the versions of a robots.txt that the storage has kept"
 
 _HASH_DIGITS = 12  # shown
 _COLUMNS: dict[str, Column] = {
@@ -38,26 +35,21 @@ _COLUMNS: dict[str, Column] = {
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("origin", metavar="ORIGIN", type=typed, help="a URL, or a host (https)")
-    parser.add_argument("--json", action="store_true", help="write one JSON object per version, one per line")
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the versions, the oldest first; return the exit status: FOUND if there is none."""
-    origin = origin_of(options.origin)
-    found = [_facts(*each) for each in _with_changes(history_of(origin, settings), checked(settings))]
+    gbot, origin = GbotSettings.of(settings), origin_of(options.origin)
+    found, before = [], None
+    for version in history_of(origin, settings):
+        robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+        found.append(_facts(version, None if before is None else changes(before, robotstxt)))
+        before = robotstxt
     out.rows(found, _COLUMNS, as_json=options.json)
     if not found:
         err.say((f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
     return FINE if found else FOUND
-
-
-def _with_changes(found: list[Copy], gbot: GbotSettings) -> Iterator[tuple[Copy, list[AgentChange] | None]]:
-    """Yield each version with the changes since the one before; None for the first."""
-    before: RobotsTxt | None = None
-    for version in found:
-        robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
-        yield version, None if before is None else changes(before, robotstxt)
-        before = robotstxt
 
 
 def _facts(version: Copy, changed: list[AgentChange] | None) -> dict[str, object]:

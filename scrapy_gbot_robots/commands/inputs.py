@@ -1,4 +1,4 @@
-"""The inputs of sub-commands: URLs, hosts, settings, files, standard input, and versions of a robots.txt."""
+"""What sub-commands read: options that several have, URLs and hosts, files and standard input, versions of a robots.txt."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import errno
 import os
 import signal
 import sys
-import threading
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.crawlers import Crawler
 from ..core.urls import DEFAULT_PORTS, Origin, escape
+from ..experimental.purposes import PURPOSES
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from .command import CommandError
+from .command import CommandError, handling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from scrapy.settings import BaseSettings, Settings
+    from scrapy.settings import Settings
 
     from ..policy.outages import Copy
     from ..policy.overrides import Overrides
@@ -33,24 +33,6 @@ MAX_URL = 16_384  # bytes
 
 _BLOCK = 262_144  # bytes read at a time
 _exists = os.path.exists  # Path.exists raises for names that no file can have, in some versions of Python
-
-
-class Version(NamedTuple):
-    """A robots.txt.
-
-    Attributes:
-        name: its URL or file name, for people.
-        body: its bytes.
-        origin: whose it is; None for a file.
-        truncated: whether the server sent more than `body`.
-        missing: why there is none; "" if there is one.
-    """
-
-    name: str
-    body: bytes
-    origin: Origin | None = None
-    truncated: bool = False
-    missing: str = ""
 
 
 # Arguments
@@ -70,6 +52,38 @@ def typed(text: str) -> str:
 def typed_source(text: str) -> str:
     """Return the name of a file as it is if there is such a file, else a URL or a host as `typed` does."""
     return text if _exists(text) else typed(text)
+
+
+# A robots.txt as an argument: `add_argument(name, **SOURCE)`.
+SOURCE: dict[str, Any] = {
+    "type": typed_source,
+    "metavar": "FILE|URL|HOST",
+    "help": 'a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
+}
+_SHARED: dict[str, dict[str, Any]] = {
+    "--as": {
+        "dest": "agents",
+        "action": "append",
+        "metavar": "TOKEN[,TOKEN...]",
+        "help": "product token or User-Agent header of a crawler; * is one that no group names; may be repeated "
+        "(default: the project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
+    },
+    "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
+    "--json": {"action": "store_true", "help": "write JSON, one object per line"},
+    "--purpose": {
+        "dest": "purposes",
+        "action": "append",
+        "default": [],
+        "choices": PURPOSES,
+        "help": "what the crawl is for; a URL is disallowed if its site refuses that; may be repeated (experimental)",
+    },
+}
+
+
+def add_shared(parser: Any, *names: str) -> None:
+    """Add options that several sub-commands have to a parser, or to a group of its options."""
+    for name in names:
+        parser.add_argument(name, **_SHARED[name])
 
 
 def is_url(text: str) -> bool:
@@ -113,22 +127,7 @@ def origin_of(text: str) -> Origin:
         raise CommandError(str(error)) from None
 
 
-# Settings
-
-
-def checked(settings: BaseSettings) -> GbotSettings:
-    """Return the plugin's settings.
-
-    Raises:
-        CommandError: a setting has a wrong value.
-    """
-    try:
-        return GbotSettings.of(settings)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
-
-
-def overrides_checked(settings: BaseSettings) -> Overrides:
+def overrides_checked(settings: Settings) -> Overrides:
     """Return the overrides in the settings.
 
     Raises:
@@ -137,12 +136,24 @@ def overrides_checked(settings: BaseSettings) -> Overrides:
     from ..obeying.overrides import overrides_of  # noqa: PLC0415  few runs need it
 
     try:
-        return overrides_of(checked(settings))
+        return overrides_of(GbotSettings.of(settings))
     except ValueError as error:
         raise CommandError(str(error)) from None
 
 
 # Files
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    """Open a file; "-" is standard input. Raises CommandError if that, or what is done with it, does not work."""
+    try:
+        with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
+            yield file
+    except UnicodeEncodeError:  # no file can have that name in this locale
+        raise CommandError(f"{path}: {os.strerror(errno.ENOENT)}") from None
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def read(path: str) -> bytes:
@@ -151,66 +162,47 @@ def read(path: str) -> bytes:
     Raises:
         CommandError: it cannot be read, or is larger than `MAX_BYTES`.
     """
-    try:
-        with _opened(path) as file:
-            body: bytes = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise CommandError(unreadable(path, error)) from None
+    with _opened(path) as file:
+        body: bytes = file.read(MAX_BYTES + 1)
     if len(body) > MAX_BYTES:
         raise CommandError(f"{path}: longer than {MAX_BYTES:,} bytes, so this is no robots.txt")
     return body
 
 
 def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the lines of a file of any size, some at a time, with the number of bytes read for them. "-" is standard input.
+    """Yield the lines of a file of any size, some at a time, and how many bytes are read so far. "-" is standard input.
 
     White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are percent-encoded, as they are for
-    rules. A line longer than `MAX_URL` bytes may be cut, but not to `MAX_URL` bytes or less, so that callers see that it is
-    too long.
+    rules. In place of a line that is too long comes one that says so, which is no URL. Ctrl-C ends the wait for standard
+    input, in a crawl too.
 
     Raises:
         CommandError: the file cannot be read.
     """
+    rest, done, ended = b"", 0, False
+    with _opened(path) as file:
+        while not ended:
+            with handling(signal.SIGINT, signal.default_int_handler):
+                block = file.read1(_BLOCK)
+            done, ended = done + len(block), not block
+            text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
+            rest = rest[: MAX_URL + 1]
+            lines = [line for line in map(str.strip, _texts(text)) if line]
+            yield [f"longer than {MAX_URL:,} bytes: {line}" if len(line) > MAX_URL else line for line in lines], done
+
+
+def _texts(text: bytes) -> list[str]:
     try:
-        with _opened(path) as file:
-            rest = b""
-            while block := _block(file):
-                text, _, rest = (rest + block).rpartition(b"\n")
-                rest = rest[: MAX_URL + 1]
-                yield _lines(text), len(block)
-            yield _lines(rest), 0
-    except (OSError, ValueError) as error:
-        raise CommandError(unreadable(path, error)) from None
-
-
-def _opened(path: str) -> Any:
-    return nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb")
-
-
-def _block(file: Any) -> bytes:
-    """Read at least one byte and at most `_BLOCK`; none at the end of the file. Ctrl-C ends it, in a crawl too."""
-    if threading.current_thread() is not threading.main_thread():  # only that one may set a handler
-        return bytes(file.read1(_BLOCK))
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return bytes(file.read1(_BLOCK))
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _lines(text: bytes) -> list[str]:
-    try:
-        lines = text.decode("utf-8").split("\n")
+        return text.decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        lines = [_decoded(line) for line in text.split(b"\n")]
-    return [line for line in map(str.strip, lines) if line]
+        return [_decoded(line) for line in text.split(b"\n")]
 
 
-def _decoded(line: bytes) -> str:
+def _decoded(raw: bytes) -> str:
     try:
-        return line.decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
-        return escape(line).decode("ascii")
+        return escape(raw).decode("ascii")
 
 
 def size_of(path: str) -> int | None:
@@ -221,50 +213,53 @@ def size_of(path: str) -> int | None:
         return None
 
 
-def unreadable(path: str, error: OSError | ValueError) -> str:
-    """Return a line that says why a file cannot be read or written."""
-    if isinstance(error, UnicodeEncodeError):  # no file can have that name in this locale
-        return f"{path}: {os.strerror(errno.ENOENT)}"
-    return f"{path}: {getattr(error, 'strerror', None) or error}"
-
-
 # Versions of a robots.txt
 
 
-def versions(names: Iterable[str], settings: Settings) -> list[Version]:
-    """Return the versions that `each_version` gives.
+class Version(NamedTuple):
+    """A robots.txt.
+
+    Attributes:
+        name: its URL or file name, for people.
+        body: its bytes.
+        origin: whose it is; None for a file.
+        truncated: whether the server sent more than `body`.
+        missing: an error that says why there is none; "" if there is one.
+    """
+
+    name: str
+    body: bytes
+    origin: Origin | None = None
+    truncated: bool = False
+    missing: str = ""
+
+
+def versions(names: Sequence[str], settings: Settings) -> list[Version]:
+    """Return the versions that `names` stand for.
 
     Raises:
         CommandError: one of them cannot be had.
     """
-    found = []
-    for version in each_version(list(names), settings):
-        if isinstance(version, CommandError):
-            raise version
-        found.append(version)
-    return found
+    return list(map(version_reader(names, settings), names))
 
 
-def each_version(names: Sequence[str], settings: Settings) -> Iterator[Version | CommandError]:
-    """Yield the version that each name stands for, or why it cannot be had.
+def version_reader(names: Sequence[str], settings: Settings) -> Callable[[str], Version]:
+    """Return a function that returns the version that one of `names` stands for, or raises CommandError.
 
     A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched: all of them at first.
     ORIGIN@DATE is the version in the storage's history that counted at that time.
     """
     moments = {name: _moment(name) for name in names}
     sites = {name: origin_of(name) for name in names if moments[name] is None and is_site(name)}
-    fetched = _fetched(dict.fromkeys(sites.values()), settings) if sites else {}
-    for name in names:
-        yield _one(name, moments[name], fetched[sites[name]] if name in sites else None, settings)
+    fetched = _fetched(list(dict.fromkeys(sites.values())), settings) if sites else {}
 
-
-def _one(name: str, moment: float | None, known: RobotsState | None, settings: Settings) -> Version | CommandError:
-    try:
+    def version(name: str) -> Version:
+        moment = moments[name]
         if moment is not None:
             return _past(name, moment, settings)
-        return Version(name, read(name)) if known is None else _of_site(name, known)
-    except CommandError as error:
-        return error
+        return _of_site(fetched[sites[name]]) if name in sites else Version(name, read(name))
+
+    return version
 
 
 def history_of(origin: Origin, settings: Settings) -> list[Copy]:
@@ -273,7 +268,7 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
     Raises:
         CommandError: the storage is not SQLite, or is in trouble.
     """
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     if gbot.storage != "sqlite" or gbot.sqlite_path is None:
         raise CommandError(
             "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the Scrapy project"
@@ -289,7 +284,7 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
 
 def _moment(name: str) -> float | None:
     """The time in ORIGIN@DATE, in seconds since the epoch; None for other names. A date alone means the end of its day."""
-    _, _, date = name.rpartition("@")
+    date = name.rpartition("@")[2]
     try:
         when = datetime.fromisoformat(date)
     except ValueError:
@@ -308,7 +303,7 @@ def _past(name: str, moment: float, settings: Settings) -> Version:
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
 
 
-def _fetched(origins: Iterable[Origin], settings: Settings) -> dict[Origin, RobotsState]:
+def _fetched(origins: Sequence[Origin], settings: Settings) -> dict[Origin, RobotsState]:
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     async def work(crawl: ProjectCrawl) -> dict[Origin, RobotsState]:
@@ -317,12 +312,11 @@ def _fetched(origins: Iterable[Origin], settings: Settings) -> dict[Origin, Robo
     return run_in_crawl(settings, work)
 
 
-def _of_site(name: str, known: RobotsState) -> Version:
+def _of_site(known: RobotsState) -> Version:
     """Return the robots.txt of a site. One that has none has an empty one."""
-    why, copy = known.decision.why, known.entry.copy
+    name, copy = known.origin.robots_url, known.entry.copy
     if known.decision.temporary:
-        hint = "" if "TLS" not in why or is_url(name) else f"; if the server speaks no TLS, try http://{name}"
-        raise CommandError(f"{known.origin.robots_url}: {why}{hint}")
+        raise CommandError(f"{name}: {known.why}")
     if known.body is None or copy is None:
-        return Version(known.origin.robots_url, b"", known.origin, missing=why)
-    return Version(known.origin.robots_url, known.body, known.origin, copy.cut)
+        return Version(name, b"", known.origin, missing=f"{name}: there is nothing to read: {known.why}")
+    return Version(name, known.body, known.origin, copy.cut)

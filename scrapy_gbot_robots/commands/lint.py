@@ -21,8 +21,9 @@ from .. import __version__
 from ..core.lines import split_lines
 from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
 from ..report.summary import count
+from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND, CommandError
-from .inputs import STDIN, Version, checked, each_version, typed_source
+from .inputs import SOURCE, STDIN, Version, version_reader
 from .output import Mark, excerpt, printable
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
     Results = Sequence[tuple[Version, Sequence[Finding]]]
 
-HELP = "Say what is wrong or odd in robots.txt files, the greatest harm first"
-
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _GITHUB_LEVELS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -46,13 +45,7 @@ _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument(
-        "sources",
-        nargs="+",
-        type=typed_source,
-        metavar="FILE|URL|HOST",
-        help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
-    )
+    parser.add_argument("sources", nargs="+", **SOURCE)
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -93,14 +86,17 @@ def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the findings; return the exit status: FOUND if a finding is bad enough, FAILED if a source cannot be read."""
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
     results, status = [], FINE
-    for source in each_version(options.sources, settings):
-        if isinstance(source, Version) and source.missing:
-            source = CommandError(f"{source.name}: there is nothing to read: {source.missing}")  # noqa: PLW2901
-        if isinstance(source, CommandError):
-            err.say((f"error: {source}", "bad"))
+    version_of = version_reader(options.sources, settings)
+    for name in options.sources:
+        try:
+            source = version_of(name)
+        except CommandError as error:
+            source = Version(name, b"", missing=str(error))
+        if source.missing:
+            err.say((f"error: {source.missing}", "bad"))
             status = FAILED
             continue
         found = findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
+
+from ..core.urls import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,9 +35,7 @@ _GAP = "  "
 
 def printable(text: str) -> str:
     """Return `text` with all characters escaped that are not printable: controls, line ends, changes of direction."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return shown(text, len(text))
 
 
 def cells(text: str) -> int:
@@ -46,16 +45,11 @@ def cells(text: str) -> int:
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
-def _getter(column: Column) -> Callable[[Mapping[str, Any]], Part]:
-    """Return the function that makes a column's cell of a record."""
+def _cell(column: Column, record: Mapping[str, Any]) -> Part:
     if not isinstance(column, str):
-        return column
-
-    def value(record: Mapping[str, Any]) -> str:
-        cell = record[column]
-        return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
-
-    return value
+        return column(record)
+    value = record[column]
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _styled(part: Part) -> tuple[str, str]:
@@ -115,8 +109,7 @@ class Terminal:
             for record in records:
                 self.json(record)
         elif shown := list(records):
-            gets = [_getter(column) for column in columns.values()]
-            self.table(list(columns), [[get(record) for get in gets] for record in shown])
+            self.table(list(columns), [[_cell(column, record) for column in columns.values()] for record in shown])
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last cell with text has no padding."""
@@ -136,7 +129,7 @@ class Terminal:
     ) -> Iterator[Callable[[int, str], None]]:
         """Show the progress of long work, on a terminal with rich.
 
-        Yields a function to call with the number of units done since its last call, and a word on them.
+        Yields a function to call with the number of units done so far, and a word on them.
 
         Args:
             what: the work.
@@ -151,7 +144,7 @@ class Terminal:
         columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[word]}"))
         with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._rich, transient=True) as bar:
             task = bar.add_task(what, total=total, word="")
-            yield lambda done, word: bar.update(task, advance=done, word=word)
+            yield lambda done, word: bar.update(task, completed=done, word=word)
 
     def flush(self) -> None:
         """Write out the buffer. Raises BrokenPipeError if the reader has gone."""
@@ -171,11 +164,6 @@ def _rich_console(stream: TextIO) -> Any:
     except ImportError:
         return None
     return Console(file=stream, highlight=False, markup=False, emoji=False)
-
-
-def standard() -> tuple[Terminal, Terminal]:
-    """Return the process's standard output and standard error."""
-    return Terminal(sys.stdout), Terminal(sys.stderr)
 
 
 _SPACE = b" \t\v\f\r"

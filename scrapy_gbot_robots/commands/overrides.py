@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..policy.overrides import Standing
 from ..report.summary import count
 from .command import FINE, FOUND
-from .inputs import overrides_checked
+from .inputs import add_shared, overrides_checked
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from ..policy.overrides import Override
     from .output import Terminal
 
-HELP = "List the overrides in GBOT_ROBOTS_OVERRIDES, and which of them have run out"
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("--json", action="store_true", help="write one JSON object per override, one per line")
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:

@@ -20,15 +20,17 @@ from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred, gatherResults
 
 from ..addon import Addon
+from ..core.robots import RobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of, ruling_of
 from ..policy.outages import State, decide, renew
+from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
@@ -48,14 +50,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# The meta of a request for a status: the response comes as it is, and without its body.
-_STATUS_ONLY = {
-    "dont_cache": True,
-    "dont_obey_robotstxt": True,  # the caller obeys it
-    "dont_redirect": True,
-    "dont_retry": True,
-    "_gbot_robots_status_only": True,
-}
+_STATUS_ONLY = "_gbot_robots_status_only"  # meta of a request whose response comes without its body
 
 # What this crawl must not do, though the project's crawls may.
 _NOTHING_ELSE: dict[str, Any] = {
@@ -91,15 +86,15 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
 
-    def cannot_run(error: BaseException | None) -> None:
+    def ended(error: BaseException | None) -> None:
         if error is not None and not result.done():
             result.set_exception(CommandError(f"the crawl cannot run: {error}"))
 
     crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
     if isinstance(crawling, Deferred):
-        crawling.addErrback(lambda failure: cannot_run(failure.value))
+        crawling.addErrback(lambda failure: ended(failure.value))
     else:
-        crawling.add_done_callback(lambda task: cannot_run(None if task.cancelled() else task.exception()))
+        crawling.add_done_callback(lambda task: ended(None if task.cancelled() else task.exception()))
     process.start()
     if not result.done():
         raise KeyboardInterrupt
@@ -155,6 +150,7 @@ class RobotsState:
         entry: the entry in the storage.
         decision: what the entry means now.
         answer: what requests of the crawler would get now.
+        settings: those of the project.
         fetched: whether this run tried to fetch the robots.txt; if not, the answer comes from the storage.
         hops: the status and the URL of each response, if it was fetched.
     """
@@ -163,6 +159,7 @@ class RobotsState:
     entry: Entry
     decision: Decision
     answer: CachedAnswer
+    settings: GbotSettings
     fetched: bool
     hops: tuple[tuple[int, str], ...]
 
@@ -170,6 +167,19 @@ class RobotsState:
     def body(self) -> bytes | None:
         """The robots.txt whose rules decide; None if no rules decide."""
         return self.decision.copy.body if self.decision.state is State.RULES and self.decision.copy else None
+
+    @property
+    def robotstxt(self) -> RobotsTxt:
+        """What is read of the body; an empty robots.txt if no rules decide."""
+        return RobotsTxt.parse(self.body or b"", strict=self.settings.strict, max_bytes=self.settings.max_bytes)
+
+    @property
+    def why(self) -> str:
+        """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
+        why = self.decision.why
+        if self.decision.temporary and self.origin.scheme == "https" and Failure.TLS.value in why:
+            return f"{why}; if the server speaks no TLS, try http{str(self.origin).removeprefix('https')}"
+        return why
 
     @property
     def unreachable(self) -> bool:
@@ -198,25 +208,26 @@ class ProjectCrawl:
         Args:
             origin: the origin.
             agent: the crawler that asks.
-            fresh: fetch it even if the storage has it.
+            fresh: fetch it even if the storage has it, unless this run has fetched it.
 
         Raises:
             CommandError: the result could not be stored.
         """
+        policy, key, fetches = self.settings.policy, str(origin), self._fetches()
+        fresh = fresh and origin not in self._tried
         self._hops.clear()
-        key, fetches = str(origin), self._fetches()
         if fresh:
             entry = await self._storage.get(key)
             outcome = await self._fetcher.fetch(origin)
-            await self._storage.put(key, renew(entry, outcome, time.time(), self.settings.policy))
+            await self._storage.put(key, renew(entry, outcome, time.time(), policy))
         answer = await self._lookup.ask(origin, agent)
         if fresh or self._fetches() > fetches:
             self._tried[origin] = tuple(self._hops)
         entry = await self._storage.get(key)
         if entry is None:
             raise CommandError(f"{origin.robots_url}: the storage lost its entry")
-        decision = decide(entry, time.time(), self.settings.policy)
-        return RobotsState(origin, entry, decision, answer, origin in self._tried, self._tried.get(origin, ()))
+        decision, hops = decide(entry, time.time(), policy), self._tried.get(origin)
+        return RobotsState(origin, entry, decision, answer, self.settings, hops is not None, hops or ())
 
     def _fetches(self) -> int:
         """How many robots.txt files the look-up has tried to fetch."""
@@ -231,36 +242,28 @@ class ProjectCrawl:
         asked_as = agent if override is None or override.crawler is None else override.crawler
         return ruling_of(override, origin, agent, await self._lookup.ask(origin, asked_as))
 
-    async def rulings(self, wanted: Iterable[tuple[Origin, RobotsAgent]]) -> dict[tuple[Origin, RobotsAgent], Ruling]:
-        """Return what decides for many origins and crawlers. They are fetched together, as far as the settings allow."""
-        keys = list(wanted)
-        return dict(zip(keys, await self.together(self.ruling(*key) for key in keys), strict=True))
-
     @staticmethod
     async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-        """Run coroutines at the same time, and return their results in order. If some fail, raise the first error."""
-        running = DeferredList([deferred_from_coro(work) for work in works], consumeErrors=True)
-        done = await maybe_deferred_to_future(running)
-        for succeeded, result in done:
-            if not succeeded:
-                result.raiseException()
-        return [result for _, result in done]
+        """Run coroutines at the same time, and return their results in order."""
+        running = gatherResults([deferred_from_coro(work) for work in works], consumeErrors=True)
+        return await maybe_deferred_to_future(running)
 
     async def status(self, url: str) -> tuple[int, bytes | None]:
-        """Request `url`, and return its status and Location. No redirect is followed.
+        """Request `url`, and return its status and Location. No redirect is followed; the caller obeys robots.txt.
 
         Raises:
             Exception: the download handler raised it.
         """
         engine = self.crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: the crawl is running
-        request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(_STATUS_ONLY))
+        meta = dict.fromkeys([_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True)
+        request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
         response = await maybe_deferred_to_future(deferred_from_coro(engine.download_async(request)))
         return response.status, response.headers.get("Location")
 
     @staticmethod
     def _headers_received(request: Request) -> None:
-        if _STATUS_ONLY.items() <= request.meta.items():
+        if _STATUS_ONLY in request.meta:
             raise StopDownload(fail=False)
 
     async def close(self) -> None:

@@ -19,9 +19,10 @@ from ..core.urls import shown
 from ..experimental.preferences import LABELS
 from ..policy.outages import State
 from ..report.summary import count
+from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, CommandError
-from .inputs import checked
+from .inputs import add_shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
 
-HELP = "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses"
-
 _TOP = 20
 _HOME: Final = "/"
 _ALL: Final = Crawler("", ())
@@ -53,7 +52,7 @@ _FIELDS: Final = {kind: name.decode() for kind, name, _ in FIELDS}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
-    crawlers.add_argument(parser)
+    add_shared(parser, "--as")
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
@@ -63,12 +62,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if not archives.are_archives(options.archives):
         raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
     askers = crawlers.named(options.agents, settings, err) if options.agents else []
-    gbot = checked(settings)
+    gbot = GbotSettings.of(settings)
     crawlers_asked = [asker.crawler for asker in askers]
     judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    with archives.errors_in_a_line(), archives.opened(options.archives, gbot, err) as archive:
-        study = study_of(archive.store, judge, options.top, err)
-    for part in archive.damage:
+    with archives.errors_in_a_line(), archives.opened(options.archives, gbot, err) as (store, damage):
+        study = study_of(store, judge, options.top, err)
+    for part in damage:
         err.say(part)
     if options.json:
         out.write(json.dumps(fields_of(study)) + "\n")
@@ -190,7 +189,7 @@ def study_of(store: Store, judge: Judge, most: int, err: Terminal) -> Study:
             census.take(served)
             if done % _FILES == 0:
                 census.flush()
-                progress(_FILES, f"{done:,}")
+                progress(done, f"{done:,}")
     census.flush()
     return census.result(most)
 

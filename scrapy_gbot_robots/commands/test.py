@@ -8,42 +8,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.robots import RobotsTxt
-from ..core.urls import Origin
+from ..core.urls import ROBOTS_PATH, Origin, shown
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.summary import count
+from ..settings import GbotSettings
 from .check import Check, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
-from .inputs import STDIN, checked, is_url, read, typed_source, versions
-from .output import printable
+from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
-    from ..settings import GbotSettings
     from .inputs import Version
     from .output import Terminal
 
-
-HELP = "Test a robots.txt against a file of expectations"
+    Wrong = tuple[int, str, str]  # the number of a line, what is wrong with it, its text
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
 _WORDS = 3  # verb, crawler, URL
-_LONGEST = 100  # characters of a wrong line that an error shows
+_MOST_TOLD = 20  # wrong lines
+_LONGEST = 100  # characters of each that are shown
 
 
 class Expectation(NamedTuple):
-    """One line of the file.
+    """One line of the file: its number, its text without a comment, and whether `asker` should be allowed to fetch `url`.
 
-    Attributes:
-        line: its number, from 1.
-        text: the line, without a comment.
-        url: absolute, or a path that begins with "/"; or the sitemap.
-        asker: the crawler; None if the line expects a sitemap.
-        allowed: whether the crawler should be allowed to fetch `url`.
+    Without an asker, `url` is a sitemap that should be listed.
     """
 
     line: int
@@ -60,54 +54,69 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="EXPECTATIONS",
         help='a file, "-" for standard input; a line is "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"',
     )
-    parser.add_argument(
-        "--robots",
-        required=True,
-        type=typed_source,
-        metavar="FILE|URL|HOST",
-        help='a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
-    )
-    parser.add_argument("--json", action="store_true", help="write one JSON object per expectation, one per line")
+    parser.add_argument("--robots", required=True, **SOURCE)
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Test the expectations; return the exit status: FOUND if one is not met."""
-    gbot = checked(settings)
     if options.expectations == options.robots == STDIN:
         raise CommandError('"-" cannot be both the expectations and the robots.txt')
-    expected = list(read_expectations(options.expectations, read(options.expectations)))
+    expected, wrong = read_expectations(read(options.expectations))
+    _refuse(wrong, options.expectations, err)
     if not expected:
         raise CommandError(f"{options.expectations}: there is no expectation in it")
     (robots,) = versions([options.robots], settings)
+    why = f"{robots.name} is not for the origin of this URL"
+    _refuse([(each.line, why, each.text) for each in expected if _is_foreign(each, robots)], options.expectations, err)
+    gbot = GbotSettings.of(settings)
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
     for each in expected:
-        check = None if each.asker is None else _check(each, robots, robotstxt, gbot)
+        check = None if each.asker is None else _check(each.url, each.asker, robots, robotstxt)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         if options.json:
-            facts = {} if check is None else check.facts
-            out.json({"line": each.line, "expectation": each.text, "met": met, **facts})
+            out.json(
+                {"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)}
+            )
         elif not met:
-            _show(each, check, robotstxt, options.expectations, out)
+            out.say((f"{options.expectations}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
+            _show(check, robotstxt, out)
     if not options.json:
         said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
         out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
     return FOUND if failed else FINE
 
 
-def _check(each: Expectation, robots: Version, robotstxt: RobotsTxt, gbot: GbotSettings) -> Check:
-    assert each.asker is not None  # noqa: S101  for the type checker
-    if robots.origin is not None and is_url(each.url) and Origin.of(each.url) != robots.origin:
-        raise CommandError(f"line {each.line}: {robots.name} is not for the origin of {each.url}")
-    verdict = robotstxt.verdict(each.url, each.asker.crawler)
-    if each.url == "/robots.txt" or Origin.of_robots_txt(each.url) is not None:
+def _refuse(wrong: Sequence[Wrong], where: str, err: Terminal) -> None:
+    """Name lines that are wrong, if there are any.
+
+    Raises:
+        CommandError: there is one.
+    """
+    for number, why, text in wrong[:_MOST_TOLD]:
+        err.say((f"{where}:{number}: {why}: {shown(text, _LONGEST)}", "bad"))
+    if wrong:
+        more = f", of which the first {_MOST_TOLD} are shown" if len(wrong) > _MOST_TOLD else ""
+        raise CommandError(f"{where}: {count(len(wrong), 'wrong line')}{more}; nothing was tested")
+
+
+def _is_foreign(each: Expectation, robots: Version) -> bool:
+    """Whether an expectation is about another origin than the robots.txt. A sitemap may be anywhere."""
+    is_about_one = robots.origin is not None and each.asker is not None and is_url(each.url)
+    return is_about_one and Origin.of(each.url) != robots.origin
+
+
+def _check(url: str, asker: Asker, robots: Version, robotstxt: RobotsTxt) -> Check:
+    verdict = robotstxt.verdict(url, asker.crawler)
+    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
         verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return Check(each.url, each.asker, verdict, robots.name, robots.body, gbot)
+    return Check(url, asker, verdict, robots.name, robots.body, robotstxt)
 
 
-def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: str, out: Terminal) -> None:
-    out.say((f"{where}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
+def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
+    """Write what the robots.txt says instead. `check` is None for a sitemap."""
     if check is None:
         listed = count(len(robotstxt.sitemaps), "other sitemap")
         out.say(("  = ", "faint"), f"the robots.txt does not list this sitemap; it lists {listed}")
@@ -117,19 +126,17 @@ def _show(each: Expectation, check: Check | None, robotstxt: RobotsTxt, where: s
     out.fact("group", check.group)
 
 
-def read_expectations(name: str, body: bytes) -> Iterator[Expectation]:
-    """Yield the expectations in a file. `name` is for errors.
-
-    Raises:
-        CommandError: a line is no expectation.
-    """
+def read_expectations(body: bytes) -> tuple[list[Expectation], list[Wrong]]:
+    """Return the expectations in a file, and the lines that are none."""
+    found, wrong = [], []
     for number, raw in enumerate(body.decode("utf-8-sig", "surrogateescape").splitlines(), 1):
         words = _without_comment(raw).split()
         if words:
             try:
-                yield _expectation(number, words)
+                found.append(_expectation(number, words))
             except ValueError as error:
-                raise CommandError(f"{name}:{number}: {error}: {printable(raw.strip()[:_LONGEST])}") from None
+                wrong.append((number, str(error), raw.strip()))
+    return found, wrong
 
 
 def _without_comment(line: str) -> str:

@@ -16,7 +16,6 @@ from ..meta import PREFERENCES, PROVENANCE
 from .preferences import LABELS, Preferences, combined, of_headers
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Callable, Iterable, Sequence
 
     from scrapy import Request
@@ -95,18 +94,6 @@ def _from_note(noted: dict[str, Any]) -> Preferences:
     granted = {GRANTED: True, REFUSED: False}
     values: dict[str, Any] = {attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()}
     return Preferences(**values, use=noted["use"], lines=tuple(noted["lines"]))
-
-
-def add_argument(parser: ArgumentParser) -> None:
-    """Add the option `--purpose` to a sub-command that gives verdicts."""
-    parser.add_argument(
-        "--purpose",
-        dest="purposes",
-        action="append",
-        default=[],
-        choices=PURPOSES,
-        help="what the crawl is for; a URL is disallowed if its site refuses that; may be repeated (experimental)",
-    )
 
 
 def held_against(

@@ -151,7 +151,6 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
     [
         pytest.param(["--urls", "no", "--robots", "old.txt"], b"", "no: No such file or directory", id="no-urls"),
         pytest.param(["--urls", ".", "--robots", "old.txt"], b"", ".: Is a directory", id="directory"),
-        pytest.param(["--urls", "-", "--top", "-1"], b"", "--top must be at least 0, got -1", id="top"),
         pytest.param(["--urls", "-", "--workers", "0"], b"", "--workers must be at least 1, got 0", id="workers"),
         pytest.param(["--urls", "-", "--robots", "old.txt", "new.txt"], b"", "takes one robots.txt, or", id="two"),
         pytest.param(["--urls", "-", "--robots", "no"], b"", "no: No such file or directory", id="no-robots"),
@@ -186,13 +185,15 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes(files: Path) -> None:
 
 
 def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files: Path) -> None:
-    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--top", "1", cwd=files)
-    assert "Disallow: /a (line 2)" in ended.err, "what is blocked comes first, however many URLs are allowed"
-    assert "no rule matches" not in ended.err
-    assert "... and 2 other rules" in ended.err
-    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--top", "2", cwd=files)
-    assert ended.err.index("Disallow: /a") < ended.err.index("Disallow: /b")
-    assert "... and 1 other rule\n" in ended.err
+    letters = "abcdefghijklmnopqrstu"
+    (files / "many.txt").write_text("user-agent: *\n" + "".join(f"disallow: /{letter}\n" for letter in letters))
+    urls = ["b", *letters, *("/1" * 3)]
+    stdin = "".join(f"https://example.com/{path}\n" for path in urls).encode()
+    ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=stdin)
+    rules = re.findall(r"Disallow: /(\w) \(line", ended.err)
+    assert rules == [*"ba", *letters[2:20]], "the most frequent one first"
+    assert "no rule matches" not in ended.err, "what is blocked comes first, however many URLs are allowed"
+    assert ended.err.endswith("... and 2 other rules\n")
 
 
 def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: Path) -> None:

@@ -9,7 +9,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,6 +168,16 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         assert "robots.txt unreachable: connection refused" in ended.out
         assert f"allowed: {urls[4]}\n" in ended.out
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
+
+
+@pytest.mark.parametrize("asked", ["check", "lint"])
+def test_server_that_speaks_no_tls_is_hinted_at(asked: str, tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        ended = run(asked, f"https://127.0.0.1:{server.server_port}", cwd=tmp_path)
+        server.shutdown()
+    assert ended.status == 2
+    assert f"; if the server speaks no TLS, try http://127.0.0.1:{server.server_port}\n" in ended.out + ended.err
 
 
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
@@ -366,6 +378,17 @@ def test_sigterm_ends_quietly(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert output(process) == ("", "")
     assert process.returncode == 143
+
+
+def test_other_threads_than_the_main_one_may_run_it_though_signals_are_not_theirs(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
+    script = (
+        "import sys; from concurrent.futures import ThreadPoolExecutor as P; from scrapy_gbot_robots.commands.command import main; "
+        "sys.exit(P().submit(main, sys.argv[1:]).result())"
+    )
+    arguments = ("audit", "--urls", "-", "--robots", "robots.txt", "--format", "csv", "--as", "testbot")
+    ended = run(*arguments, cwd=tmp_path, command=[sys.executable, "-c", script], stdin=b"http://a.example/cart/\n")
+    assert (ended.status, ended.out) == (0, "url,testbot\nhttp://a.example/cart/,0\n"), ended.err
 
 
 def _opens(fifo: Path) -> bool:

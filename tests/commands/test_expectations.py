@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.commands.command import CommandError
-from scrapy_gbot_robots.commands.test import read_expectations
-
 from ..support.command import run, run_here
 from ..support.web import Reply, Site
 
@@ -89,7 +86,8 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
         assert site.paths() == ["/robots.txt"]
         other = run("test", "met.txt", "--robots", site.url(), cwd=files)
         assert other.status == 2
-        assert "is not for the origin of https://a.example/menü" in other.err
+        why = f"{site.url('/robots.txt')} is not for the origin of this URL"
+        assert other.err.startswith(f"met.txt:7: {why}: deny stranger https://a.example/menü\n")
     with Site({"*": Reply(404)}) as none:
         (files / "open.txt").write_text("allow * /\n")
         assert run("test", "open.txt", "--robots", none.url(), cwd=files).status == 0, "no robots.txt allows all"
@@ -112,12 +110,23 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
         ("allow * /a \x1b[31m", r"\x1b[31m"),
     ],
 )
-def test_a_line_that_is_no_expectation_is_named(text: str, said: str) -> None:
-    with pytest.raises(CommandError) as error:
-        list(read_expectations("e.txt", f"# fine\n{text}\n".encode()))
-    assert str(error.value).startswith("e.txt:2: ")
-    assert said in str(error.value)
-    assert str(error.value).isprintable()
+def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: str) -> None:
+    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=f"# fine\n{text}\nallow * /\n".encode())
+    assert (ended.status, ended.out) == (2, "")
+    line, last = ended.err.splitlines()
+    assert line.startswith("-:2: ")
+    assert said in line
+    assert line.isprintable()
+    assert last == "scrapy robots test: error: -: 1 wrong line; nothing was tested"
+
+
+def test_every_wrong_line_is_named_up_to_a_bound(files: Path) -> None:
+    (files / "wrong.txt").write_text("allow * /\n" + "permit\n\n" * 30)
+    ended = run_here("test", "wrong.txt", "--robots", "robots.txt", cwd=files)
+    assert (ended.status, ended.out) == (2, "")
+    *lines, last = ended.err.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [f"wrong.txt:{number}" for number in range(2, 42, 2)]
+    assert "30 wrong lines, of which the first 20 are shown" in last
 
 
 @pytest.mark.parametrize(
