@@ -1,5 +1,7 @@
 """`GBOT_ROBOTS_ARCHIVE`: each robots.txt that this crawl fetches, as it was served, in a file of this process.
 
+What a bot wall has sent in its place is kept, too, with the headers by which an audit recognises it.
+
 A thread writes each record as soon as its robots.txt is there. In a compressed file, each record is compressed by itself, so
 that the file can be read however the process ends. If a record can be written only in part, that part is removed, so that
 later records can be read; the log says it once, and the crawl goes on.
@@ -28,7 +30,7 @@ from scrapy.exceptions import NotConfigured
 
 from ..concurrency import Background, OneThread
 from ..core.urls import escape_text
-from ..policy.outcome import Fetched
+from ..policy.outcome import Fetched, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
 
@@ -79,13 +81,14 @@ class RobotsArchive:
         return cls(crawler, path)
 
     def _served(self, outcome: Outcome, request: Request, response: Response, headers: Headers) -> None:
-        if isinstance(outcome, Fetched):
-            key = sha256(outcome.body).digest()
+        if isinstance(outcome, Fetched) or (isinstance(outcome, Unavailable) and outcome.wall):
+            served = Served(datetime.now(timezone.utc), outcome, request, response, headers)
+            key = sha256(served.robots).digest()
             if key not in self._kept:
                 self._kept[key] = None
                 if len(self._kept) > _MOST_HASHES:
                     self._kept.popitem(last=False)
-                self._background.start(self._keep(key, Served.of(outcome, request, response, headers)))
+                self._background.start(self._keep(key, served))
 
     async def _keep(self, key: bytes, served: Served) -> None:
         try:
@@ -142,51 +145,33 @@ class RobotsArchive:
 
 
 class Served(NamedTuple):
-    """A robots.txt as it was served.
+    """A robots.txt, or a bot wall in its place, as it was served at a time; `headers` are the response's, off the wire."""
 
-    Attributes:
-        url: where it was served.
-        at: when.
-        method: the method of the request.
-        request: the headers of the request, without secrets.
-        status: the status code.
-        protocol: such as "HTTP/1.1".
-        headers: those of the response.
-        body: the body as it came over the wire.
-        robots: the body decoded, as far as it is read.
-        cut: whether `robots` is only the beginning.
-        ip: the address of the server, if known.
-    """
-
-    url: str
     at: datetime
-    method: str
-    request: list[tuple[str, str]]
-    status: int
-    protocol: str
-    headers: list[tuple[str, str]]
-    body: bytes
-    robots: bytes
-    cut: bool
-    ip: str | None
+    outcome: Fetched | Unavailable
+    request: Request
+    response: Response
+    headers: Headers
 
-    @classmethod
-    def of(cls, outcome: Fetched, request: Request, response: Response, headers: Headers) -> Self:
-        """Take the facts from a fetch."""
-        ip = response.ip_address
-        return cls(
-            url=outcome.url,
-            at=datetime.now(timezone.utc),
-            method=request.method,
-            request=[each for each in _texts(request.headers) if each[0].lower() not in _SECRETS],
-            status=response.status,
-            protocol=response.protocol or "HTTP/1.1",
-            headers=_texts(headers),
-            body=response.body,
-            robots=outcome.body,
-            cut=outcome.cut,
-            ip=None if ip is None else str(ip),
-        )
+    @property
+    def robots(self) -> bytes:
+        """The body decoded, as far as it is read; that of a wall as it came."""
+        return self.outcome.body if isinstance(self.outcome, Fetched) else self.response.body
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `robots` is only the beginning."""
+        return isinstance(self.outcome, Fetched) and self.outcome.cut
+
+    @property
+    def asked_with(self) -> list[tuple[str, str]]:
+        """The headers of the request, without secrets."""
+        return [each for each in _texts(self.request.headers) if each[0].lower() not in _SECRETS]
+
+    @property
+    def ip(self) -> str | None:
+        """The address of the server, if known."""
+        return None if self.response.ip_address is None else str(self.response.ip_address)
 
 
 def _texts(headers: Headers) -> list[tuple[str, str]]:
@@ -201,13 +186,13 @@ def record_of(served: Served, name: str, *, is_first: bool) -> bytes:
 
 def _json(served: Served) -> bytes:
     fields: dict[str, Any] = {
-        "url": served.url,
+        "url": served.outcome.url,
         "fetched": _iso(served.at),
         "robots": sha256(served.robots).hexdigest(),
-        "status": served.status,
-        "request_headers": served.request,
-        "response_headers": served.headers,
-        "cut": served.cut,
+        "status": served.response.status,
+        "request_headers": served.asked_with,
+        "response_headers": _texts(served.headers),
+        "cut": served.is_cut,
         "ip": served.ip,
     }
     try:
@@ -218,21 +203,23 @@ def _json(served: Served) -> bytes:
 
 
 def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
-    date, url = _iso(served.at), escape_text(served.url)  # Latin-1 would not hold each URL that a redirect may name
+    response, date = served.response, _iso(served.at)
+    url = escape_text(served.outcome.url)  # Latin-1 would not hold each URL that a redirect may name
     records = []
     if is_first:
         said = b"software: scrapy-gbot-robots\r\nformat: WARC File Format 1.1\r\n"
         records.append(_record("warcinfo", date, said, "application/warc-fields", {"WARC-Filename": name}))
     about = {"WARC-Target-URI": url, _DIGEST: sha256(served.robots).hexdigest()}
-    about |= {"WARC-Truncated": "length"} if served.cut else {}
+    about |= {"WARC-Truncated": "length"} if served.is_cut else {}
     about |= {"WARC-IP-Address": served.ip} if served.ip is not None else {}
-    about |= {"WARC-Payload-Digest": f"sha1:{base64.b32encode(sha1(served.body).digest()).decode()}"}  # noqa: S324 - the usual one
+    about |= {"WARC-Payload-Digest": f"sha1:{base64.b32encode(sha1(response.body).digest()).decode()}"}  # noqa: S324 - the usual one
     if not url.lower().startswith("http"):
-        return [*records, _record("resource", date, served.body, "text/plain", about)]
-    phrase = HTTPStatus(served.status).phrase if served.status in HTTPStatus._value2member_map_ else "Unknown"
-    kept = [(field, value) for field, value in served.headers if field.lower() not in _OF_THE_WIRE]
-    answer = _head(f"{served.protocol} {served.status} {phrase}", kept) + served.body
-    asked = _head(f"{served.method} /{url.split('/', 3)[3]} {served.protocol}", served.request)
+        return [*records, _record("resource", date, response.body, "text/plain", about)]
+    status, protocol = response.status, response.protocol or "HTTP/1.1"
+    phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Unknown"
+    kept = [(field, value) for field, value in _texts(served.headers) if field.lower() not in _OF_THE_WIRE]
+    answer = _head(f"{protocol} {status} {phrase}", kept) + response.body
+    asked = _head(f"{served.request.method} /{url.split('/', 3)[3]} {protocol}", served.asked_with)
     about["WARC-Record-ID"] = f"<urn:uuid:{uuid4()}>"
     records.append(_record("response", date, answer, "application/http; msgtype=response", about))
     belongs = {"WARC-Target-URI": url, "WARC-Concurrent-To": about["WARC-Record-ID"]}

@@ -19,10 +19,14 @@ from ..obeying.answer import Source
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
 
+    from scrapy import Request
+
     from ..core.urls import Origin
     from ..core.verdict import Verdict
+    from ..exceptions import ForbiddenByRobotsTxt
     from ..obeying.answer import CachedAnswer
     from ..policy.outages import State
+    from ..policy.outcome import Outcome
     from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
@@ -124,22 +128,11 @@ class OverTime:
 
 
 class Met(NamedTuple):
-    """What is known of every origin that is counted.
-
-    Attributes:
-        state: its last state.
-        source: where its last answer came from; None if there is no definite answer.
-        unreachable: whether its robots.txt is unreachable.
-    """
+    """What is known of every origin that is counted."""
 
     state: State
-    source: Source | None
+    source: Source | None  # of its last answer; None if there is no definite answer
     unreachable: bool
-
-    @classmethod
-    def of(cls, answer: CachedAnswer) -> Met:
-        """Take these from an answer."""
-        return cls(answer.state, None if answer.fetched_at is None else answer.source, answer.temporary)
 
 
 class OriginRow(NamedTuple):
@@ -183,22 +176,26 @@ class Origins:
 
     def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
-        origin, fetched_at = answer.origin, _fetched_at(answer)
+        origin, fetched_at, source = answer.origin, answer.fetched_at, answer.source
+        if source is Source.HTTP_CACHE:  # which does not say when a server gave the answer
+            fetched_at = None
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
-        key, met = hash(origin), Met.of(answer)
+        met = Met(answer.state, None if answer.fetched_at is None else source, answer.temporary)
+        key = hash(origin)
         if key not in self._met and len(self._met) >= MOST_ORIGINS + MOST_OTHERS:
             self.exact = False
             return
         self._met[key] = met
         if origin in self._followed or len(self._followed) < MOST_ORIGINS:
-            source = "" if met.source is None else met.source.value
-            row = OriginRow(0, origin.robots_url, met.state.value, answer.status, answer.why, source, fetched_at)
+            came_from = "" if met.source is None else met.source.value
+            row = OriginRow(0, origin.robots_url, met.state.value, answer.status, answer.why, came_from, fetched_at)
             self._followed[origin] = row
 
-    def redirected(self, origin: Origin, url: str) -> None:
+    def serve(self, outcome: Outcome, origin: Origin | None = None) -> None:
         """Note where the redirects of a robots.txt led."""
-        if origin in self._led_to or len(self._led_to) < MOST_ORIGINS:
+        url = getattr(outcome, "url", "")
+        if origin is not None and url not in {"", origin.robots_url} and len(self._led_to) < MOST_ORIGINS:
             self._led_to[origin] = url
 
     @property
@@ -219,32 +216,19 @@ class Origins:
     def rows(self, most: int, *, unreachable: bool = False) -> list[OriginRow]:
         """At most `most` rows, those that blocked most first. With `unreachable`, only origins that are unreachable."""
         blocked = dict(self.blocked.top(len(self.blocked)))
-        origins = [
-            origin for origin in dict.fromkeys([*blocked, *self._followed]) if self._is_shown(origin, unreachable)
+        met = {origin: self._met.get(hash(origin)) for origin in [*blocked, *self._followed]}
+        shown = [
+            origin for origin, known in met.items() if not unreachable or (known is not None and known.unreachable)
         ]
-        return [
-            self._row(origin)._replace(
-                blocked=blocked.get(origin, 0),
-                redirected_to=self._led_to.get(origin, ""),
-                examples=self.blocked.examples(origin),
+        rows = []
+        for origin in shown[:most]:
+            known = met[origin]
+            row = self._followed.get(origin) or OriginRow(
+                0, origin.robots_url, "" if known is None else known.state.value
             )
-            for origin in origins[:most]
-        ]
-
-    def _is_shown(self, origin: Origin, unreachable: bool) -> bool:
-        met = self._met.get(hash(origin))
-        return not unreachable or (met is not None and met.unreachable)
-
-    def _row(self, origin: Origin) -> OriginRow:
-        if origin in self._followed:
-            return self._followed[origin]
-        met = self._met.get(hash(origin))
-        return OriginRow(0, origin.robots_url, "" if met is None else met.state.value)
-
-
-def _fetched_at(answer: CachedAnswer) -> float | None:
-    """When a server gave the answer; None if that is not known. Scrapy's HTTP cache does not say it."""
-    return None if answer.source is Source.HTTP_CACHE else answer.fetched_at
+            led_to, examples = self._led_to.get(origin, ""), self.blocked.examples(origin)
+            rows.append(row._replace(blocked=blocked.get(origin, 0), redirected_to=led_to, examples=examples))
+        return rows
 
 
 class OverrideUse:
@@ -256,7 +240,7 @@ class OverrideUse:
 
 
 class CrawlCounts:
-    """All that a report says of a crawl.
+    """All that a report says of a crawl. Most of it comes by the plugin's signals, the rest from stats at the end.
 
     Attributes:
         spider: the spider's name.
@@ -286,12 +270,13 @@ class CrawlCounts:
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self.over_time = OverTime(self.began)
         self.overrides: dict[str, OverrideUse] = {}
-        self.preferences: Mapping[str, Sequence[int]] = {}
+        self.preferences: dict[str, Sequence[int]] = {}
         self.walled = 0
         self.sitemaps_left_out: Mapping[str, int] = {}
 
-    def refuse(self, verdict: Verdict, origin: Origin | None, url: str) -> None:
-        """Count a request for `url` that was blocked."""
+    def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
+        """Count a request that was blocked."""
+        verdict, origin, url = error.verdict, error.origin, "" if request is None else request.url
         self.blocked += 1
         self.over_time.add(time.time())
         self.reasons.add(_BY_A_RULE if verdict.rule is not None else verdict.reason)
@@ -302,9 +287,9 @@ class CrawlCounts:
             rule = Rule(origin.robots_url, verdict.rule.line, str(verdict.rule), verdict.group or "")
             self.rules.add(rule, url)
 
-    def use(self, override: Override, refusal: Verdict | None, *, against: bool) -> None:
+    def use(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
         """Count a request about which an override decided."""
         use = self.overrides.setdefault(override.key, OverrideUse(override))
         use.requests += 1
         use.blocked += refusal is not None
-        use.against += against
+        use.against += against_robotstxt

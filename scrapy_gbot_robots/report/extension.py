@@ -23,16 +23,9 @@ from .summary import summary
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
-
-    from ..core.urls import Origin
-    from ..core.verdict import Verdict
-    from ..exceptions import ForbiddenByRobotsTxt
-    from ..obeying.answer import CachedAnswer
-    from ..policy.outcome import Outcome
-    from ..policy.overrides import Override
 
 logger = logging.getLogger(__name__)
 
@@ -57,31 +50,18 @@ class RobotsReport:
         if settings.report is not None:
             _try_out(settings.report)
         report = cls(crawler, settings)
-        crawler.signals.connect(report._learnt, robotstxt_known)
-        crawler.signals.connect(report._learnt, robotstxt_unreachable)
-        crawler.signals.connect(report._served, robotstxt_served)
-        crawler.signals.connect(report._request_forbidden, request_forbidden)
-        crawler.signals.connect(report._override_used, override_used)
-        crawler.signals.connect(report._spider_closed, signals.spider_closed)
+        counts, connect = report._counts, crawler.signals.connect
+        connect(counts.origins.learn, robotstxt_known)
+        connect(counts.origins.learn, robotstxt_unreachable)
+        connect(counts.origins.serve, robotstxt_served)
+        connect(counts.refuse, request_forbidden)
+        connect(counts.use, override_used)
+        connect(report._spider_closed, signals.spider_closed)
         return report
 
     def summary(self) -> str:
         """Say in a few lines what robots.txt did to the crawl."""
         return summary(self._finished())
-
-    def _learnt(self, answer: CachedAnswer) -> None:
-        self._counts.origins.learn(answer)
-
-    def _served(self, outcome: Outcome, origin: Origin | None = None) -> None:
-        url = getattr(outcome, "url", "")
-        if origin is not None and url and url != origin.robots_url:
-            self._counts.origins.redirected(origin, url)
-
-    def _request_forbidden(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
-        self._counts.refuse(error.verdict, error.origin, "" if request is None else request.url)
-
-    def _override_used(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
-        self._counts.use(override, refusal, against=against_robotstxt)
 
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
         self._counts.finish_reason = reason
@@ -99,12 +79,10 @@ class RobotsReport:
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
         counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
-        words = (REFUSED, GRANTED, UNSAID)
-        said = {
-            purpose: [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in words]
-            for purpose in self._purposes
-        }
-        counts.preferences = {purpose: numbers for purpose, numbers in said.items() if any(numbers)}
+        for purpose in self._purposes:
+            said = [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in (REFUSED, GRANTED, UNSAID)]
+            if any(said):
+                counts.preferences[purpose] = said
         return counts
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from contextlib import suppress
 from datetime import datetime, timezone
 from html import escape
@@ -17,7 +18,7 @@ from itertools import islice
 from secrets import token_hex
 from stat import S_ISREG
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.urls import shown
 from .summary import amount, answers_in_words, end_in_words, most_used, states_in_words, walls_in_words
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .counters import CrawlCounts, OriginRow, Rule
+
+    _Cell: TypeAlias = "str | int | tuple[int, str]"
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
@@ -64,10 +67,8 @@ def page(counts: CrawlCounts) -> str:
             [(each.robots_txt, f"{each.state}: {each.why}", each.blocked) for each in origins[:_BARS] if each.blocked],
             _NOTHING,
         ),
-        rules="\n".join(_rule(rule, blocked, counts.rules.examples(rule)) for rule, blocked in rules),
-        rules_note=_left_out(len(rules), len(counts.rules), exact=counts.rules.exact),
-        origin_rows="\n".join(map(_origin, origins)),
-        origins_note=_left_out(len(origins), len(counts.origins), exact=exact),
+        all_rules=_rules(counts, rules),
+        all_origins=_origins(counts, origins),
         overrides=_overrides(counts) + _preferences(counts),
         style=_asset("page.css"),
         script=script,
@@ -84,50 +85,62 @@ def _sentence(words: str) -> str:
     return f"<p>{text(words[0].upper() + words[1:])}.</p>" if words else ""
 
 
-def _rule(rule: Rule, blocked: int, examples: Sequence[str]) -> str:
-    number, line = (blocked, f"{blocked:,}"), (rule.line, str(rule.line))
-    return _row([number, rule.text, rule.group, rule.robots_txt, line, " ".join(examples)])
+# Tables
 
 
-def _origin(origin: OriginRow) -> str:
-    status = (origin.status or 0, str(origin.status or ""))
-    fetched = (0, "") if origin.fetched_at is None else (int(origin.fetched_at), clock(origin.fetched_at))
-    blocked = (origin.blocked, f"{origin.blocked:,}")
-    why = f"{origin.why}; redirected to {origin.redirected_to}" if origin.redirected_to else origin.why
-    examples = " ".join(origin.examples)
-    return _row([blocked, origin.robots_txt, origin.state, status, why, origin.source, fetched, examples])
+def _rules(counts: CrawlCounts, rules: Sequence[tuple[Rule, int]]) -> str:
+    heads = ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as")
+    rows = [
+        (blocked, rule.text, rule.group, rule.robots_txt, rule.line, " ".join(counts.rules.examples(rule)))
+        for rule, blocked in rules
+    ]
+    note = _left_out(len(rows), len(counts.rules), exact=counts.rules.exact)
+    return _table("rules", "All rules that blocked", heads, rows, note)
+
+
+def _origins(counts: CrawlCounts, origins: Sequence[OriginRow]) -> str:
+    heads = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
+    rows: list[Sequence[_Cell]] = []
+    for each in origins:
+        status: _Cell = (0, "") if each.status is None else (each.status, str(each.status))
+        why = f"{each.why}; redirected to {each.redirected_to}" if each.redirected_to else each.why
+        fetched = (0, "") if each.fetched_at is None else (int(each.fetched_at), clock(each.fetched_at))
+        examples = " ".join(each.examples)
+        rows.append((each.blocked, each.robots_txt, each.state, status, why, each.source, fetched, examples))
+    note = _left_out(len(rows), len(counts.origins), exact=counts.origins.exact)
+    return _table("origins", "Origins", heads, rows, note)
 
 
 def _overrides(counts: CrawlCounts) -> str:
-    """The section about overrides; "" if no override was used."""
-    if not counts.overrides:
-        return ""
-    rows = []
-    for use in islice(most_used(counts), _ROWS):
-        override = use.override
-        numbers = [(number, f"{number:,}") for number in (use.requests, use.blocked, use.against)]
-        until = "" if override.until is None else override.until.isoformat()
-        rows.append(_row([*numbers, override.key, override.what, override.reason, until]))
+    heads = ("Requests", "Blocked", "Against robots.txt", "Override", "What", "Reason", "Until")
+    rows = [
+        (use.requests, use.blocked, use.against, each.key, each.what, each.reason, str(each.until or ""))
+        for use in islice(most_used(counts), _ROWS)
+        for each in (use.override,)
+    ]
     note = _left_out(len(rows), len(counts.overrides), most="requests")
-    return Template(_asset("overrides.html")).substitute(rows="\n".join(rows), note=note)
+    return _table("overrides", "Overrides", heads, rows, note) if rows else ""
 
 
 def _preferences(counts: CrawlCounts) -> str:
-    """The section about the purposes of the crawl; "" if it has none."""
-    if not counts.preferences:
-        return ""
-    said = counts.preferences.items()
-    rows = "\n".join(_row([purpose, *((number, f"{number:,}") for number in numbers)]) for purpose, numbers in said)
-    return Template(_asset("preferences.html")).substitute(rows=rows)
+    heads = ("Purpose", "Refused", "Granted", "Not said")
+    rows: list[Sequence[_Cell]] = [(purpose, *numbers) for purpose, numbers in counts.preferences.items()]
+    return _table("preferences", "What sites say about the use of their pages", heads, rows) if rows else ""
 
 
-def _row(cells: Iterable[str | tuple[int, str]]) -> str:
-    """A table row. A number is a pair: the value to sort by, and the text to show."""
-    columns = (
-        f"<td>{text(cell)}</td>" if isinstance(cell, str) else f'<td class="number" data-by="{cell[0]}">{cell[1]}</td>'
-        for cell in cells
-    )
-    return f"<tr>{''.join(columns)}</tr>"
+def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[_Cell]], note: str = "") -> str:
+    """A section with a table. Each cell is a text, a number, or a number to sort by and the text to show."""
+    keys = [re.sub(r"\W+", "-", head.lower()) for head in heads]
+    columns = "".join(f'<th scope="col" data-key="{key}">{head}</th>' for key, head in zip(keys, heads, strict=True))
+    lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return Template(_asset("table.html")).substitute(name=name, title=title, heads=columns, rows=lines, note=note)
+
+
+def _cell(cell: _Cell) -> str:
+    if isinstance(cell, str):
+        return f"<td>{text(cell)}</td>"
+    by, said = (cell, f"{cell:,}") if isinstance(cell, int) else cell
+    return f'<td class="number" data-by="{by}">{said}</td>'
 
 
 def _left_out(shown_rows: int, known: int, *, exact: bool = True, most: str = "blocked requests") -> str:
@@ -215,15 +228,12 @@ def try_out(path: Path) -> None:
     Raises:
         OSError: it cannot, or `path` exists and is no page.
     """
-    try:
-        is_file = S_ISREG(path.stat().st_mode)  # `Path.is_file` hides a name that is too long, or a loop of links
-    except FileNotFoundError:
-        pass
-    else:
-        if not is_file:
+    with suppress(FileNotFoundError):
+        if not S_ISREG(path.stat().st_mode):  # `Path.is_file` hides a name that is too long, or a loop of links
             raise OSError("it is not a file")
-        if not _begins_like_a_page(path):
-            raise OSError("it exists and is no HTML page, so it is not overwritten")
+        with path.open("rb") as file:
+            if file.read(len(_PAGE)).lower() not in {b"", _PAGE}:
+                raise OSError("it exists and is no HTML page, so it is not overwritten")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = _beside(path)
     try:
@@ -251,9 +261,3 @@ def write(path: Path, text: str) -> None:
 def _beside(path: Path) -> Path:
     real = path.resolve()  # so that a symbolic link stays a link
     return real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
-
-
-def _begins_like_a_page(path: Path) -> bool:
-    with path.open("rb") as file:
-        head = file.read(len(_PAGE))
-    return not head or head.lower() == _PAGE

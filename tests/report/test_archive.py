@@ -9,14 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
+from scrapy.http import Headers, Response
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots.bulk.archives import Reading
+from scrapy_gbot_robots.policy.outcome import Fetched
+from scrapy_gbot_robots.report.archive import RobotsArchive, Served, record_of
+from scrapy_gbot_robots.settings import GbotSettings, archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
@@ -105,6 +114,16 @@ async def test_cut_file_is_marked_and_what_we_write_our_own_reader_reads(tmp_pat
         assert (capture.url, capture.status, capture.body, capture.cut) == (
             site.url("/robots.txt"), 200, long[:50], True
         )  # fmt: skip
+
+
+@in_reactor
+async def test_wall_that_answered_in_place_of_a_site_is_archived_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "robots.warc"
+    with Site({"/robots.txt": Reply(403, b"no", {"cf-mitigated": "challenge"}), "*": b"ok"}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
+        (capture,) = Reading(str(path), 500).captures()
+        assert (capture.url, capture.status) == (site.url("/robots.txt"), 403)
+        assert "Cloudflare" in capture.wall
 
 
 @in_reactor
@@ -214,60 +233,33 @@ async def test_what_cannot_be_written_is_counted_and_tried_again(
     [("a:b\\c", "a-b-c.warc"), ("../up", "--up.warc"), ("..", "-.warc"), ("shop.example", "shop.example.warc")],
 )
 def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> None:
-    from datetime import datetime, timezone
-
-    from scrapy_gbot_robots.settings import archive_named
-
     assert archive_named(Path("at/%(name)s.warc"), spider, datetime.now(timezone.utc)) == Path("at") / name
 
 
 @pytest.mark.parametrize("value", ["robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7])
 def test_name_that_says_no_format_is_refused(value: Any) -> None:
-    from scrapy.settings import Settings
-
-    from scrapy_gbot_robots.settings import GbotSettings
-
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_ARCHIVE must be the path of a \.warc\.gz, \.warc, \.jsonl\.gz"):
         GbotSettings.of(Settings({"GBOT_ROBOTS_ARCHIVE": value}))
 
 
+def served(url: str, headers: dict[str, str]) -> Served:
+    request, response = Request(url, headers=headers), Response(url, body=RULES)
+    return Served(datetime.now(timezone.utc), Fetched(200, url, RULES), request, response, Headers())
+
+
 def test_robots_txt_by_ftp_is_a_resource() -> None:
-    from io import BytesIO
-
-    from scrapy import Request
-    from scrapy.http import Headers, Response
-
-    from scrapy_gbot_robots.policy.outcome import Fetched
-    from scrapy_gbot_robots.report.archive import Served, record_of
-
     url = "ftp://a.example/robots.txt"
-    served = Served.of(Fetched(200, url, RULES), Request(url), Response(url, body=RULES), Headers())
-    for record in ArchiveIterator(BytesIO(record_of(served, "r.warc", is_first=False))):
+    for record in ArchiveIterator(BytesIO(record_of(served(url, {}), "r.warc", is_first=False))):
         assert (record.rec_type, record.rec_headers["WARC-Target-URI"]) == ("resource", url)
         assert record.raw_stream.read() == RULES
 
 
 def test_credentials_are_not_archived() -> None:
-    from scrapy import Request
-    from scrapy.http import Headers, Response
-
-    from scrapy_gbot_robots.policy.outcome import Fetched
-    from scrapy_gbot_robots.report.archive import Served
-
-    url = "http://a.example/robots.txt"
     sent = {"Proxy-Authorization": "Basic c2VjcmV0", "Authorization": "x", "Cookie": "y", "User-Agent": "testbot"}
-    served = Served.of(Fetched(200, url, RULES), Request(url, headers=sent), Response(url, body=RULES), Headers())
-    assert served.request == [("User-Agent", "testbot")]
+    assert served("http://a.example/robots.txt", sent).asked_with == [("User-Agent", "testbot")]
 
 
 def test_hashes_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scrapy import Request
-    from scrapy.http import Headers, Response
-    from scrapy.utils.test import get_crawler
-
-    from scrapy_gbot_robots.policy.outcome import Fetched
-    from scrapy_gbot_robots.report.archive import RobotsArchive
-
     monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_HASHES", 3)
     monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close())
     archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")

@@ -45,7 +45,7 @@ def example_counts() -> CrawlCounts:
     counts.origins.learn(silent)
     counts.origins.oldest_secs = 7_200
     (override,) = read_overrides({"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b"")
-    counts.use(override, None, against=True)
+    counts.use(override, None, against_robotstxt=True)
     counts.preferences = {EVIL: [1, 2, 3]}
     return counts
 
