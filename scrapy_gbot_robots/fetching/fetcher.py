@@ -34,7 +34,6 @@ from ..policy.outcome import (
     next_hop,
     outcome_of,
     recalled,
-    to_private_address,
 )
 from ..policy.walls import HEADERS
 from ..signals import robotstxt_served
@@ -293,7 +292,13 @@ class Fetcher:
                 read = partial(exchange.outcome, asked[-1], self._settings)
                 outcome = await run_in_thread(read) if exchange.takes_long else read()
                 if not exchange.recalled:
-                    self._tell_served(origin, outcome, answer, exchange)
+                    served = {
+                        "request": exchange.own,
+                        "response": answer,
+                        "headers": exchange.headers or answer.headers,
+                    }
+                    send = self._crawler.signals.send_catch_log
+                    send(robotstxt_served, origin=origin, outcome=outcome, **served)
                 return outcome
             left -= exchange.secs
             looking_at = time.monotonic()
@@ -322,7 +327,7 @@ class Fetcher:
             asked[0],
             shown(hop),
         )
-        return to_private_address(answer.status, asked[-1])
+        return Unavailable(answer.status, asked[-1], f"HTTP {answer.status} to a private address, as 404")
 
     async def _ask_or_recall(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`, or recall its response from Scrapy's HTTP cache, if the settings say so or no server answers."""
@@ -394,12 +399,6 @@ class Fetcher:
                     own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
                     own.headers.pop(_PROXY_HEADER, None)  # otherwise an archive would contain it
         return exchange
-
-    def _tell_served(self, origin: Origin, outcome: Outcome, response: Response, exchange: Exchange) -> None:
-        served = exchange.headers or response.headers
-        send = self._crawler.signals.send_catch_log
-        about = {"outcome": outcome, "request": exchange.own, "response": response, "headers": served}
-        send(robotstxt_served, origin=origin, **about)
 
     def _failed(self, exchange: Exchange, redirected_to: str) -> Outcome:
         error = exchange.error

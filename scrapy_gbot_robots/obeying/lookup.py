@@ -191,13 +191,6 @@ class Lookup:
         """
         self._start(origin, agent, request).then.append(then)
 
-    def latest(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer | None:
-        """Return the last answer for `origin`, good or not, if it knows the rules of `agent`; look up a better one."""
-        if not self._closing:
-            self._start(origin, agent, request)
-        answer = self._cache.get(origin)
-        return answer if answer is not None and answer.knows(agent) else None
-
     async def copy(self, origin: Origin) -> Copy | None:
         """The last definite answer of `origin` from the storage; None if the storage has none."""
         entry = await self._storage.get(str(origin))

@@ -91,8 +91,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
-        _warn_of_hooks(type(self))
-        _warn_of_other_parser(crawler)
+        _warn_of_what_is_not_used(self)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
@@ -231,16 +230,12 @@ def _is_own_trouble(request: Request, response: Response) -> bool:
     return isinstance(outcome, Unreachable) or Origin.of_robots_txt(response.url) is not None
 
 
-def _warn_of_hooks(middleware: type[GbotRobotsTxtMiddleware]) -> None:
-    """Warn about methods of Scrapy's middleware that a subclass overrides in vain."""
+def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
+    """Warn about methods of Scrapy's middleware that a subclass overrides in vain, and about another ROBOTSTXT_PARSER."""
     for name in ("process_request_2", "robot_parser"):
-        if getattr(middleware, name, None) is not getattr(RobotsTxtMiddleware, name, None):
-            logger.warning("%s.%s is never called: override process_request", middleware.__qualname__, name)
-
-
-def _warn_of_other_parser(crawler: Crawler) -> None:
-    """Warn about a ROBOTSTXT_PARSER of the user that the middleware does not use."""
-    settings = crawler.settings
+        if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
+            logger.warning("%s.%s is never called: override process_request", type(middleware).__qualname__, name)
+    settings = middleware.crawler.settings
     set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
     parser = load_object(settings["ROBOTSTXT_PARSER"])
     if set_by_user and parser is not GbotRobotParser:

@@ -142,11 +142,10 @@ class CrawlOverrides:
             return ruling_of(override, origin, agent, None)
         asked_as = override.crawler or agent
         own = self._lookup.use(origin, asked_as, request)
-        if own is None and origin in self._slow:
-            own = self._lookup.latest(origin, asked_as, request)
-        elif own is None:
+        if own is None:
+            secs = 0.0 if origin in self._slow else WAIT_SECS
             try:
-                own = await within(WAIT_SECS, self._lookup.ask(origin, asked_as, request))
+                own = await within(secs, self._lookup.ask(origin, asked_as, request))
             except TimeoutError:
                 if len(self._slow) < _MOST_SLOW:
                     self._slow.add(origin)

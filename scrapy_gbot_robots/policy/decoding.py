@@ -83,7 +83,7 @@ def decoded(
     Raises:
         DecodeError: the body is broken or incomplete, or a coding is unknown.
     """
-    names = _names(content_encoding)
+    names = [name for part in content_encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
     codings = [name for name in names if name in _DECODERS]
     if may_be_empty and not body:
         return b"", not whole
@@ -96,11 +96,6 @@ def decoded(
     if len(codings) < len(names) and _BINARY.search(text):
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
     return text, more or not whole
-
-
-def _names(content_encoding: str) -> list[str]:
-    names = (part.strip().lower() for part in content_encoding.split(","))
-    return [name for name in names if name not in {"", "identity"}]
 
 
 def _first(pieces: Iterable[bytes], limit: int, coding: str, *, whole: bool) -> tuple[bytes, bool]:

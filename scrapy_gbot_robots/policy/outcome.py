@@ -178,11 +178,6 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
     return target
 
 
-def to_private_address(status: int, here: str) -> Unavailable:
-    """Return the 404 for a redirect to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses."""
-    return Unavailable(status, here, f"HTTP {status} to a private address, as 404")
-
-
 def _target(location: bytes | str | None, here: str) -> str | None:
     """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
     reference = _text(location or b"").strip()

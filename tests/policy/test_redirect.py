@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import REDIRECTS, Unavailable, next_hop, to_private_address
+from scrapy_gbot_robots.policy.outcome import REDIRECTS, Unavailable, next_hop
 
 HERE = "https://example.com/robots.txt"
 
@@ -117,7 +117,3 @@ def test_redirects_that_can_be_followed() -> None:
 def test_no_location_raises_and_none_leaves_http(location: bytes | str) -> None:
     target = next_hop(302, location, [HERE], 5)
     assert isinstance(target, Unavailable) or target.startswith(("http://", "https://"))
-
-
-def test_private_address_that_is_refused_is_a_404() -> None:
-    assert to_private_address(302, HERE) == Unavailable(302, HERE, "HTTP 302 to a private address, as 404")
