@@ -1,4 +1,4 @@
-"""Makes the screenshots, from the example project: `python docs/images/screenshots.py` writes command.png and report.png.
+"""Makes the screenshots, from the example project: `python docs/images/screenshots.py` writes command, report and summary.png.
 
 Needs Chromium, and rich, which colours the output.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -34,19 +35,27 @@ _COMMANDS = (
 
 
 def main() -> None:
-    """Make both."""
+    """Make all."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        report = place / "report.html"
-        subprocess.run([*_SCRAPY, "crawl", "demo", "-s", f"GBOT_ROBOTS_REPORT={report}"], cwd=EXAMPLE, check=True)
+        report, summary, commands = (place / f"{name}.html" for name in ("report", "summary", "command"))
+        crawl = [*_SCRAPY, "crawl", "demo", "-L", "INFO", "-s", f"GBOT_ROBOTS_REPORT={report}"]
+        log = subprocess.run(crawl, cwd=EXAMPLE, check=True, capture_output=True, text=True).stderr
         _shoot(report, HERE / "report.png", 900, 780, place)
-        page = place / "command.html"
-        page.write_text(_terminal(place), encoding="utf-8")
-        _shoot(page, HERE / "command.png", 900, 522, place)
+        summary.write_text(_page(_summary(log)), encoding="utf-8")
+        _shoot(summary, HERE / "summary.png", 900, 172, place)
+        commands.write_text(_page(_commands(place)), encoding="utf-8")
+        _shoot(commands, HERE / "command.png", 900, 522, place)
 
 
-def _terminal(place: Path) -> str:
-    """A page that shows what the commands write on a terminal."""
+def _summary(log: str) -> str:
+    """What the log of the crawl says at its end."""
+    found = re.search(r"robots\.txt: \d+ origins.*\n(?:  .*\n)+", log)
+    return found[0] if found else ""
+
+
+def _commands(place: Path) -> str:
+    """What the commands write on a terminal, as HTML."""
     robots_txt = SHOP_ROBOTS_TXT.format(shop="https://shop.example").replace("Disallow: /*?", "Disalllow: /*?")
     (place / "robots.txt").write_text(robots_txt, encoding="utf-8")
     console = Console(record=True, width=110, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
@@ -54,7 +63,11 @@ def _terminal(place: Path) -> str:
         console.print(f"$ scrapy {' '.join(command)}", style="bold", highlight=False)
         console.print(Text.from_ansi(_on_terminal(command, place)))
         console.print()
-    inner = console.export_html(inline_styles=True, code_format="{code}")
+    return console.export_html(inline_styles=True, code_format="{code}")
+
+
+def _page(inner: str) -> str:
+    """A page that looks like a terminal."""
     style = (
         "margin:0;padding:18px;background:#fff;color:#1c2b2d;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
     )

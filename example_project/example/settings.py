@@ -15,8 +15,9 @@ USER_AGENT = "examplebot/1.0 (+https://example.com/bot)"
 # How long requests wait for an unreachable robots.txt before they fail, in seconds.
 # GBOT_ROBOTS_UNREACHABLE_WAIT_SECS = 60
 
-# What to do with the sitemaps that robots.txt files list: "feed" them to a SitemapSpider, "collect" only, or "off".
-# GBOT_ROBOTS_SITEMAPS = "feed"
+# What to do with the sitemaps that robots.txt files list: "auto" feeds a SitemapSpider that names none, "feed" every
+# SitemapSpider; "collect" only collects them, "off" ignores them.
+# GBOT_ROBOTS_SITEMAPS = "auto"
 
 BOT_NAME = "example"
 SPIDER_MODULES = ["example.spiders"]
