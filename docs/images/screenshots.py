@@ -1,4 +1,4 @@
-"""Makes the screenshots, from the example project: `python docs/images/screenshots.py` writes command, report and summary.png.
+"""Makes the screenshots from the example project: `python docs/images/screenshots.py` writes all pictures beside it.
 
 Needs Chromium, and rich, which colours the output.
 """

@@ -417,16 +417,16 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
     ],
 )
 def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     findings(body)
-    assert time.perf_counter() - began < 120
+    assert time.process_time() - began < 120
 
 
 def test_what_was_not_compared_is_said() -> None:
     body = HEAD + b"".join(b"disallow: /*a%d\nallow: /%d*\n" % (n, n) for n in range(14_000))
-    began = time.perf_counter()
+    began = time.process_time()
     assert [(finding.line, finding.kind) for finding in findings(body)] == [(1, kinds.TOO_MANY.name)]
-    assert time.perf_counter() - began < 120
+    assert time.process_time() - began < 120
 
 
 @pytest.mark.parametrize(
