@@ -98,15 +98,6 @@ async def test_spider_is_left_alone_unless_it_is_to_be_fed(mode: str) -> None:
         assert sitemap_stats(crawler).get("found") == (1 if mode == "collect" else None)
 
 
-@in_reactor
-async def test_no_more_sitemaps_of_an_origin_are_fed_than_the_setting_says() -> None:
-    with Web() as web:
-        big = web.sites["big"]
-        crawler = await crawl(Sitemaps, CAPPED, start_urls=[big.url()])
-        assert set(parsed(crawler)) == {big.url(f"/j{number}") for number in range(4)}
-        assert sitemap_stats(crawler) == {"found": 6, "fed": 4, "capped": 2}
-
-
 @pytest.mark.parametrize("spider", [Sitemaps, Links])
 @in_reactor
 async def test_sitemaps_that_are_left_out_are_in_the_summary(
@@ -124,18 +115,6 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
             "1 by the spider's sitemap_follow, 1 by their scheme, 1 by their form"
         )
         assert lines == ([expected] if spider is Sitemaps else [])
-
-
-@pytest.mark.parametrize(("hosts", "fed"), [("any", 2), ("same-site", 1), ("same-host", 1)])
-@in_reactor
-async def test_sitemaps_are_fed_from_where_they_may_live(hosts: str, fed: int) -> None:
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
-        listing(site)
-        listing(other)
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {other.url('/s.xml')}".encode()
-        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, start_urls=[site.url()])
-        assert (site.paths().count("/s.xml"), other.paths().count("/s.xml")) == (1, fed - 1)
-        assert sitemap_stats(crawler).get("refused/host", 0) == 2 - fed
 
 
 @in_reactor
@@ -160,12 +139,19 @@ async def test_own_sitemaps_of_a_host_that_only_has_others_sitemaps_are_not_fed(
 
 
 @in_reactor
-async def test_allowed_domains_decide_about_pages_and_not_about_sitemaps() -> None:
-    with Web() as web:
-        crawler = await crawl(Sitemaps, start_urls=[web.sites["news"].url()], allowed_domains=["127.0.0.1"])
-        assert web.sites["news"].url("/g") in parsed(crawler)
-        assert web.sites["cdn"].url("/not-asked-for") not in parsed(crawler)
-        assert "/own.xml" not in web.sites["cdn"].paths()
+async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_leads_there_first() -> None:
+    class OneByOne:
+        async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+            async for given in start:
+                yield given
+                await pause(0.5)
+
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
+        site.pages["/robots.txt"] = f"Sitemap: {other.url('/for-site.xml')}".encode()
+        other.pages["/robots.txt"] = f"Sitemap: {other.url('/own.xml')}".encode()
+        other.pages["/own.xml"] = xml(urlset(other.url("/page")))
+        crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()])
+        assert set(parsed(crawler)) == {other.url("/page")}
 
 
 @in_reactor
