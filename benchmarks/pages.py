@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 import statistics
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Request
 
-from scrapy_gbot_robots.pages.page import NOFOLLOW, PageLinks, directives_of
+from scrapy_gbot_robots.pages.page import NOFOLLOW, directives_of, links_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,10 +57,7 @@ def main() -> None:
             whole_page = "nofollow" in directives_of(response, {"mybot"})
             read.append(milliseconds(lambda response=response: directives_of(response, {"mybot"})))
             scrapy.append(milliseconds(lambda response=response: response.css("a::attr(href)").getall()))
-            links = PageLinks(response, NOFOLLOW, whole_page=whole_page)
-            linked.append(
-                milliseconds(lambda links=links, number=number: links.leaves(f"https://example.com/page/{number}"))
-            )
+            linked.append(milliseconds(partial(links_left, response, NOFOLLOW, whole_page=whole_page)))
         medians = [statistics.median(times) for times in (read, linked, scrapy)]
         print("{:28} {:10.3f} {:10.3f} {:24.3f}".format(kind, *medians))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag
 
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem, NotConfigured
@@ -20,7 +21,7 @@ from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
 from .directives import KNOWN, at_time
-from .page import NOFOLLOW, QUALIFIED, PageLinks, directives_of
+from .page import NOFOLLOW, QUALIFIED, directives_of, links_left
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -88,31 +89,29 @@ class RobotsTagsMiddleware:
         """Return the function that says which requests and items go on, of those that the page's callback yields."""
         found: Directives = {} if response.request is None else response.request.meta.get(TAGS, {})
         reasons = sorted(self._drop & found.keys())
-        links = None
-        if isinstance(response, HtmlResponse):
-            links = PageLinks(response, self._rels, whole_page="nofollow" in found)
+        left: set[str] | None = None  # the page is parsed only if a request may be a link
 
         def goes_on(given: Any) -> bool:
-            if isinstance(given, Request):
-                is_link = links is not None and given.method in _LINK_METHODS and not given.meta.get(FOLLOW)
-                if not is_link or links is None or not links.leaves(given.url):
-                    return True
-                self._tell_left(given, response)
-                return False
-            if given is None or not reasons:
+            nonlocal left
+            if not isinstance(given, Request):
+                if reasons and given is not None:
+                    self._tell_dropped(given, response, reasons)
+                return given is None or not reasons
+            if given.method not in _LINK_METHODS or given.meta.get(FOLLOW) or not isinstance(response, HtmlResponse):
                 return True
-            self._tell_dropped(given, response, reasons)
+            if left is None:
+                left = links_left(response, self._rels, whole_page="nofollow" in found)
+            if urldefrag(given.url).url not in left:
+                return True
+            self._crawler.stats.inc_value("gbot_robots/tags/links_left")
+            logger.debug(
+                "Not followed, as %(page)s asks: %(request)s",
+                {"page": response.url, "request": given},
+                extra={"spider": self._crawler.spider},
+            )
             return False
 
         return goes_on
-
-    def _tell_left(self, request: Request, response: Response) -> None:
-        self._crawler.stats.inc_value("gbot_robots/tags/links_left")
-        logger.debug(
-            "Not followed, as %(page)s asks: %(request)s",
-            {"page": response.url, "request": request},
-            extra={"spider": self._crawler.spider},
-        )
 
     def _tell_dropped(self, item: Any, response: Response, reasons: list[str]) -> None:
         """Log and count an item that is dropped, and send Scrapy's signal for it."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import codecs
 import re
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urldefrag, urljoin
 
@@ -100,50 +99,30 @@ def _as_ascii(start: bytes, charset: str) -> bytes:
     return start.removeprefix(codecs.BOM_UTF8)
 
 
-class PageLinks:
-    """The links of one page that it asks not to follow. The page is parsed with the first question, if at all.
+def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = False) -> set[str]:
+    """The URLs, without fragments, of the links that a page asks not to follow. Scrapy keeps the page that is parsed for it.
+
+    A URL is not among them if one of several links to it may be followed.
 
     Args:
         response: the page.
         rels: the values of `rel`, in lower case, by which a link asks not to be followed.
         whole_page: whether the page asks to follow none of its links.
     """
-
-    def __init__(self, response: TextResponse, rels: Set[str], *, whole_page: bool) -> None:
-        self._response = response
-        self._rels = rels
-        self._whole_page = whole_page
-
-    def leaves(self, url: str) -> bool:
-        """Whether the page asks not to follow the link to `url`.
-
-        False if one of several links to `url` may be followed.
-        """
-        return urldefrag(url).url in self._left
-
-    @cached_property
-    def _left(self) -> set[str]:
-        """The URLs of these links. Scrapy keeps the parsed page for the callback."""
-        lower = self._response.body.lower()
-        if not self._whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in self._rels)):
-            return set()
-        asked: list[str | None] = []
-        free: list[str | None] = []
-        for element in self._response.selector.root.iter("a", "area"):
-            is_asked = self._whole_page or not self._rels.isdisjoint((element.get("rel") or "").lower().split())
-            (asked if is_asked else free).append(element.get("href"))
-        left = self._resolved(asked)
-        return left - self._resolved(free) if left else left
-
-    def _resolved(self, hrefs: Iterable[str | None]) -> set[str]:
-        base, encoding = get_base_url(self._response), self._response.encoding
-        urls = set()
-        for href in hrefs:
-            if href is not None:
-                with suppress(ValueError):  # no request can be made of it
-                    url = safe_url_string(urljoin(base, strip_html5_whitespace(href)), encoding=encoding)
-                    urls.add(urldefrag(url).url)
-        return urls
+    lower = response.body.lower()
+    if not whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in rels)):
+        return set()
+    base, encoding = get_base_url(response), response.encoding
+    left: set[str] = set()
+    free: set[str] = set()
+    for element in response.selector.root.iter("a", "area"):
+        is_asked = whole_page or not rels.isdisjoint((element.get("rel") or "").lower().split())
+        href = element.get("href")
+        if href is not None:
+            with suppress(ValueError):  # no request can be made of it
+                url = safe_url_string(urljoin(base, strip_html5_whitespace(href)), encoding=encoding)
+                (left if is_asked else free).add(urldefrag(url).url)
+    return left - free
 
 
 class RobotsLinkExtractor(LinkExtractor):
@@ -169,5 +148,5 @@ class RobotsLinkExtractor(LinkExtractor):
         links: list[Link] = super().extract_links(response)
         if not links or not isinstance(response, HtmlResponse):
             return links
-        of_page = PageLinks(response, self._rels, whole_page=False)
-        return [link for link in links if not of_page.leaves(link.url)]
+        left = links_left(response, self._rels)
+        return [link for link in links if urldefrag(link.url).url not in left]

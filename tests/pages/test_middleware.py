@@ -111,17 +111,13 @@ async def test_by_default_no_tag_is_read_and_every_link_followed() -> None:
 
 @pytest.mark.parametrize("spider", [Follows, FollowsAsync])
 @in_reactor
-async def test_links_that_a_page_asks_not_to_follow_are_not_followed(spider: type[Spider]) -> None:
+async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_follow_are_left(
+    spider: type[Spider],
+) -> None:
     with Site(SITE) as site:
         crawler = await crawl(spider, ON, url=site.url())
         assert followed(site) == QUALIFIED | FOLLOWED
         assert stats(crawler, "gbot_robots/tags/links_left") == {"gbot_robots/tags/links_left": len(LEFT)}
-
-
-@in_reactor
-async def test_meta_has_each_pages_directives_for_this_crawler() -> None:
-    with Site(SITE) as site:
-        crawler = await crawl(Follows, ON, url=site.url())
         said = crawler.spider.said  # type: ignore[union-attr]
         assert said["/free"] == said["/header-other"] == {}
         assert said["/header"] == said["/none"] == {"noindex": True, "nofollow": True}
