@@ -223,14 +223,8 @@ class SitemapFeed:
     ) -> SitemapChoice:
         """Read the sitemap lines of the robots.txt of `origin`. Count the lines that are not used, and log them.
 
-        Args:
-            origin: of the robots.txt.
-            robotstxt: what it says.
-            log_level: for these lines.
-            is_bounded: whether a choice is made among the lines. If not, none that could be a sitemap is left out.
-
-        Returns:
-            What became of the lines. `sitemaps` are those that no earlier call returned.
+        Unless it `is_bounded`, no line that could be a sitemap is left out. The returned `sitemaps` are those that no
+        earlier call returned.
         """
         check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
         choice = await run_in_thread(lambda: check.choose(origin, sitemap_lines_of(robotstxt)))
@@ -254,13 +248,7 @@ class SitemapFeed:
     async def feed(
         self, sitemaps: Iterable[FoundSitemap], response: Response, more_meta: Mapping[str, Any] = _NO_META
     ) -> None:
-        """Schedule requests for `sitemaps`. The spider must be a SitemapSpider.
-
-        Args:
-            sitemaps: what the robots.txt lists.
-            response: the robots.txt, for the spider's `sitemap_request`.
-            more_meta: goes into the meta of the requests.
-        """
+        """Schedule requests for `sitemaps`, which the robots.txt `response` lists, with `more_meta` in their meta."""
         spider, engine = self._crawler.spider, self._crawler.engine
         assert isinstance(spider, SitemapSpider)  # noqa: S101  for the type checker
         assert engine is not None  # noqa: S101  as above
@@ -289,8 +277,7 @@ class SitemapFeed:
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a found sitemap to the handlers of `sitemap_found`, of which the spider's method of that name is one.
 
-        Returns:
-            The request to schedule, which a handler may have replaced; None if a handler vetoed it.
+        Returns the request to schedule, which a handler may have replaced; None if a handler vetoed it.
         """
         answered = await self._crawler.signals.send_catch_log_async(
             sitemap_found, sitemap=sitemap, request=request, spider=self._crawler.spider, dont_log=IgnoreRequest

@@ -134,8 +134,8 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
-        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since)
-        self._progress = Progress(self.crawler, self._intake, self._progress_secs)
+        self._progress = Progress(self.crawler, self._progress_secs)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since, self._progress.counts)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
@@ -157,11 +157,11 @@ class RobotsSitemapSpider(SitemapSpider):
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
-        progress = self._progress
+        counts = self._progress.counts
         for text in self._given():
-            while progress.asked - progress.done >= self._most_asked and not is_idle(self.crawler):
+            while counts["asked"] - counts["done"] >= self._most_asked and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
-            progress.asked += 1
+            counts["asked"] += 1
             try:
                 first, *others = origins_of(text)
             except ValueError as error:
@@ -240,7 +240,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed on that host."""
         if (origin := Origin.of_robots_txt(response.url)) is not None:
-            self._progress.asked += 1
+            self._progress.counts["asked"] += 1
             requests = self._parse_robots_txt(response, str(origin), str(origin))
         else:
             requests = self._intake.requests(response)
@@ -268,15 +268,15 @@ class RobotsSitemapSpider(SitemapSpider):
             why: it leads to no sitemap.
             is_done: whether its robots.txt has answered or failed now.
         """
-        self._progress.done += is_done
-        self._progress.count_host(outcome)
+        self._progress.counts.update({"done": is_done, outcome: 1})
+        self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
         if request.callback == self._parse_robots_txt:
-            self._progress.done += 1
+            self._progress.counts["done"] += 1
 
 
 class SitemapIntake:
@@ -285,12 +285,11 @@ class SitemapIntake:
     Attributes:
         scope: the hosts that pages may be on; None for any.
         request_meta: the meta of each request for a sitemap file.
-        files: how many files have been read.
-        pages: how many requests for pages were made from these files.
     """
 
-    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None) -> None:
+    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None, counts: Counter[str]) -> None:
         self._spider = spider
+        self._counts = counts
         self._check = check
         self._since = since
         self._make, self._parse = request_maker(spider), sitemap_callback(spider)
@@ -301,8 +300,6 @@ class SitemapIntake:
             "download_warnsize": 0,
         }
         self.scope: frozenset[str] | None = None
-        self.files = 0
-        self.pages = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
@@ -356,7 +353,7 @@ class SitemapIntake:
                 left_out["host"] += 1
                 logger.debug("%s: scope is 'hosts' and this page is on another host: %s", response.url, shown(url))
             elif (callback := page_callback(self._spider, text)) is not None:
-                self.pages += 1
+                self._counts["pages"] += 1
                 request = self._make(url, callback, entry, source="urlset", response=response)
                 if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
                     request.meta.pop("allow_offsite", None)
@@ -372,15 +369,13 @@ class SitemapIntake:
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
         url = response.url
         has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get("guessed")
-        self.files += 1
+        self._counts["files"] += 1
         counts = {"read": 1, "entries": reader.entries, "over_limit": reader.over_limit, "failed": has_failed}
         counts |= {"entries/broken": reader.broken, **{f"entries/{why}": number for why, number in left_out.items()}}
         for name, number in counts.items():
             count(self._spider.crawler, name, number)
         if left_out["host"]:
-            others = (
-                "%s lists pages on other hosts than the given ones, %d in all. scope = 'any' crawls such pages, too"
-            )
+            others = "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
             logger.info(others, url, left_out["host"])
         if reader.over_limit:
             too_long = "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
@@ -395,37 +390,29 @@ class Progress:
 
     Attributes:
         hosts: how many hosts the crawl has; None while the list has not been read.
-        asked: how many hosts have been asked for their robots.txt.
-        done: how many of the asked hosts have answered or failed.
+        counts: the hosts that were "asked" for their robots.txt, those that are "done" since they answered or failed, all by
+            their outcome, the sitemap "files" that were read, the "pages" that they list, "crawled" and "blocked" ones.
     """
 
-    def __init__(self, crawler: Crawler, intake: SitemapIntake, every_secs: float) -> None:
+    def __init__(self, crawler: Crawler, every_secs: float) -> None:
         self._crawler = crawler
-        self._intake = intake
         self._every_secs = every_secs
         self._said = ""
         self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
-        self._outcomes: Counter[str] = Counter()  # of hosts
-        self._crawled = self._blocked = 0  # listed pages
         self.hosts: int | None = None
-        self.asked = self.done = 0
+        self.counts: Counter[str] = Counter()
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         crawler.signals.connect(self._response_received, signals.response_received)
         crawler.signals.connect(self._request_forbidden, request_forbidden)
 
-    def count_host(self, outcome: str) -> None:
-        """Count a host in the stat `gbot_robots/hosts/OUTCOME`."""
-        self._outcomes[outcome] += 1
-        self._crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
-
     def _say(self, *, is_last: bool = False) -> None:
         """Log the progress if there was any: a crawl may wait a minute for an unreachable robots.txt."""
-        without, unreachable = self._outcomes["without"], self._outcomes["unreachable"]
+        of = self.counts
         line = (
-            f"hosts {self.done:,}/{'?' if self.hosts is None else f'{self.hosts:,}'} "
-            f"({without:,} without a sitemap, {unreachable:,} unreachable), sitemaps {self._intake.files:,}, "
-            f"URLs {self._intake.pages:,} found, {self._crawled:,} crawled, {self._blocked:,} blocked"
+            f"hosts {of['done']:,}/{'?' if self.hosts is None else f'{self.hosts:,}'} "
+            f"({of['without']:,} without a sitemap, {of['unreachable']:,} unreachable), sitemaps {of['files']:,}, "
+            f"URLs {of['pages']:,} found, {of['crawled']:,} crawled, {of['blocked']:,} blocked"
         )
         if line != self._said or is_last:
             logger.info("%s", line, extra={"spider": self._crawler.spider})
@@ -442,10 +429,10 @@ class Progress:
         self._say(is_last=True)
 
     def _response_received(self, request: Request) -> None:
-        self._crawled += LISTED in request.meta
+        self.counts["crawled"] += LISTED in request.meta
 
     def _request_forbidden(self, request: Request, **_: Any) -> None:
-        self._blocked += LISTED in request.meta
+        self.counts["blocked"] += LISTED in request.meta
 
 
 def _number(name: str, given: object, *, least: float) -> float:

@@ -32,9 +32,8 @@ _MOST_EXPLAINED = 5  # refused lines of one robots.txt
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
-_UNFIT = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]"
-)  # controls, line breaks, and what decoding puts for bytes that are no character
+# Controls, line breaks, and what decoding puts for bytes that are no character.
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
@@ -120,12 +119,7 @@ class UrlCheck(NamedTuple):
         return url, origin
 
     def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of a sitemap that a sitemap index lists.
-
-        Args:
-            url: of the sitemap.
-            index_url: of the sitemap index.
-            source: the `meta.SITEMAP` of the sitemap index.
+        """Return the `meta.SITEMAP` of the sitemap `url` that a sitemap index lists, whose own is `source`.
 
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on without end.
@@ -146,10 +140,8 @@ class UrlCheck(NamedTuple):
         if self.hosts == "any" or origin.host == robots_txt.host:
             return
         if self.hosts == "same-host" or _site(origin.host) != _site(robots_txt.host):
-            raise Refused(
-                "host",
-                f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host: {shown(url)}",
-            )
+            rule = f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host"
+            raise Refused("host", f"{rule}: {shown(url)}")
 
 
 def to_private_address(url: str) -> Refused:

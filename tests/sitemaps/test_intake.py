@@ -158,7 +158,7 @@ async def test_pages_on_other_hosts_are_logged_with_what_crawls_them(
     site.pages["/s.xml"] = xml(urlset(site.url("/1"), "http://other.example/1"))
     await crawl(Hosts, hosts=[site.url()])
     assert [record.getMessage() for record in caplog.records if "/s.xml" in record.getMessage()] == [
-        f"{site.url('/s.xml')} lists pages on other hosts than the given ones, 1 in all. scope = 'any' crawls such pages, too"
+        f"{site.url('/s.xml')} lists 1 pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
     ]
 
 
