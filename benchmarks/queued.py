@@ -127,7 +127,7 @@ def run(way: str, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--hosts", type=int, nargs="+", default=[1000, 10_000, 30_000])
     options.add_argument("--pages", type=int, default=1, help="of each host")
@@ -137,7 +137,7 @@ def main() -> None:
     options.add_argument("--ways", nargs="+", default=list(WAYS))
     options.add_argument("--jobdir", action="store_true")
     options.add_argument("--one", choices=WAYS, help="run this crawl in this process")
-    chosen = options.parse_args()
+    chosen = options.parse_args(arguments)
     if chosen.one:
         print(json.dumps(run(chosen.one, chosen)))
         return
