@@ -311,3 +311,8 @@ def _absolute(value: bytes) -> str | None:
 def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[ContentLine]]:
     """Return the groups of all agents as a crawl reads them, and the `Content-Signal` lines before any group."""
     return scan_all(robotstxt._body, robotstxt._strict)  # noqa: SLF001 - no user of `RobotsTxt` needs them
+
+
+def size_of(robotstxt: RobotsTxt) -> int:
+    """Return how many bytes were parsed: by that, a caller knows whether reading the lines takes long."""
+    return len(robotstxt._body)  # noqa: SLF001 - as above

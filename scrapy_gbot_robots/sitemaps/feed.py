@@ -24,7 +24,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 
 from ..concurrency import Background, run_in_thread
-from ..core.robots import may_list_sitemaps, sitemap_lines_of
+from ..core.robots import may_list_sitemaps, sitemap_lines_of, size_of
 from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .urls import FoundSitemap, SitemapChoice
 
 _MOST_GUESTS = 1_000  # origins
+_READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
 _NO_META: Mapping[str, Any] = MappingProxyType({})
 
@@ -227,7 +228,10 @@ class SitemapFeed:
         earlier call returned.
         """
         check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
-        choice = await run_in_thread(lambda: check.choose(origin, sitemap_lines_of(robotstxt)))
+        if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
+            choice = await run_in_thread(lambda: check.choose(origin, sitemap_lines_of(robotstxt)))
+        else:
+            choice = check.choose(origin, sitemap_lines_of(robotstxt))
         known = self.listed.pop(origin.robots_url, None)
         new, counts = choice.sitemaps, choice.counts
         if known is not None:  # the robots.txt may have gained some, up to GBOT_ROBOTS_SITEMAPS_MAX in total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of
+from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of, size_of
 
 from ..support.examples import E5, E6_3, E6_4, E10
 
@@ -83,3 +83,8 @@ def test_file_without_the_word_is_known_to_list_no_sitemap(body: bytes, *, may: 
     robotstxt = RobotsTxt.parse(body)
     assert may_list_sitemaps(robotstxt) is may
     assert may_list_sitemaps(robotstxt) or not sitemap_lines_of(robotstxt)
+
+
+def test_size_is_the_number_of_bytes_that_are_read() -> None:
+    assert size_of(RobotsTxt.parse(b"sitemap: x\n" * 9)) == 99
+    assert size_of(RobotsTxt.parse(b"sitemap: x\n" * 9, max_bytes=50)) <= 50
