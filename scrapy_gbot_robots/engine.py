@@ -65,7 +65,7 @@ class _Backout:
 
     def __call__(self) -> bool:
         limit, active = self._downloader.total_concurrency, self._downloader.active
-        return self._own() and (limit <= 0 or len(active) - sum(map(active.__contains__, self.left_out)) >= limit)
+        return self._own() and (limit <= 0 or len(active) - len(active & self.left_out) >= limit)
 
 
 class Listener(Protocol):

@@ -19,8 +19,8 @@ A gate can let a number of requests *pass* with an answer that comes with them:
   anew, a robots.txt that fails every other time would hold them up again and again.
 
 How many look-ups run at a time: as many as requests may be under way, together with the gates that are open and whose
-requests the engine has not taken yet. So look-ups do not run ahead of pages. A look-up that takes longer than usual while
-later ones end does not count, and one more may run: origins that never answer do not keep the others from being asked.
+requests the engine has not taken yet. So look-ups do not run ahead of pages. A look-up that takes three times as long as the
+last ones took does not count, and another one may run: origins that never answer do not keep the others from being asked.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its requests. The first look-up
 after 1:00 fails, too: 64 requests are given up, and the other 36 wait. From 2:00 on, four are given up at a time. At 5:00
@@ -35,9 +35,10 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .identity import CrawlerIdentity
     from .lookup import Lookup
     from .overrides import CrawlOverrides
+    from .queue import Line
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
 _WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
@@ -69,8 +71,6 @@ SERVED_SECS = 600.0  # for how long an answer serves the requests that waited fo
 LOOK_SECS = 0.1  # between two looks at what is due
 
 _FEWEST_AT_A_TIME, _MOST_AT_A_TIME = 16, 1000  # look-ups
-PATIENCE_SECS = 1.0  # how long a look-up counts that others have overtaken, or a place in the downloader; often less
-_MOST_PATIENCE_SECS = 3.0  # how long any look-up counts
 _REMEMBERED = 8  # look-ups, whose mean time counts as usual
 
 
@@ -95,22 +95,7 @@ def judged_origin(request: Request) -> Origin | None:
     return Origin.of(url)
 
 
-class Line(Protocol):
-    """Requests of one origin in a queue."""
-
-    gate: Gate | None
-
-    def next_request(self) -> Request | None:
-        """The request that comes next; None if the queue cannot tell."""
-
-    @property
-    def urgency(self) -> int:
-        """By what number the look-up of its origin comes before others: the smaller, the earlier."""
-
-    def go_on(self) -> None:
-        """Hand out requests, as the gate lets them."""
-
-
+@dataclass(slots=True, eq=False)
 class Gate:
     """The gate of one origin.
 
@@ -126,29 +111,18 @@ class Gate:
         passes, passes_until, answer: how many requests pass with `answer`, and until when.
     """
 
-    __slots__ = (
-        "answer",
-        "is_pending",
-        "is_shut",
-        "is_unreachable",
-        "is_unused",
-        "lines",
-        "open_until",
-        "origin",
-        "passes",
-        "passes_until",
-        "shut_since",
-        "size",
-    )
-
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        self.lines: list[Line] = []
-        self.size = 0
-        self.open_until = self.shut_since = self.passes_until = 0.0
-        self.is_shut = self.is_unreachable = self.is_unused = self.is_pending = False
-        self.passes = 0
-        self.answer: CachedAnswer | None = None
+    origin: Origin
+    lines: list[Line] = field(default_factory=list)
+    size: int = 0
+    open_until: float = 0.0
+    is_shut: bool = False
+    is_unreachable: bool = False
+    is_unused: bool = False
+    is_pending: bool = False
+    shut_since: float = 0.0
+    passes: int = 0
+    passes_until: float = 0.0
+    answer: CachedAnswer | None = None
 
 
 class Gates:
@@ -181,16 +155,15 @@ class Gates:
         self._order = count()
         self._to_ask: list[tuple[int, int, Gate]] = []  # a heap
         self._due: list[tuple[float, int, Gate]] = []  # a heap
-        self._quick: OrderedDict[Gate, float] = OrderedDict()  # gates that are looked up, and since when
-        self._hanging: set[Gate] = set()
-        self._usual_secs = PATIENCE_SECS / 3
-        self._overtaken = 0.0  # look-ups begun before this have been overtaken by later ones
+        self._under_way = 0  # look-ups
+        self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
+        self._usual_secs = 1.0
         self._unused = self._passed_over = 0  # gates
         self._may_ask = self._is_asking = False
         self._gone: OrderedDict[Origin, float] = OrderedDict()  # the last two that looked so, and when
         self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
         self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()
-        self.waiting = 0
+        self.waiting = self._waiting_most = 0
         self.is_pulled = False
 
     # What the queue calls.
@@ -212,8 +185,8 @@ class Gates:
         gate.size += number
         if gate.is_shut:
             self._count_waiting(number)
-            if gate.is_unreachable:
-                self.count_held(number)
+        if gate.is_unreachable:
+            self.count_held(number)
 
     def admit(self, line: Line) -> bool:
         """Tell whether the next request of `line` may be handed out. Otherwise the line waits, and `go_on` is called."""
@@ -266,6 +239,7 @@ class Gates:
     def close(self) -> None:
         """Look up no more: the crawl is closing."""
         self._may_ask = False
+        self._set_stats()
 
     def tick(self) -> None:
         """Look what is due. Call this each `LOOK_SECS`."""
@@ -278,6 +252,7 @@ class Gates:
             gate.is_pending = False
             self._set_in_turn(gate)
         self.ask_more()
+        self._set_stats()
         if self.is_pulled:
             self.is_pulled = False
             pull_soon(self._crawler)
@@ -290,8 +265,8 @@ class Gates:
 
     @property
     def patience_secs(self) -> float:
-        """Three times as long as the last look-ups took."""
-        return min(PATIENCE_SECS, max(LOOK_SECS, 3 * self._usual_secs))
+        """How long a look-up counts: three times as long as the last ones took."""
+        return max(LOOK_SECS, 3 * self._usual_secs)
 
     def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
         """Whether to wait for a better answer: not if the host is dead or gone."""
@@ -362,13 +337,11 @@ class Gates:
 
     def _has_place(self) -> bool:
         """Whether one more look-up may run."""
-        now = time.monotonic()
-        hanging_before = max(min(self._overtaken, now - self.patience_secs), now - _MOST_PATIENCE_SECS)
-        while self._quick and next(iter(self._quick.values())) < hanging_before:
-            self._hanging.add(self._quick.popitem(last=False)[0])
-        counted = len(self._quick) + max(0, self._unused - self._passed_over)
-        hanging = len(self._hanging)
-        return counted < self._most + hanging and len(self._quick) + hanging < _MOST_AT_A_TIME
+        late = time.monotonic() - self.patience_secs
+        while self._quick and next(iter(self._quick.values())) < late:
+            self._quick.popitem(last=False)
+        ahead = max(0, self._unused - self._passed_over)
+        return len(self._quick) + ahead < self._most and self._under_way < _MOST_AT_A_TIME
 
     def _ask(self, gate: Gate) -> None:
         request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
@@ -378,6 +351,7 @@ class Gates:
             self._settle(gate, known)
             return
         began = self._quick[gate] = time.monotonic()
+        self._under_way += 1
         try:
             self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
         except Closing:
@@ -385,13 +359,12 @@ class Gates:
 
     def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
         """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
+        self._under_way -= 1
         self._quick.pop(gate, None)
-        self._hanging.discard(gate)
         if answer is None:
             return
         if answer.source is Source.FETCHED and not answer.bars_for_now:
             self._usual_secs += (time.monotonic() - began - self._usual_secs) / _REMEMBERED
-            self._overtaken = max(self._overtaken, began)
         self._settle(gate, answer)
         self.ask_more()
 
@@ -449,10 +422,13 @@ class Gates:
         gate.passes, gate.passes_until, gate.answer = number, until, answer if number else None
 
     def _count_waiting(self, by: int) -> None:
-        if by:
-            self.waiting += by
+        self.waiting += by
+        self._waiting_most = max(self._waiting_most, self.waiting)
+
+    def _set_stats(self) -> None:
+        if self._waiting_most:
             self._crawler.stats.set_value("gbot_robots/waiting", self.waiting)
-            self._crawler.stats.max_value("gbot_robots/waiting_most", self.waiting)
+            self._crawler.stats.set_value("gbot_robots/waiting_most", self._waiting_most)
 
     def count_held(self, number: int) -> None:
         """Count requests that wait for an unreachable robots.txt."""

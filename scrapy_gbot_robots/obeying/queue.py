@@ -19,7 +19,8 @@ While requests wait, a slot with a download delay gets at most `QUEUED_SECS` of 
 that settles would fill the downloader, and those that settle later would find no place there.
 
 State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads what the other has
-written. Here a line of Scrapy's is *mixed*: its next request says at which gate it waits.
+written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt: at which gate it waits, or that it
+need not, its next request says.
 Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 """
 
@@ -29,10 +30,11 @@ import logging
 import math
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
@@ -44,10 +46,9 @@ from .gates import judged_origin
 from .middleware import GbotRobotsTxtMiddleware
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from scrapy.crawler import Crawler
-    from scrapy.pqueues import QueueProtocol
 
     from .gates import Gate, Gates
 
@@ -61,6 +62,7 @@ _NEEDED = {
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class _Slot:
     """The ready lines of one download slot.
 
@@ -73,15 +75,12 @@ class _Slot:
         delay: in seconds.
     """
 
-    __slots__ = ("delay", "is_in_ring", "key", "number", "queued", "ready")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.number = 0
-        self.ready: list[tuple[int, int, _Line]] = []
-        self.is_in_ring = False
-        self.queued: list[Request] = []
-        self.delay = 0.0
+    key: str
+    number: int = 0
+    ready: list[tuple[int, int, Line]] = field(default_factory=list)
+    is_in_ring: bool = False
+    queued: Sequence[Request] = ()
+    delay: float = 0.0
 
     def is_ready(self) -> bool:
         """Whether a line is ready. Drops entries that count no longer."""
@@ -89,40 +88,30 @@ class _Slot:
             heappop(self.ready)
         return bool(self.ready)
 
-    def take(self) -> _Line:
-        """Take out the line whose turn it is."""
-        line = heappop(self.ready)[2]
-        line.turn = 0
-        return line
 
-
-class _Line:
+@dataclass(slots=True, eq=False)
+class Line:
     """Requests of one origin in one download slot.
 
     Attributes:
         ring, slot: where the line is ready.
-        origin: whose robots.txt decides; None if none does, or if the line is mixed.
+        origin: whose robots.txt decides; None if the line is mixed.
         name: in the queue's state.
         requests, size: Scrapy's queue, and the number of requests in it.
-        is_mixed: whether other origins may be in it.
         gate: where the line waits if it has to.
         turn: of the entry in its slot that counts; 0 if the line is not ready.
         priority: with which it is ready.
     """
 
-    __slots__ = ("gate", "is_mixed", "name", "origin", "priority", "requests", "ring", "size", "slot", "turn")
-
-    def __init__(
-        self, ring: _Ring, slot: _Slot, origin: Origin | None, name: str, requests: ScrapyPriorityQueue
-    ) -> None:
-        self.ring = ring
-        self.slot = slot
-        self.origin = origin
-        self.name = name
-        self.requests = requests
-        self.is_mixed = False
-        self.gate: Gate | None = None
-        self.size = self.turn = self.priority = 0
+    ring: _Ring
+    slot: _Slot
+    origin: Origin | None
+    name: str
+    requests: ScrapyPriorityQueue
+    size: int = 0
+    gate: Gate | None = None
+    turn: int = 0
+    priority: int = 0
 
     @property
     def urgency(self) -> int:
@@ -155,7 +144,7 @@ class _Ring:
         self._slots: deque[_Slot] = deque()
         self._turns = count(1)
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: Line) -> None:
         """Let `line` wait for its turn in its slot."""
         line.turn = next(self._turns)
         line.priority = line.requests.curprio or 0
@@ -164,7 +153,7 @@ class _Ring:
             line.slot.is_in_ring = True
             self._slots.append(line.slot)
 
-    def take(self) -> _Line | None:
+    def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
 
         That is a line of the slot with the fewest active requests; of equal slots, of the one that was served longest ago.
@@ -180,14 +169,17 @@ class _Ring:
             if active < fewest and not (slot.queued and self._has_enough(slot)):
                 best, fewest = slot, active
                 if not active:
-                    return slot.take()
+                    break
         if best is None:
             return None
-        self._slots.remove(best)
-        self._slots.append(best)
-        return best.take()
+        if fewest:
+            self._slots.remove(best)
+            self._slots.append(best)
+        line = heappop(best.ready)[2]
+        line.turn = 0
+        return line
 
-    def first(self) -> _Line | None:
+    def first(self) -> Line | None:
         """A line that may be taken next."""
         return next((slot.ready[0][2] for slot in self._slots if slot.is_ready()), None)
 
@@ -197,8 +189,7 @@ class _Ring:
             return
         slot.delay = self._downloader.delay(request)
         if slot.delay:
-            slot.queued = [each for each in slot.queued if self._downloader.is_queued(slot.key, each)]
-            slot.queued.append(request)
+            slot.queued = [*slot.queued, request]
 
     def _has_enough(self, slot: _Slot) -> bool:
         """Whether the delay of `slot` keeps enough back for now. Then the engine has to ask again soon."""
@@ -219,43 +210,28 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     _is_by_slot = True
 
     @classmethod
-    def from_crawler(  # type: ignore[override]
-        cls,
-        crawler: Crawler,
-        downstream_queue_cls: type[QueueProtocol],
-        key: str,
-        startprios: dict[str, Iterable[int]] | None = None,
-        *,
-        start_queue_cls: type[QueueProtocol] | None = None,
-    ) -> DownloaderAwarePriorityQueue:
+    def from_crawler(cls, crawler: Crawler, *args: Any, **named: Any) -> DownloaderAwarePriorityQueue:  # type: ignore[override]
         """Make a queue; one of Scrapy's own if Scrapy has changed so much that this class does not work."""
         missing = [name for made, names in _NEEDED.items() for name in names if not hasattr(made, name)]
-        made = DownloaderAwarePriorityQueue.from_crawler if missing else cls
-        if missing and not key:  # of the two queues of a crawl with a JOBDIR, the one in memory
+        if not missing:
+            return super().from_crawler(crawler, *args, **named)
+        if not named.get("key"):  # of the two queues of a crawl with a JOBDIR, the one in memory
             logger.warning(
                 "%s needs %s of Scrapy's queues, which this Scrapy lacks: using Scrapy's queue, so that requests wait for "
                 "their robots.txt in the downloader",
                 cls.__name__,
                 ", ".join(missing),
             )
-        return made(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+        return DownloaderAwarePriorityQueue.from_crawler(crawler, *args, **named)
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        downstream_queue_cls: type[QueueProtocol],
-        key: str,
-        slot_startprios: dict[str, Iterable[int]] | None = None,
-        *,
-        start_queue_cls: type[QueueProtocol] | None = None,
-    ) -> None:
-        super().__init__(crawler, downstream_queue_cls, key, slot_startprios, start_queue_cls=start_queue_cls)
+    def __init__(self, crawler: Crawler, *args: Any, **named: Any) -> None:
+        super().__init__(crawler, *args, **named)
         middleware = downloader_middleware(crawler, GbotRobotsTxtMiddleware)
         self._gates = None if middleware is None else middleware.gates
         self._downloader = DownloadSlots(crawler)
         self._ring = _Ring(self._downloader, self._gates, is_by_slot=self._is_by_slot)
         self._slots: dict[str, _Slot] = {}
-        self._lines: dict[tuple[str, Origin | None], _Line] = {}
+        self._lines: dict[tuple[str, Origin | None], Line] = {}
         self._size = 0
         for name in list(self.pqueues):
             self._resume(name)
@@ -288,7 +264,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         while (line := self._ring.take()) is not None:
-            if line.is_mixed:
+            if line.gate is None and line.origin is None:
                 self._find_gate(line)
             if line.gate is None or self._gates is None or self._gates.admit(line):
                 return self._take(line)
@@ -315,13 +291,13 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             return judged_origin(request)
         return None
 
-    def _new_line(self, key: str, origin: Origin | None, name: str = "") -> _Line:
+    def _new_line(self, key: str, origin: Origin | None, name: str = "") -> Line:
         slot = self._slots.setdefault(key, _Slot(key))
         slot.number += 1
         name = name or (key if origin is None else f"{origin} {key}")
         if name not in self.pqueues:
             self.pqueues[name] = self.pqfactory(name)
-        line = _Line(self._ring, slot, origin, name, self.pqueues[name])
+        line = Line(self._ring, slot, origin, name, self.pqueues[name])
         self._lines.setdefault((key, origin), line)  # a line of an earlier crawl may be there
         return line
 
@@ -333,7 +309,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             origin = Origin.of(prefix) if is_ours else None
         line = self._new_line((key if origin is not None else name) if self._is_by_slot else "", origin, name)
         line.size = len(line.requests)
-        line.is_mixed = origin is None
         self._size += line.size
         if not line.size:
             self._remove(line)
@@ -343,14 +318,14 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             self._gates.come(line.gate, line.size)
         self._begin(line)
 
-    def _begin(self, line: _Line) -> None:
+    def _begin(self, line: Line) -> None:
         """Let a line that has got its first request wait at its gate or be ready."""
         if self._gates is not None and line.gate is not None and line.gate.is_shut:
             self._gates.wait(line.gate, line)
         else:
             self._ring.add(line)
 
-    def _take(self, line: _Line) -> Request | None:
+    def _take(self, line: Line) -> Request | None:
         """Take out the next request of `line`."""
         request = None
         try:
@@ -359,18 +334,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             gone = line.size - len(line.requests)
             line.size -= gone
             self._size -= gone
-            gate, line.gate = line.gate, None if line.is_mixed else line.gate
+            gate, line.gate = line.gate, None if line.origin is None else line.gate
             if line.size:
                 self._ring.add(line)
             else:
                 self._remove(line)
             if self._gates is not None and gate is not None:
-                self._gates.leave(gate, request, 1 if line.is_mixed else gone)
+                self._gates.leave(gate, request, 1 if line.origin is None else gone)
         if request is not None:
             self._ring.note(line.slot, request)
         return request
 
-    def _remove(self, line: _Line) -> None:
+    def _remove(self, line: Line) -> None:
         """Remove a line that is empty."""
         line.turn = 0
         if self._lines.get((line.slot.key, line.origin)) is line:
@@ -384,9 +359,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         if not line.slot.number:
             self._slots.pop(line.slot.key, None)
 
-    def _find_gate(self, line: _Line) -> None:
+    def _find_gate(self, line: Line) -> None:
         """Let the gate of its next request be that of a mixed line."""
-        request = line.next_request() if line.gate is None and self._gates is not None else None
+        request = None if self._gates is None else line.next_request()
         origin = None if request is None else self._origin(request)
         if request is not None and origin is not None and self._gates is not None:
             line.gate = self._gates.gate(origin, request)

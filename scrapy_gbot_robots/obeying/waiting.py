@@ -20,8 +20,8 @@ What comes past the gates: a request from another kind of scheduler or queue (sc
 `engine.download_async`; one whose URL another middleware has changed; one of a second user agent, whose rules are not read
 yet; and one whose answer has made room for others in memory.
 
-Its place is one of CONCURRENT_REQUESTS. It counts for a second at the most, or, while the downloader is full, for three
-times as long as look-ups take. Then it does not count, for at most `MOST_UNCOUNTED` requests at a time. If all these went on
+Its place is one of CONCURRENT_REQUESTS. While the downloader is full, it counts for three times as long as look-ups take,
+and for a second at the most. Then it does not count, for at most `MOST_UNCOUNTED` requests at a time. If all these went on
 at once when their robots.txt comes, there would be more of them under way than the settings allow. So such a request goes
 back to the scheduler, which hands it out by its order and limits. It does so once. A request that came past the scheduler
 comes back at once: its caller sends it again.
@@ -41,7 +41,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from ..concurrency import Closing, Turnstile, within
 from ..engine import is_closing, is_full, uncounted
-from .gates import LOOK_SECS, PATIENCE_SECS
+from .gates import LOOK_SECS
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .lookup import Lookup
 
 MOST_UNCOUNTED = 1000  # places that do not count
+PATIENCE_SECS = 1.0  # how long a place in a full downloader counts; often less
 
 _RETURNED = "_gbot_robots_returned"  # request.meta key: the request's own `dont_filter`, until it comes back
 
@@ -170,10 +171,11 @@ class Waiting:
         if is_closing(self._crawler):
             self._close()
             return
-        patience_secs = self._gates.patience_secs if is_full(self._crawler) else PATIENCE_SECS
-        late = time.monotonic() - patience_secs
-        for place in [place for place in self._places if place.counts and place.since <= late]:
-            self._leave_counting(place)
+        if is_full(self._crawler):
+            late = time.monotonic() - min(PATIENCE_SECS, self._gates.patience_secs)
+            for place in self._places:
+                if place.counts and place.since <= late:
+                    self._leave_counting(place)
         self._gates.tick()
 
     def _close(self) -> None:

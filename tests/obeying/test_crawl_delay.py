@@ -152,7 +152,7 @@ async def test_redirected_request_waits_with_those_of_its_new_host() -> None:
         fast.pages.update({"/away": redirect(slow.url("/slow")), "/fast": b"ok"})
         crawler = await paced([slow.url("/1"), fast.url("/away"), slow.url("/away")], {})
         assert sorted(slow.paths()) == ["/1", "/away", "/robots.txt", "/slow"]
-        between_pages = gaps(*slow.asked)[1:]  # the first gap is that after the robots.txt, which sets the delay
+        between_pages = gaps(*slow.asked)[1:]  # the robots.txt opens the connection, so it may arrive late
         assert min(between_pages) >= DELAY - SLACK
         assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
 

@@ -592,7 +592,6 @@ async def test_any_scheduler_gets_requests_back_once_if_their_places_no_longer_c
 
 @in_reactor
 async def test_request_goes_on_from_its_place_if_its_robots_txt_comes_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "PATIENCE_SECS", 30.0)
     monkeypatch.setattr(waiting, "PATIENCE_SECS", 30.0)
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
         urls = [site.url("/1"), site.url("/2")]

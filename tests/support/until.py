@@ -20,7 +20,7 @@ async def until(is_so: Callable[[], object], secs: float = 20) -> None:
         await pause(0.01)
 
 
-def block_until(is_so: Callable[[], object], secs: float = 30, *, despite: tuple[type[Exception], ...] = ()) -> None:
+def block_until(is_so: Callable[[], object], secs: float = 90, *, despite: tuple[type[Exception], ...] = ()) -> None:
     """Block until `is_so` returns true. Where it raises one of `despite`, ask again."""
     ends = time.monotonic() + secs
     while True:
