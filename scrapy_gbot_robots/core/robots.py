@@ -269,11 +269,9 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
             continue
         elif line.kind in {ALLOW, DISALLOW}:
             group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
-        elif undelayed and line.kind == UNUSED and line.key.lower() == CRAWL_DELAY:
-            delay = seconds(line.value)
-            if delay is not None:
-                group.delays.update(dict.fromkeys(undelayed, delay))
-                undelayed = []
+        elif line.kind == UNUSED and line.key.lower() == CRAWL_DELAY and (delay := seconds(line.value)) is not None:
+            group.delays.update(dict.fromkeys(undelayed, delay))
+            undelayed = []
     return groups
 
 

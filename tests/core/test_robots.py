@@ -34,11 +34,6 @@ def test_user_agent_and_url_must_be_text_or_bytes() -> None:
         robots.allowed(7, "a")  # type: ignore[arg-type]
 
 
-def test_any_number_of_agents_can_be_asked_for() -> None:
-    robots = RobotsTxt.parse(BODY)
-    assert not any(robots.allowed("https://e.com/no", f"agent{'x' * number}") for number in range(300))
-
-
 @pytest.mark.parametrize(
     ("url", "allowed"),
     [
@@ -117,20 +112,6 @@ def test_lines_and_groups_tell_all_there_is() -> None:
 
 def test_remark_prints_as_one_line() -> None:
     assert [str(remark).partition(":")[0] for remark in RobotsTxt.parse(BODY).remarks] == ["line 5"]
-
-
-def test_many_plain_rules_are_asked_by_bisection() -> None:
-    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % n for n in range(10, 90))).rules_for("a")
-    paths = ["/1", "/10", "/10/x", "/9", "/99", "/890", "/", "/A"]
-    for _ in range(3):
-        assert [rules.allowed(f"https://e.com{path}") for path in paths] == [
-            path[1:3] not in {str(n) for n in range(10, 90)} for path in paths
-        ]
-
-
-def test_sitemaps_are_told_once_and_in_order() -> None:
-    body = b"sitemap: https://e.com/b\nsitemap: https://e.com/a\nsitemap: /no\nsitemap: https://e.com/b"
-    assert RobotsTxt.parse(body).sitemaps == ("https://e.com/b", "https://e.com/a")
 
 
 def test_what_is_printed_says_what_it_is() -> None:

@@ -53,7 +53,7 @@ def counted(crawler: Crawler) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"GBOT_ROBOTS_PREFERENCES": "refuse"}, {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "off"}]
+    "settings", [{"GBOT_ROBOTS_PREFERENCES": "refuse"}, {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "off"}]
 )
 @in_reactor
 async def test_without_a_purpose_nothing_is_noted_or_refused(settings: dict[str, Any]) -> None:
@@ -65,9 +65,14 @@ async def test_without_a_purpose_nothing_is_noted_or_refused(settings: dict[str,
 
 
 @in_reactor
-async def test_what_sites_say_is_noted_and_counted_by_default() -> None:
+async def test_what_sites_say_is_noted_counted_proved_and_reported_by_default(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
+    report = tmp_path / "report.html"
     with Site(PAGES) as site:
-        crawler, noted = await crawled(site, TRAIN)
+        settings = {**TRAIN, "GBOT_ROBOTS_REPORT": str(report), "GBOT_ROBOTS_PROVENANCE": True}
+        crawler, noted = await crawled(site, settings)
     assert {path: said["train-ai"] for path, said in noted.items()} == {
         "/page": "refused",
         "/open/1": "granted",
@@ -90,6 +95,10 @@ async def test_what_sites_say_is_noted_and_counted_by_default() -> None:
         "train-ai/unsaid": 1,
         "train-ai/by_header": 2,
     }
+    proof = pages(crawler).crawled[site.url("/open/1")].meta["gbot_robots"]
+    assert proof["preferences"]["train-ai"] == "granted"
+    assert "  train-ai: 3 pages refused, 2 granted, 1 not said" in caplog.text
+    assert "What sites say about the use of their pages" in report.read_text(encoding="utf-8")
 
 
 @in_reactor
@@ -119,15 +128,8 @@ async def test_each_of_several_purposes_is_counted_and_any_refuses() -> None:
         settings = {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "ai-use"]}
         crawler, noted = await crawled(site, settings)
     assert noted == {}  # ai-input=no is said everywhere
+    assert "the site refuses train-ai, ai-use (line 3, 6)" in str(pages(crawler).refused[site.url("/page")])
     assert counted(crawler)["ai-use/refused"] == 6
-
-
-@in_reactor
-async def test_provenance_has_the_preferences() -> None:
-    with Site(PAGES) as site:
-        crawler = await crawl(Pages, {**TRAIN, "GBOT_ROBOTS_PROVENANCE": True}, urls=[site.url("/open/1")])
-    (response,) = pages(crawler).crawled.values()
-    assert response.meta["gbot_robots"]["preferences"]["train-ai"] == "granted"
 
 
 @pytest.mark.parametrize("override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}])
@@ -152,13 +154,3 @@ async def test_crawl_for_several_crawlers_heeds_what_each_is_told() -> None:
 def test_unknown_purpose_is_refused_at_the_start(value: object) -> None:
     with pytest.raises(ValueError, match="GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"):
         GbotSettings.of(Settings({"GBOT_ROBOTS_PURPOSES": value}))
-
-
-@in_reactor
-async def test_summary_and_page_say_what_sites_said(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
-    path = tmp_path / "report.html"
-    with Site(PAGES) as site:
-        await crawled(site, {**TRAIN, "GBOT_ROBOTS_REPORT": str(path)})
-    assert "  train-ai: 3 pages refused, 2 granted, 1 not said" in caplog.text
-    assert "What sites say about the use of their pages" in path.read_text(encoding="utf-8")
