@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     Hit = tuple[int, int, int]
 
 _FEW_PATHS: Final = 4  # so many are sooner asked about one by one
-_MANY_PREFIXES: Final = 40  # from which on it may be faster to look up the beginnings of each path
-_LOOKUPS_PER_BISECTION: Final = 5  # take the same time
 _FEW_TRIES: Final = 4  # take less time than a search through all paths
 _MANY_WILDCARDS: Final = 200  # from which on it may be faster to ask the index about each path
 _MOST_TRIES: Final = 2_000_000  # of wildcards on paths: each may become a hit, which takes some hundred bytes
@@ -138,142 +136,89 @@ class SiteUrls:
 class Sweep:
     """The rules of one crawler, ready to be put to many URLs."""
 
-    __slots__ = ("_allows", "_disallows", "_parts", "_sites", "rules")
+    __slots__ = ("_parts", "_patterns", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._parts: list[Sweep] | None = None  # of several crawlers; None: nobody has asked yet
-        self._disallows: _Patterns | None = None  # as above
-        self._allows: _Patterns
-        self._sites = 0  # that these rules were put to
+        parts = parts_of(rules)
+        self._parts = [Sweep(part) for part in parts] if len(parts) > 1 else []  # of several crawlers
+        self._patterns: list[tuple[int, list[str], list[str]]] = []  # disallow (0), allow (1): prefixes, wildcards
 
     def allowed(self, urls: SiteUrls) -> bytearray:
         """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
-        if not _can_refuse(self.rules):
-            return bytearray(b"\1") * urls.count
-        if self._parts is None:
-            parts = parts_of(self.rules)
-            self._parts = [Sweep(part) for part in parts] if parts != (self.rules,) else []
         if self._parts:
             return bytearray(map(min, zip(*(part.allowed(urls) for part in self._parts), strict=True)))
-        self._sites += 1
-        return urls.of_urls(self._asked(urls) if self._is_sooner_asked(len(urls.paths)) else self._painted(urls))
-
-    def _asked(self, urls: SiteUrls) -> bytearray:
-        """Ask about one path after the other."""
-        in_full = [urls.site + path for path in urls.paths]
-        if len(in_full) <= _FEW_PATHS:
-            return bytearray(map(self.rules.allowed, in_full))
-        return _allowed_each(self.rules, in_full, len(urls.site))
+        if self._is_sooner_asked(len(urls.paths)):
+            return urls.of_urls(bytearray(map(self.rules.allowed, map(urls.site.__add__, urls.paths))))
+        return urls.of_urls(self._painted(urls))
 
     def _painted(self, urls: SiteUrls) -> bytearray:
         """Look for all that each rule matches."""
-        if self._disallows is None:
+        if not self._patterns:
             allows, disallows = patterns_of(self.rules)
-            self._disallows, self._allows = _Patterns(disallows, 0), _Patterns(allows, 1)
+            for allow, patterns in enumerate((disallows, allows)):
+                prefixes = [each for each in patterns if each and "*" not in each and "$" not in each]
+                wildcards = [each for each in patterns if "*" in each or "$" in each]
+                self._patterns.append((allow, prefixes, wildcards))
         answers = bytearray(b"\1") * len(urls.paths)
-        hits = self._disallows.hits(urls)
-        if hits:
-            hits += self._allows.hits(urls)
-            hits.sort()
-            for priority, begin, stop in hits:
-                if stop - begin == 1:
-                    answers[begin] = priority & 1
-                else:
-                    answers[begin:stop] = bytes((priority & 1,)) * (stop - begin)
+        hits: list[Hit] = []
+        for allow, prefixes, wildcards in self._patterns:
+            hits += _hits_of_prefixes(prefixes, allow, urls) + _hits_of_wildcards(wildcards, allow, urls)
+            if not hits:
+                break
+        hits.sort()
+        for priority, begin, stop in hits:
+            answers[begin:stop] = bytes((priority & 1,)) * (stop - begin)
         return answers
 
     def _is_sooner_asked(self, paths: int) -> bool:
         """Whether to ask about one path after the other is faster: weighs what each way takes, as it was measured.
 
-        The rules are indexed for that, which pays for a single site only if it has many URLs.
+        The rules are indexed for that.
         """
-        if paths <= _FEW_PATHS:
-            return True
         wildcards = _most_wildcards(self.rules)
         tries = wildcards * paths
-        if tries > _MOST_TRIES:
-            return True
-        if self._sites > 1:
-            return wildcards > min(paths, _MANY_WILDCARDS)
-        return tries > _MANY_WILDCARDS * (wildcards + paths)
+        return paths <= _FEW_PATHS or tries > min(_MOST_TRIES, _MANY_WILDCARDS * (wildcards + paths))
 
 
-class _Patterns:
-    """The allow or the disallow patterns of a crawler: `prefixes` are those without "*" and "$", `wildcards` the others."""
+def _hits_of_prefixes(prefixes: Iterable[str], allow: int, urls: SiteUrls) -> list[Hit]:
+    """Return what the patterns without "*" and "$" match."""
+    paths, count = urls.paths, len(urls.paths)
+    hits: list[Hit] = []
+    for stem in prefixes:
+        begin = bisect_left(paths, stem)
+        if begin < count and paths[begin].startswith(stem):
+            hits.append((2 * len(stem) + allow, begin, bisect_left(paths, stem + _AFTER_ALL, begin)))
+    return hits
 
-    __slots__ = ("_allow", "_lengths", "_prefixes", "_set", "_wildcards")
 
-    def __init__(self, patterns: Sequence[str], allow: int) -> None:
-        self._allow = allow
-        self._prefixes: list[str] = []
-        self._wildcards: list[str] = []
-        for each in patterns:
-            if "*" in each or "$" in each:
-                self._wildcards.append(each)
-            elif each:
-                self._prefixes.append(each)
-        self._set: frozenset[str] = frozenset()
-        self._lengths: list[int] = []
-
-    def hits(self, urls: SiteUrls) -> list[Hit]:
-        """Return what matches."""
-        return self._hits_of_prefixes(urls) + self._hits_of_wildcards(urls)
-
-    def _hits_of_prefixes(self, urls: SiteUrls) -> list[Hit]:
-        paths, allow = urls.paths, self._allow
-        if len(self._prefixes) > _MANY_PREFIXES:
-            if not self._lengths:
-                self._set = frozenset(self._prefixes)
-                self._lengths = sorted(set(map(len, self._prefixes)))
-            if len(self._lengths) * len(paths) < _LOOKUPS_PER_BISECTION * len(self._prefixes):
-                return self._hits_of_each_path(paths)
-        count = len(paths)
-        hits: list[Hit] = []
-        for stem in self._prefixes:
-            begin = bisect_left(paths, stem)
-            if begin < count and paths[begin].startswith(stem):
-                hits.append((2 * len(stem) + allow, begin, bisect_left(paths, stem + _AFTER_ALL, begin)))
-        return hits
-
-    def _hits_of_each_path(self, paths: Sequence[str]) -> list[Hit]:
-        """Look up the beginnings of each path among the prefixes, which are more than there are such beginnings."""
-        prefixes, allow, ends = self._set, self._allow, self._lengths
-        return [
-            (2 * end + allow, number, number + 1)
-            for number, path in enumerate(paths)
-            for end in ends
-            if path[:end] in prefixes and end <= len(path)
-        ]
-
-    def _hits_of_wildcards(self, urls: SiteUrls) -> list[Hit]:
-        """Return what the patterns with a star, or with a "$", match."""
-        paths = urls.paths
-        hits: list[Hit] = []
-        for pattern in self._wildcards:
-            priority = 2 * len(pattern) + self._allow
-            anchored = pattern[-1] == "$"
-            stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-            begin, stop = (0, len(paths)) if star and stem in _ANY_PATH else urls.beginning_with(stem)
-            if begin == stop:
-                continue
-            if anchored and not star:
-                hits.append((priority, begin, bisect_right(paths, stem, begin)))
-            elif not rest.strip("*"):
-                hits.append((priority, begin, stop))
-            else:
-                numbers = range(begin, stop) if stop - begin <= _FEW_TRIES else urls.holding(_longest(rest, anchored))
-                at = len(stem)
-                for number in numbers:
-                    if begin <= number < stop and follow(rest, paths[number], at, anchored):
-                        hits.append((priority, number, number + 1))  # noqa: PERF401 - a list for each pattern is slower
-        return hits
+def _hits_of_wildcards(wildcards: Iterable[str], allow: int, urls: SiteUrls) -> list[Hit]:
+    """Return what the patterns with a star, or with a "$", match."""
+    paths = urls.paths
+    hits: list[Hit] = []
+    for pattern in wildcards:
+        priority = 2 * len(pattern) + allow
+        anchored = pattern[-1] == "$"
+        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
+        begin, stop = (0, len(paths)) if star and stem in _ANY_PATH else urls.beginning_with(stem)
+        if begin == stop:
+            continue
+        if anchored and not star:
+            hits.append((priority, begin, bisect_right(paths, stem, begin)))
+        elif not rest.strip("*"):
+            hits.append((priority, begin, stop))
+        else:
+            numbers = range(begin, stop) if stop - begin <= _FEW_TRIES else urls.holding(_longest(rest, anchored))
+            at = len(stem)
+            for number in numbers:
+                if begin <= number < stop and follow(rest, paths[number], at, anchored):
+                    hits.append((priority, number, number + 1))  # noqa: PERF401 - a list for each pattern is slower
+    return hits
 
 
 def _longest(rest: str, anchored: bool) -> str:
     """Return the longest literal text in the rest of a pattern, with an LF if that ends the path."""
-    literal = f"{rest}\n" if anchored else rest
-    return max(literal.split("*"), key=len) if "*" in literal else literal
+    return max((f"{rest}\n" if anchored else rest).split("*"), key=len)
 
 
 # What this needs to know of rules, and no user of `Rules`.
@@ -289,17 +234,3 @@ def _most_wildcards(rules: Rules) -> int:
     allows, disallows = rules._allows, rules._disallows  # noqa: SLF001
     texts = allows.text + disallows.text
     return min(texts.count("*") + texts.count("$"), len(allows.lines) + len(disallows.lines))
-
-
-def _can_refuse(rules: Rules) -> bool:
-    """Return whether any rule disallows anything."""
-    return any(part._disallows.text.strip("\n") for part in parts_of(rules))  # noqa: SLF001
-
-
-def _allowed_each(rules: Rules, urls: Iterable[str], start: int) -> bytearray:
-    """Return 1 for each URL that may be fetched, else 0. In each, the path begins at the slash at `start`.
-
-    `rules` are those of one crawler.
-    """
-    allows = (rules._index or rules._indexed()).allows_url  # noqa: SLF001
-    return bytearray([allows(url, start) for url in urls])
