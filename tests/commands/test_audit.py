@@ -61,11 +61,10 @@ def test_each_url_gets_a_row_and_each_rule_its_count(files: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path, workers: str) -> None:
+def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     arguments = ["audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "googlebot-news,other,googlebot-news"]
-    arguments += ["--rules", "--workers", workers]
-    as_json = jsonl(run_here(*arguments, "--format", "jsonl", cwd=files).out)
+    arguments += ["--rules"]
+    as_json = jsonl(run_here(*arguments, "--format", "jsonl", "--workers", "2", cwd=files).out)
     as_csv = list(csv.DictReader(io.StringIO(run_here(*arguments, "--format", "csv", cwd=files).out)))
     assert [{key: "" if value is None else str(value) for key, value in row.items()} for row in as_json] == as_csv
     assert [row["url"] for row in as_json] == URLS

@@ -10,8 +10,7 @@ import pytest
 from scrapy_gbot_robots.commands import diff
 from scrapy_gbot_robots.core.changes import changes
 
-from ..support.command import run, run_here
-from ..support.web import Site
+from ..support.command import run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,13 +123,6 @@ def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -
         "https://a.example/b/c",
     ]
     assert ended.err == "3 lines of urls.txt left out: no absolute URL and no path, such as: hello\n"
-
-
-def test_versions_may_be_sites(tmp_path: Path) -> None:
-    with Site({"/robots.txt": OLD}) as old, Site({"/robots.txt": NEW}) as new:
-        ended = run("diff", old.url("/any"), new.url(), cwd=tmp_path)
-    assert ended.status == 1
-    assert ended.out.endswith(f"{old.url('/robots.txt')} -> {new.url('/robots.txt')}: 2 user agents changed\n")
 
 
 def test_what_cannot_be_read_is_status_2(files: Path) -> None:
