@@ -16,7 +16,7 @@ from ..bulk.audit import WALLED, Judged, by_archive, by_files, collect_rarely, j
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
 from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, origin_of
 from ..core.urls import Origin, shown
-from ..experimental.purposes import held_against
+from ..experimental.purposes import refusal
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -165,7 +165,9 @@ def _by_ruling(url: str, ruling: Ruling | None, for_purposes: Sequence[str]) -> 
         return NO_URL, ITSELF
     if Origin.of_robots_txt(url) is not None:
         return YES, ITSELF
-    verdict = held_against(for_purposes, ruling.verdict, lambda url: ruling.answer.preferences(url, ruling.agent))(url)
+    verdict = ruling.verdict(url)
+    if for_purposes and verdict.allowed:
+        verdict = refusal(for_purposes, ruling.answer.preferences(url, ruling.agent)) or verdict
     return YES if verdict.allowed else UNREACHABLE if ruling.answer.temporary else NO, verdict
 
 
@@ -194,19 +196,16 @@ class Audit:
         kinds = {"rule": str, "line": int, "reason": str} if self.gives_reasons else {}
         reasons = {f"{name}_{what}": kind for name in columns for what, kind in kinds.items()}
         every = [URL, *self.others, *columns, *reasons]
-        self._names, self._columns = names, columns
+        self._names, self._out = names, out
         self._output: AnswerFile | None = None
-        self._text: Table | CsvText | JsonText
+        self._text: Table | CsvText | JsonText = Table(columns)
         if options.output:
             self._output = AnswerFile(
                 options.output, every, {**self.others, **dict.fromkeys(columns, bytearray), **reasons}
             )
-        elif options.format == "table":
-            self._text = Table(columns)
-        else:
+        elif options.format != "table":
             self._text = TEXT[options.format](every)
-        self._has_titles = False
-        self._out = out
+        self._titles = self._text.titles  # "" when they are written
         self._began = time.monotonic()
         self.read = self.urls = self._invalid = 0
         self._example = ""
@@ -265,13 +264,9 @@ class Audit:
         if self._output is not None:
             self._output.write(columns)
         else:
-            self._write_titles()
-            self._out.write(self._text.rows(found) if isinstance(self._text, Table) else self._text.lines(columns))
-
-    def _write_titles(self) -> None:
-        if not self._has_titles and self._output is None:
-            self._has_titles = True
-            self._out.write(self._text.titles)
+            lines = self._text.rows(found) if isinstance(self._text, Table) else self._text.lines(columns)
+            self._out.write(self._titles + lines)
+            self._titles = ""
 
     def _count(self, found: Judged) -> None:
         """Count the answers; of two for each crawler, those that differ."""
@@ -298,10 +293,10 @@ class Audit:
         if self._invalid and not self.urls:
             example = f": {self._example}" if self._example else ""
             raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
-        if self.urls:
-            self._write_titles()
         if self._output is not None:
             self._output.finish()
+        elif self.urls:
+            self._out.write(self._titles)
 
     @property
     def status(self) -> int:

@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--as", "--purpose", "--json")
     parser.add_argument(
         "--mode",
-        choices=crawlers.MODES,
+        choices=("first", "all"),
         help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
         "all; without --mode, each crawler gets its own verdict",
     )

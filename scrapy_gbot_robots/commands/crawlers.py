@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..core.verdict import Verdict
     from .output import Terminal
 
-MODES = ("first", "all")
-
 _MAX_NAME = 60  # characters of a name that is compared with Google's
 
 
@@ -89,7 +87,7 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
         texts: the values of `--as`. Commas separate names. A text with a parenthesis is one User-Agent header.
         settings: the project's.
         err: gets a hint if a name is nearly that of a crawler of Google's.
-        mode: one of `MODES`, or None.
+        mode: "first", "all" or None.
 
     Raises:
         CommandError: a name has no product token, or there is a mode without `--as`.

@@ -16,7 +16,7 @@ from ..meta import PREFERENCES, PROVENANCE
 from .preferences import LABELS, Preferences, combined, of_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -94,23 +94,3 @@ def _from_note(noted: dict[str, Any]) -> Preferences:
     granted = {GRANTED: True, REFUSED: False}
     values: dict[str, Any] = {attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()}
     return Preferences(**values, use=noted["use"], lines=tuple(noted["lines"]))
-
-
-def held_against(
-    purposes: Sequence[str], verdict: Callable[[str], Verdict], said: Callable[[str], Preferences]
-) -> Callable[[str], Verdict]:
-    """Return a function that gives the verdict on a URL. A URL is disallowed if its site refuses one of `purposes`.
-
-    Args:
-        purposes: what the crawl would be for.
-        verdict: gives the verdict without purposes.
-        said: gives what the robots.txt says about the use of a URL's content.
-    """
-    if not purposes:
-        return verdict
-
-    def judge(url: str) -> Verdict:
-        found = verdict(url)
-        return (refusal(purposes, said(url)) or found) if found.allowed else found
-
-    return judge
