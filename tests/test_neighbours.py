@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
-from scrapy_gbot_robots.policy.decoding import as_served
-
 from .support.command import only_one, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.web import Reply, Site
@@ -82,26 +80,6 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
     assert [path for path in site.paths() if path != "/favicon.ico"] == ["/robots.txt", "/yes"]
     for header in ("authorization", "cookie", "if-match", "if-none-match", "range", "referer"):
         assert header not in site.asked[0].headers
-
-
-HEAD = b'<html><head><meta name="color-scheme" content="light dark"></head><body><pre style="white-space: pre-wrap;">'
-TAIL = b"</pre></body></html>"
-
-
-@pytest.mark.parametrize(
-    ("body", "flags", "expected"),
-    [
-        pytest.param(HEAD + b"a: &amp;copy &lt;b&gt;" + TAIL, ["playwright"], b"a: &copy <b>", id="unescaped"),
-        pytest.param(HEAD + "ü\n".encode() + b"\xff" + TAIL, ["playwright"], "ü\n".encode() + b"\xff", id="any-bytes"),
-        pytest.param(HEAD + TAIL, ["playwright"], b"", id="empty"),
-        pytest.param(HEAD + b"a" + TAIL, [], HEAD + b"a" + TAIL, id="served-like-that"),
-        pytest.param(b"<html>a", ["playwright"], b"<html>a", id="page"),
-        pytest.param(HEAD + b"<b>a</b>" + TAIL, ["playwright"], HEAD + b"<b>a</b>" + TAIL, id="page-with-pre"),
-        pytest.param(b"a: b", ["playwright"], b"a: b", id="text"),
-    ],
-)
-def test_text_file_that_a_browser_shows_is_read_as_served(body: bytes, flags: list[str], expected: bytes) -> None:
-    assert as_served(body, flags) == expected
 
 
 # scrapy-zyte-api: in transparent mode every request goes through an API

@@ -10,7 +10,7 @@ import logging
 import math
 import time
 import zlib
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,15 +90,26 @@ def assert_nothing_forged(lines: list[str]) -> None:
         assert not line.startswith("2026"), line
 
 
-@pytest.mark.parametrize("kind", ROBOTS)
+@pytest.fixture
+def sites() -> Iterator[Callable[[Content], Site]]:
+    """Makes a site with this robots.txt."""
+    with ExitStack() as stack:
+        yield lambda robots: stack.enter_context(Site({"*": b"user-agent: *\ndisallow: /x", "/robots.txt": robots}))
+
+
 @in_reactor
-async def test_nothing_forged_reaches_the_log(kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"*": b"user-agent: *\ndisallow: /x", "/robots.txt": ROBOTS[kind]}) as site, caplog.at_level("DEBUG"):
-        settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01, "DOWNLOAD_TIMEOUT": 5}
-        crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
-        assert_nothing_forged(messages(caplog))
-        for error in pages(crawler).refused.values():
-            assert_nothing_forged([str(error)])
+async def test_nothing_forged_reaches_the_log(
+    sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01, "DOWNLOAD_TIMEOUT": 5}
+    hostile = [sites(robots) for robots in ROBOTS.values()]
+    with caplog.at_level("DEBUG"):
+        crawler = await crawl(Pages, settings, urls=[site.url(path) for site in hostile for path in PATHS])
+    assert_nothing_forged(messages(caplog))
+    for site in hostile:
+        assert any(f":{site.port}" in line for line in messages(caplog))
+    for error in pages(crawler).refused.values():
+        assert_nothing_forged([str(error)])
 
 
 @in_reactor
@@ -123,17 +134,18 @@ SITEMAP_FILES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("spider", [Sitemaps, Forger])
-@pytest.mark.parametrize("kind", SITEMAP_FILES)
 @in_reactor
 async def test_nothing_forged_in_a_sitemap_reaches_the_log(
-    kind: str, spider: Any, caplog: pytest.LogCaptureFixture
+    spider: Any, sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Site({"/s.xml": xml(SITEMAP_FILES[kind])}) as site, caplog.at_level("DEBUG"):
-        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}\nsitemap: {FORGED}"
-        arguments = {"hosts": site.url()} if spider is Forger else {"start_urls": [site.url()]}
-        await crawl(spider, **arguments)
-        assert "/s.xml" in site.paths()
-        assert_nothing_forged(messages(caplog))
+    hostile = [sites(b"") for _ in SITEMAP_FILES]
+    for site, file in zip(hostile, SITEMAP_FILES.values(), strict=True):
+        site.pages |= {"/s.xml": xml(file), "/robots.txt": f"sitemap: {site.url('/s.xml')}\nsitemap: {FORGED}"}
+    urls = [site.url() for site in hostile]
+    with caplog.at_level("DEBUG"):
+        await crawl(spider, **({"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls}))
+    assert all("/s.xml" in site.paths() for site in hostile)
+    assert_nothing_forged(messages(caplog))
 
 
 @in_reactor
@@ -196,56 +208,54 @@ NOW, YEAR_9999, FIRST = time.time(), 253_370_764_800.0, -1e308
 ALLOW_ALL = b""
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param(b"\x00garbage\xff", id="garbage"),
-        pytest.param(b"x" * 5_000_000, id="huge"),
-        pytest.param(sealed_bomb(), id="decompression-bomb"),
-        pytest.param(copied(YEAR_9999, YEAR_9999 + 1), id="fetched-in-the-year-9999"),
-        pytest.param(copied(NOW - 2 * 86_400, YEAR_9999), id="fresh-until-the-year-9999"),
-        pytest.param(copied(FIRST, YEAR_9999), id="fetched-before-all-time"),
-        pytest.param(copied(math.nextafter(math.inf, 0), math.nextafter(math.inf, 0)), id="largest-times"),
-        pytest.param(encode(Entry(None, Outage(NOW, 2**32 - 1, 503, "x", NOW - 1))), id="most-failures"),
-        pytest.param(encode(Entry(None, Outage(NOW - 9, 1, 503, FORGED, YEAR_9999))), id="not-to-be-asked-before-9999"),
-    ],
-)
+POISON = {
+    "garbage": b"\x00garbage\xff",
+    "huge": b"x" * 5_000_000,
+    "decompression-bomb": sealed_bomb(),
+    "fetched-in-the-year-9999": copied(YEAR_9999, YEAR_9999 + 1),
+    "fresh-until-the-year-9999": copied(NOW - 2 * 86_400, YEAR_9999),
+    "fetched-before-all-time": copied(FIRST, YEAR_9999),
+    "largest-times": copied(math.nextafter(math.inf, 0), math.nextafter(math.inf, 0)),
+    "most-failures": encode(Entry(None, Outage(NOW, 2**32 - 1, 503, "x", NOW - 1))),
+    "not-to-be-asked-before-9999": encode(Entry(None, Outage(NOW - 9, 1, 503, FORGED, YEAR_9999))),
+}
+
+
 @in_reactor
 async def test_poisoned_entry_is_a_miss_and_the_site_is_asked(
-    redis_url: str, value: bytes, caplog: pytest.LogCaptureFixture
+    redis_url: str, sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
     import redis
 
-    with (
-        closing(redis.Redis.from_url(redis_url)) as client,
-        Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site,
-    ):
-        site.pages["*"] = b"ok"
-        key = f"gbot_robots:entry:{Origin.of(site.url())}"
-        client.set(key, value)
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
-        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-        assert set(pages(crawler).crawled) == {site.url("/yes")}
+    poisoned = {key_of(site := sites(b"user-agent: *\ndisallow: /no")): (site, value) for value in POISON.values()}
+    with closing(redis.Redis.from_url(redis_url)) as client:
+        client.mset({key: value for key, (_, value) in poisoned.items()})
+        urls = {path: {site.url(path) for site, _ in poisoned.values()} for path in ("/yes", "/no")}
+        crawler = await crawl(Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"]])
+        assert set(pages(crawler).crawled) == urls["/yes"]
         assert "gbot_robots/storage/errors" not in stats(crawler)
-        assert client.get(key) != value
+        assert [key for key, (_, value) in poisoned.items() if client.get(key) == value] == []
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+def key_of(site: Site) -> str:
+    return f"gbot_robots:entry:{Origin.of(site.url())}"
+
+
+def in_redis(url: str) -> dict[str, str]:
+    return {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": url}
+
+
 @in_reactor
-async def test_forged_entry_rules_for_no_longer_than_a_day(redis_url: str) -> None:
+async def test_forged_entry_rules_for_no_longer_than_a_day(redis_url: str, sites: Callable[[Content], Site]) -> None:
     import redis
 
-    with (
-        closing(redis.Redis.from_url(redis_url)) as client,
-        Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site,
-    ):
-        site.pages["*"] = b"ok"
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
-        for age, crawled in ((86_000, {site.url("/no")}), (86_500, set[str]())):
-            forged = copied(time.time() - age, YEAR_9999, body=ALLOW_ALL)
-            client.set(f"gbot_robots:entry:{Origin.of(site.url())}", forged)
-            crawler = await crawl(Pages, settings, urls=[site.url("/no")])
-            assert set(pages(crawler).crawled) == crawled
+    young, old = sites(b"user-agent: *\ndisallow: /no"), sites(b"user-agent: *\ndisallow: /no")
+    with closing(redis.Redis.from_url(redis_url)) as client:
+        for site, age in ((young, 86_000), (old, 86_500)):
+            client.set(key_of(site), copied(time.time() - age, YEAR_9999, body=ALLOW_ALL))
+        crawler = await crawl(Pages, in_redis(redis_url), urls=[young.url("/no"), old.url("/no")])
+    assert set(pages(crawler).crawled) == {young.url("/no")}
 
 
 @in_reactor
@@ -256,8 +266,8 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
 
     with closing(redis.Redis.from_url(redis_url)) as client, Site({}) as site, caplog.at_level("DEBUG"):
         forged = encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 60)))
-        client.set(f"gbot_robots:entry:{Origin.of(site.url())}", forged)
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+        client.set(key_of(site), forged)
+        settings = in_redis(redis_url)
         crawler = await crawl(Pages, settings, urls=[site.url("/a"), site.url("/robots.txt")])
         assert len(pages(crawler).refused) == 2
         for error in pages(crawler).refused.values():
@@ -275,7 +285,7 @@ async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(
 
     with closing(redis.Redis.from_url(redis_url)) as client, Site({"*": b"ok", "/robots.txt": b""}) as site:
         client.set(f"gbot_robots:lease:{Origin.of(site.url())}", "forged")
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
+        settings = {**in_redis(redis_url), "GBOT_ROBOTS_TIMEOUT_SECS": 1}
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}
 
@@ -291,7 +301,7 @@ async def test_server_that_is_no_redis_forges_no_log_lines(caplog: pytest.LogCap
             evil(connection)
 
     with Redis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": f"redis://127.0.0.1:{server.port}"}
+        settings = in_redis(f"redis://127.0.0.1:{server.port}")
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}
         assert stats(crawler)["gbot_robots/storage/errors"]

@@ -180,5 +180,7 @@ SHOWN = b'<html><head><meta name="color-scheme" content="light dark"></head><bod
 
 def test_text_that_a_browser_shows_is_read_as_served() -> None:
     assert as_served(SHOWN, ["playwright"]) == b"a: <&\xff\n"
+    assert as_served(SHOWN.replace(b"a: &lt;&amp;\xff\n", b""), ["playwright"]) == b""
     assert as_served(SHOWN, []) == SHOWN
-    assert as_served(TEXT, ["playwright"]) == TEXT
+    for page in (TEXT, b"<html>a", SHOWN.replace(b"&lt;", b"<b>")):
+        assert as_served(page, ["playwright"]) == page
