@@ -141,7 +141,7 @@ class Sweep:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         parts = parts_of(rules)
-        self._parts = [Sweep(part) for part in parts] if len(parts) > 1 else []  # of several crawlers
+        self._parts = [Sweep(part) for part in parts] if parts != (rules,) else []  # of several crawlers
         self._patterns: list[tuple[int, list[str], list[str]]] = []  # disallow (0), allow (1): prefixes, wildcards
 
     def allowed(self, urls: SiteUrls) -> bytearray:
