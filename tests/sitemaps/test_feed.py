@@ -20,7 +20,6 @@ from scrapy_gbot_robots.signals import sitemap_found
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.hosts_spider import Hosts
-from ..support.redis_server import redis_server
 from ..support.sitemap_web import (
     Links,
     Remembers,
@@ -44,62 +43,41 @@ if TYPE_CHECKING:
 
 
 class Shown(Sitemaps):
-    """Notes the sitemaps that it is shown. Subclasses override `say` to answer."""
+    """Notes the sitemaps that it is shown, and gives its answer."""
+
+    answer: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.shown: list[tuple[FoundSitemap, Request | None]] = []
+        self.shown: list[tuple[FoundSitemap, Request]] = []
 
-    def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> Any:
+    def sitemap_found(self, sitemap: FoundSitemap, request: Request) -> Any:
         self.shown.append((sitemap, request))
-        return self.say(sitemap, request)
-
-    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
-        return None
-
-
-class Vetoing(Shown):
-    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
-        return False
-
-
-class Failing(Shown):
-    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
-        raise KeyError("a bug of the spider's")
-
-
-class Changing(Shown):
-    def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
-        assert request is not None
-        return request.replace(url=request.url.replace("/s.xml", "/other.xml"))
-
-
-class Waiting(Shown):
-    async def say(self, sitemap: FoundSitemap, request: Request | None) -> Any:
-        await pause(0.3)
-        return False
+        if self.answer is KeyError:
+            raise KeyError("a bug of the spider's")
+        return request.replace(url=request.url.replace("/s.xml", self.answer)) if self.answer else self.answer
 
 
 @pytest.mark.parametrize(
-    ("spider", "crawled"),
-    [(Shown, "/page"), (Vetoing, None), (Failing, None), (Changing, "/other"), (Waiting, None)],
+    ("answer", "crawled"), [(None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")]
 )
 @in_reactor
 async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
-    spider: type[Shown], crawled: str | None, caplog: pytest.LogCaptureFixture
+    answer: Any, crawled: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Site({"*": b"ok"}) as site:
         listing(site)
-        crawler = await crawl(spider, start_urls=[site.url()])
+        crawler = await crawl(Shown, start_urls=[site.url()], answer=answer)
         assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
         assert sitemap_stats(crawler).get("refused/vetoed", 0) == (0 if crawled else 1)
         assert isinstance(crawler.spider, Shown)
         [(sitemap, request)] = crawler.spider.shown
         assert sitemap == (site.url("/s.xml"), site.url("/robots.txt"), 2)
-        assert request is not None
-        assert request.url == site.url("/s.xml")
+        assert request.url == sitemap.url
         errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-        assert [error.partition(":")[0] for error in errors] == ["Error caught on signal handler"] * (spider is Failing)
+        assert [error.partition(":")[0] for error in errors] == ["Error caught on signal handler"] * (
+            answer is KeyError
+        )
 
 
 @in_reactor
@@ -147,7 +125,6 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send() -> N
         spider = crawler.spider
         assert isinstance(spider, Shown)
         [(_, request)] = spider.shown
-        assert request is not None
         as_dict = request.to_dict(spider=spider)
         assert as_dict["callback"] == "_parse_sitemap"
         assert as_dict["errback"] is None
@@ -274,26 +251,6 @@ async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(wh
         assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
         assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
         assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
-
-
-@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
-@in_reactor
-async def test_fleet_on_scrapy_redis_asks_for_each_sitemap_once() -> None:
-    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    with redis_server() as redis, Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        listing(site)
-        other.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}".encode()
-        settings = {
-            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
-            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-            "SCHEDULER_PERSIST": True,
-            "REDIS_URL": redis.url,
-        }
-        one = await crawl(Sitemaps, settings, start_urls=[site.url()])
-        another = await crawl(Sitemaps, settings, start_urls=[other.url()])
-        assert set(parsed(one)) == {site.url("/page")}
-        assert sitemap_stats(another) == {"found": 1, "duplicate": 1}
-        assert site.paths() == ["/robots.txt", "/s.xml", "/page"]
 
 
 @pytest.mark.parametrize("kind", [Sitemaps, Links])
