@@ -6,9 +6,8 @@ database counts them: it uses the disk for what exceeds its memory.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ..bulk.judging import Judge
 from ..core.crawlers import Crawler
@@ -26,7 +25,7 @@ from .inputs import add_shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
@@ -66,69 +65,44 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     crawlers_asked = [asker.crawler for asker in askers]
     judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)
     with archives.errors_in_a_line(), archives.opened(options.archives, gbot, err) as (store, damage):
-        study = study_of(store, judge, options.top, err)
+        study = _studied(store, judge, options.top, err)
     for part in damage:
         err.say(part)
     if options.json:
-        out.write(json.dumps(fields_of(study)) + "\n")
+        out.json(study)
     else:
-        for title, titles, rows in tables(study):
+        for title, titles, rows in _tables(study):
             out.say((title, "strong"))
             out.table(titles, rows)
             out.say()
     return FINE
 
 
-def fields_of(study: Study) -> dict[str, object]:
-    """Return all that was found, by name, for JSON."""
-
-    def shares(rows: Sequence[Share], what: str) -> list[dict[str, object]]:
-        return [{"name": row.name, "files": row.files, what: row.times} for row in rows]
-
-    return {
-        "origins": study.origins,
-        "states": study.states,
-        "statuses": {str(status or "none"): origins for status, origins in study.statuses.items()},
-        "bytes": study.total_bytes,
-        "sizes": [{"up_to_bytes": size, "files": files} for size, files in study.sizes],
-        "fields": shares(study.fields, "lines"),
-        "agents": shares(study.agents, "blocked"),
-        "crawlers": shares(study.crawlers, "blocked"),
-        "preferences": study.preferences,
-    }
-
-
-def tables(study: Study) -> Iterator[Table]:
+def _tables(study: dict[str, Any]) -> Iterator[Table]:
     """Yield what was found as tables: the title, the names of the columns, the rows."""
-    rules = study.states["rules"]
-    states = [(origins, state) for state, origins in study.states.items()]
-    title = f"{count(study.origins, 'origin')}, {count(study.total_bytes, 'byte')} of rules"
-    yield title, ["ORIGINS", "SHARE", "STATE"], _rows(states, study.origins)
-    statuses = [(origins, str(status or "no answer")) for status, origins in study.statuses.items()]
-    yield "Statuses", ["ORIGINS", "SHARE", "STATUS"], _rows(statuses, study.origins)
-    sizes = [(files, size_in_words(size)) for size, files in study.sizes]
-    yield "Sizes of files with rules", ["FILES", "SHARE", "BYTES"], _rows(sizes, rules)
-    fields = [[*_number(row.files, rules), f"{row.times:,}", row.name] for row in study.fields]
+    origins, rules = study["origins"], study["states"]["rules"]
+    states = [[*_number(number, origins), state] for state, number in study["states"].items()]
+    title = f"{count(origins, 'origin')}, {count(study['bytes'], 'byte')} of rules"
+    yield title, ["ORIGINS", "SHARE", "STATE"], states
+    named = ((number, "no answer" if status == "none" else status) for status, number in study["statuses"].items())
+    yield "Statuses", ["ORIGINS", "SHARE", "STATUS"], [[*_number(number, origins), name] for number, name in named]
+    sizes = [[*_number(row["files"], rules), _size_in_words(row["up_to_bytes"])] for row in study["sizes"]]
+    yield "Sizes of files with rules", ["FILES", "SHARE", "BYTES"], sizes
+    fields = [[*_number(row["files"], rules), f"{row['lines']:,}", row["name"]] for row in study["fields"]]
     yield "Fields", ["FILES", "SHARE", "LINES", "FIELD"], fields
     said = [
         [*_number(each["granted"], rules), *_number(each["refused"], rules), label]
-        for label, each in study.preferences.items()
+        for label, each in study["preferences"].items()
     ]
     title = "Preferences about the home page, for all crawlers"
     yield title, ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"], said
-    for title, shares in (("Agents that files name", study.agents), ("Crawlers that were asked for", study.crawlers)):
-        if shares:
-            yield _blocked(title, shares, rules)
-
-
-def _blocked(title: str, shares: Sequence[Share], files: int) -> Table:
-    rows = [[*_number(row.files, files), *_number(row.times, row.files), row.name] for row in shares]
-    title += ", and how many of these files keep them from the home page"
-    return title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], rows
-
-
-def _rows(counts: Iterable[tuple[int, str]], whole: int) -> list[list[str]]:
-    return [[*_number(part, whole), name] for part, name in counts]
+    for kind, title in (("agents", "Agents that files name"), ("crawlers", "Crawlers that were asked for")):
+        blocked = [
+            [*_number(row["files"], rules), *_number(row["blocked"], row["files"]), row["name"]] for row in study[kind]
+        ]
+        if blocked:
+            title += ", and how many of these files keep them from the home page"  # noqa: PLW2901
+            yield title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], blocked
 
 
 def _number(part: int, whole: int) -> tuple[str, str]:
@@ -136,52 +110,16 @@ def _number(part: int, whole: int) -> tuple[str, str]:
     return f"{part:,}", f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def size_in_words(size: int | None) -> str:
-    """Put the upper end of a range of sizes into words."""
+def _size_in_words(size: int | None) -> str:
     if size is None:
         return "more than is read"
     return f"up to {size:,}" if size else "empty"
 
 
-class Share(NamedTuple):
-    """A field or an agent: how many robots.txt files have it, and in how many lines, or how many of these block it."""
+def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, Any]:
+    """Go through all robots.txt files, and show how far that is; return what was found, for JSON.
 
-    name: str
-    files: int
-    times: int
-
-
-class Study(NamedTuple):
-    """What the files of an archive are like.
-
-    Attributes:
-        origins: how many origins have an answer in the archive.
-        states: how many of these origins are in each state: rules, full allow, full disallow.
-        statuses: how many have each HTTP status code; 0 stands for no answer.
-        sizes: upper ends of ranges of sizes, in bytes, and how many files with rules are in each. The end is None for files
-            that are larger than a crawl reads.
-        total_bytes: the size of all files with rules together.
-        fields: names of fields, how many files have each, and in how many lines.
-        agents: product tokens, how many files name each, and how many of these keep it from the home page.
-        crawlers: the crawlers in question, how many files have rules, and how many of these keep each from the home page.
-        preferences: `train_ai`, `search` and `ai_use`: how many files grant and refuse it to all, for the home page.
-    """
-
-    origins: int
-    states: dict[str, int]
-    statuses: dict[int, int]
-    sizes: list[tuple[int | None, int]]
-    total_bytes: int
-    fields: list[Share]
-    agents: list[Share]
-    crawlers: list[Share]
-    preferences: dict[str, dict[str, int]]
-
-
-def study_of(store: Store, judge: Judge, most: int, err: Terminal) -> Study:
-    """Go through all robots.txt files, and show how far that is.
-
-    `fields` and `agents` have the `most` frequent ones. A crawler is kept from the home page if it may not fetch "/".
+    The `most` frequent fields and agents count. A crawler is blocked if it may not fetch "/".
     """
     census = _Census(store, judge)
     with err.progress("Counting", len(store)) as progress:
@@ -262,31 +200,37 @@ class _Census:
         self._names.clear()
         self._counts.clear()
 
-    def result(self, most: int) -> Study:
-        """Return the study."""
+    def result(self, most: int) -> dict[str, Any]:
+        """Return all that was found, by name."""
         rules = self._states[State.RULES.value]
-        return Study(
-            sum(self._states.values()),
-            {state.value: self._states[state.value] for state in State},
-            dict(sorted(self._statuses.items())),
-            [(size, self._sizes[size]) for size in (*_SIZES, None)],
-            self._bytes,
-            self._most_frequent("field", most),
-            self._most_frequent("agent", most),
-            [Share(crawler.name or "*", rules, self._blocked[crawler]) for crawler in self._judge.crawlers],
-            {
+        asked = ((crawler.name or "*", rules, self._blocked[crawler]) for crawler in self._judge.crawlers)
+        return {
+            "origins": self._states.total(),
+            "states": {state.value: self._states[state.value] for state in State},
+            "statuses": {str(status or "none"): number for status, number in sorted(self._statuses.items())},
+            "bytes": self._bytes,
+            "sizes": [{"up_to_bytes": size, "files": self._sizes[size]} for size in (*_SIZES, None)],
+            "fields": _objects("lines", self._most_frequent("field", most)),
+            "agents": _objects("blocked", self._most_frequent("agent", most)),
+            "crawlers": _objects("blocked", asked),
+            "preferences": {
                 label: {"granted": self._preferences[label, True], "refused": self._preferences[label, False]}
                 for label, _, _ in LABELS
             },
-        )
+        }
 
-    def _most_frequent(self, kind: str, most: int) -> list[Share]:
-        rows: Sequence[Any] = self._store.database.execute(
+    def _most_frequent(self, kind: str, most: int) -> Iterable[tuple[str, int, int]]:
+        """The names that most files have: in how many files each is, and its count."""
+        rows: list[tuple[str, int, int]] = self._store.database.execute(
             "SELECT name, sum(files)::BIGINT, sum(count)::BIGINT FROM names WHERE kind = ?"
             " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
             [kind, most],
         ).fetchall()
-        return [Share(*row) for row in rows]
+        return rows
+
+
+def _objects(what: str, rows: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
+    return [{"name": name, "files": files, what: times} for name, files, times in rows]
 
 
 def _name(raw: bytes) -> str:
