@@ -83,23 +83,6 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(tmp_path: Path) -> None:
         assert re.split("  +", row)[3] == shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        pytest.param(
-            ["/path"], "/path is no URL and no host; for a path, name the robots.txt with --robots", id="path"
-        ),
-        pytest.param(["path.html"], "path.html is no URL and no host", id="name"),
-        pytest.param(["path.html", "--robots", "r.txt"], 'a path begins with "/"', id="name-with-robots"),
-    ],
-)
-def test_what_is_neither_url_nor_host_is_status_2(arguments: list[str], said: str, tmp_path: Path) -> None:
-    (tmp_path / "r.txt").touch()
-    ended = run_here("agents", *arguments, cwd=tmp_path)
-    assert ended.status == 2
-    assert said in ended.err
-
-
 def test_each_crawler_stands_once_in_the_list() -> None:
     names = [known.tokens[0].lower() for known in KNOWN_CRAWLERS]
     assert len(names) == len(set(names))

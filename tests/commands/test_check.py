@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.commands.command import SUBCOMMANDS
-
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
@@ -187,79 +185,6 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
         ended = run("check", start.url("/cart"), *as_arguments(way), "--nolog", cwd=tmp_path)
         assert (ended.status, ended.err) == (1, "")
         assert f"then 200 {end.url('/robots.txt')}" in ended.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        pytest.param(
-            ["example.com/x"], 'not an absolute URL: "example.com/x"; did you mean https://example.com/x?', id="scheme"
-        ),
-        pytest.param(["127.0.0.1:80"], '"127.0.0.1:80"; did you mean http://127.0.0.1:80?', id="host-with-port"),
-        pytest.param(["cart/1", "--file", "r"], '"cart/1"; did you mean /cart/1?', id="path-without-slash"),
-        pytest.param(["mailto:a@b"], 'not an absolute URL: "mailto:a@b"\n', id="mail"),
-        pytest.param([""], 'not an absolute URL: ""\n', id="nothing"),
-        pytest.param(["/x", "--file", "a" * 300], "File name too long", id="long-name"),
-        pytest.param(["/x", "--file", "loop"], "loop: Too many levels of symbolic links", id="loop-of-links"),
-        pytest.param(["/x"], "/x is a path; give the whole URL, or a robots.txt with --file", id="path"),
-        pytest.param(["mailto://example.com"], "not an http, https or ftp URL", id="other-scheme"),
-        pytest.param(["http://"], "no valid host: http:// (it is empty)", id="no-host"),
-        pytest.param(["http://a:99999/"], "port out of range", id="port"),
-        pytest.param(["http://a/", "--as", "123"], '--as "123" names no crawler', id="no-token"),
-        pytest.param(
-            ["http://a/", "--file", "missing.txt"], "missing.txt: No such file or directory", id="missing-file"
-        ),
-        pytest.param(["http://a/", "--file", "."], ".: Is a directory", id="directory"),
-        pytest.param(
-            ["http://a/", "-s", "GBOT_ROBOTS_MAX_BYTES=x"], "GBOT_ROBOTS_MAX_BYTES must be a whole", id="setting"
-        ),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: list[str], said: str) -> None:
-    (tmp_path / "loop").symlink_to("loop")
-    ended = run_here("check", *arguments, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err
-    assert ended.err.startswith("scrapy robots check: error: ")
-    assert ended.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
-        pytest.param('ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start", id="before-it"),
-        pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
-    ],
-)
-def test_broken_project_is_one_line_and_status_2(tmp_path: Path, setting: str, said: str) -> None:
-    ended = run("check", "http://127.0.0.1:1/", "-s", setting, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err
-    assert ended.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param([], id="no-sub-command"),
-        pytest.param(["chek"], id="unknown-sub-command"),
-        pytest.param(["check"], id="no-url"),
-        pytest.param(["check", "/x", "--wrong"], id="unknown-option"),
-        pytest.param(["check", "/x", "--file", "r", "--fresh"], id="options-that-exclude-each-other"),
-        pytest.param(["check", "/x", "-s", "nonsense"], id="no-setting"),
-    ],
-)
-def test_wrong_usage_is_status_2(tmp_path: Path, arguments: list[str]) -> None:
-    ended = run_here(*arguments, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
-    assert "error: " in ended.err
-
-
-def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:
-    ended = run_here(cwd=tmp_path)
-    assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(SUBCOMMANDS)
 
 
 @pytest.mark.parametrize(

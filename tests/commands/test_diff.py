@@ -123,8 +123,3 @@ def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -
         "https://a.example/b/c",
     ]
     assert ended.err == "3 lines of urls.txt left out: no absolute URL and no path, such as: hello\n"
-
-
-def test_what_cannot_be_read_is_status_2(files: Path) -> None:
-    ended = run_here("diff", "old.txt", "missing.txt", cwd=files)
-    assert (ended.status, ended.err) == (2, "scrapy robots diff: error: missing.txt: No such file or directory\n")

@@ -123,19 +123,3 @@ def test_every_wrong_line_is_named_up_to_a_bound(files: Path) -> None:
     *lines, last = ended.err.splitlines()
     assert [line.partition(": ")[0] for line in lines] == [f"wrong.txt:{number}" for number in range(2, 42, 2)]
     assert "30 wrong lines, of which the first 20 are shown" in last
-
-
-@pytest.mark.parametrize(
-    ("expectations", "robots", "said"),
-    [
-        ("missing", "robots.txt", "missing: No such file or directory"),
-        ("met.txt", "missing", "missing: No such file or directory"),
-        ("-", "-", '"-" cannot be both'),
-        ("-", "robots.txt", "no expectation in it"),
-    ],
-)
-def test_nothing_to_test_is_one_line_and_status_2(files: Path, expectations: str, robots: str, said: str) -> None:
-    ended = run_here("test", expectations, "--robots", robots, cwd=files, stdin=b"# nothing\n")
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err
-    assert ended.err.count("\n") == 1

@@ -73,19 +73,3 @@ def test_origin_without_versions_is_status_1(at: list[str], tmp_path: Path) -> N
     ended = run_here("history", "b.example", *at, cwd=tmp_path)
     assert (ended.status, ended.out) == (1, "")
     assert "GBOT_ROBOTS_HISTORY" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["diff", "a.example@1969-12-31", "a.example@2031-01-01"],
-            "the history has no version from 1969-12-31 or before",
-        ),
-        (["history", "a.example", "-s", "GBOT_ROBOTS_STORAGE=memory"], "only a SQLite file has a history"),
-    ],
-)
-def test_what_cannot_be_had_is_status_2(at: list[str], tmp_path: Path, arguments: list[str], message: str) -> None:
-    ended = run_here(*arguments, *at, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert message in ended.err

@@ -101,22 +101,6 @@ def test_file_is_found_by_its_name_in_the_c_locale(name: bytes, tmp_path: Path) 
     assert ended.status == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        pytest.param("missing.txt", "missing.txt: No such file or directory", id="missing"),
-        pytest.param(".", ".: Is a directory", id="directory"),
-        pytest.param("mailto://x", "not an http, https or ftp URL", id="other-scheme"),
-        pytest.param("/dev/zero", "/dev/zero: longer than", id="endless"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(tmp_path: Path, source: str, said: str) -> None:
-    ended = run_here("lint", source, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err
-    assert ended.err.count("\n") == 1
-
-
 def test_a_huge_bad_file_is_quick(tmp_path: Path) -> None:
     began = time.monotonic()
     ended = run_here("lint", "-", cwd=tmp_path, stdin=b"user-agent: *\n" + b"disalllow: /x\n" * 10_000)
@@ -183,20 +167,6 @@ def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     body = b"user-agent: *\ncrawl-delay: 3\nhost: x\ndisallow: /\n"
     asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
     assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--ignore", "unused-feld"], '"unused-feld" is no kind of finding; did you mean unused-field?'),
-        (["--ignore", "note"], '"note" is no kind of finding; '),
-        (["--fail-on", "fatal"], '"fatal" is no kind of finding; the kinds are at https://'),
-    ],
-)
-def test_a_kind_that_does_not_exist_is_wrong_usage(tmp_path: Path, arguments: list[str], said: str) -> None:
-    ended = run_here("lint", "-", *arguments, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err
 
 
 def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:

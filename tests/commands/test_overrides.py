@@ -62,13 +62,6 @@ def test_no_overrides_are_said_to_be_none(tmp_path: Path) -> None:
     assert (ended.status, ended.out.strip()) == (0, "0 overrides")
 
 
-@pytest.mark.parametrize("command", [("overrides",), ("check", "https://a.example/")], ids=lambda command: command[0])
-def test_wrong_override_is_an_error_of_the_command(command: tuple[str, ...], tmp_path: Path) -> None:
-    ended = run_here(*command, *given({"a.example": {"rules": "ignore"}}), cwd=tmp_path)
-    assert ended.status == 2
-    assert "GBOT_ROBOTS_OVERRIDES['a.example']['reason'] must be a text that says why, got None" in ended.err
-
-
 def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Path) -> None:
     with Site({"/robots.txt": RULES}) as site:
         overrides = given({"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"}})
@@ -161,10 +154,3 @@ def test_crawlers_of_the_project_are_asked_for(tmp_path: Path) -> None:
     ended = run_here("check", "/mine", "/other", "--file", "robots.txt", *settings, cwd=tmp_path)
     assert ended.out.count("disallowed: ") == 2
     assert "from GBOT_ROBOTS_AGENTS (all)" in ended.out
-
-
-def test_mode_without_crawlers_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "robots.txt").write_bytes(RULES)
-    ended = run_here("check", "/", "--file", "robots.txt", "--mode", "all", cwd=tmp_path)
-    assert ended.status == 2
-    assert "--mode needs --as" in ended.err

@@ -66,9 +66,3 @@ def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
         audit = ["audit", "--urls", "urls.txt", "--as", "mybot", "--format", "jsonl", "--purpose", "train-ai"]
         ended = run(*audit, cwd=tmp_path)
     assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 1]
-
-
-def test_unknown_purpose_is_wrong_usage(files: Path) -> None:
-    ended = run("check", "/x", "--file", "robots.txt", "--purpose", "training", cwd=files)
-    assert ended.status == 2
-    assert "train-ai" in ended.err

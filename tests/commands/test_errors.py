@@ -1,0 +1,118 @@
+"""What a sub-command cannot do is one line on standard error, and status 2; wrong usage shows the usage, too."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS
+
+from ..support.command import run, run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OVERRIDE = """-s 'GBOT_ROBOTS_OVERRIDES={"a.example": {"rules": "ignore"}}'"""
+WHY = "GBOT_ROBOTS_OVERRIDES['a.example']['reason'] must be a text that says why, got None"
+NO_SUCH_FILE = "no: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check example.com/x", 'not an absolute URL: "example.com/x"; did you mean https://example.com/x?'),
+        ("check 127.0.0.1:80", '"127.0.0.1:80"; did you mean http://127.0.0.1:80?'),
+        ("check cart/1 --file r.txt", '"cart/1"; did you mean /cart/1?'),
+        ("check mailto:a@b", 'not an absolute URL: "mailto:a@b"\n'),
+        ("check ''", 'not an absolute URL: ""\n'),
+        (f"check /x --file {'a' * 300}", "File name too long"),
+        ("check /x --file loop", "loop: Too many levels of symbolic links"),
+        ("check /x", "/x is a path; give the whole URL, or a robots.txt with --file"),
+        ("check mailto://example.com", "not an http, https or ftp URL"),
+        ("check http://", "no valid host: http:// (it is empty)"),
+        ("check http://a:99999/", "port out of range"),
+        ("check http://a/ --as 123", '--as "123" names no crawler'),
+        ("check http://a/ --file no", NO_SUCH_FILE),
+        ("check http://a/ --file .", ".: Is a directory"),
+        ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
+        ("check / --file r.txt --mode all", "--mode needs --as"),
+        (f"check https://a.example/ {OVERRIDE}", WHY),
+        (f"overrides {OVERRIDE}", WHY),
+        ("lint no", NO_SUCH_FILE),
+        ("lint .", ".: Is a directory"),
+        ("lint mailto://x", "not an http, https or ftp URL"),
+        ("lint /dev/zero", "/dev/zero: longer than"),
+        ("test no --robots r.txt", NO_SUCH_FILE),
+        ("test e.txt --robots no", NO_SUCH_FILE),
+        ("test - --robots -", '"-" cannot be both'),
+        ("test - --robots r.txt", "no expectation in it"),
+        ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}\n"),
+        ("diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x", "has no version from 1969-12-31 or before"),
+        ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
+        ("agents /path", "/path is no URL and no host; for a path, name the robots.txt with --robots"),
+        ("agents path.html", "path.html is no URL and no host"),
+        ("agents path.html --robots r.txt", 'a path begins with "/"'),
+        ("audit --urls no --robots r.txt", NO_SUCH_FILE),
+        ("audit --urls . --robots r.txt", ".: Is a directory"),
+        ("audit --urls - --workers 0", "--workers must be at least 1, got 0"),
+        ("audit --urls - --robots r.txt r.txt", "takes one robots.txt, or archives, got 2 files"),
+        ("audit --urls - --robots no", NO_SUCH_FILE),
+        ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
+        ("audit --urls - --robots r.txt --as a,7", '"7" names no crawler'),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").touch()
+    (tmp_path / "e.txt").write_text("allow * /")
+    (tmp_path / "loop").symlink_to("loop")
+    before = set(tmp_path.iterdir())
+    ended = run_here(*shlex.split(line), cwd=tmp_path, stdin=b"# nothing\n")
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert "error: " in ended.err
+    assert ended.err.count("\n") == 1
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
+        pytest.param('ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start", id="before-it"),
+        pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
+    ],
+)
+def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_path: Path) -> None:
+    ended = run("check", "http://127.0.0.1:1/", "-s", setting, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "a sub-command is missing"),
+        ("chek", "invalid choice: 'chek'"),
+        ("check", "arguments are required: URL"),
+        ("check /x --wrong", "unrecognized arguments: --wrong"),
+        ("check /x --file r --fresh", "not allowed with argument"),
+        ("check /x -s nonsense", "Invalid -s value"),
+        ("check /x --purpose training", "train-ai"),
+        ("lint - --ignore unused-feld", '"unused-feld" is no kind of finding; did you mean unused-field?'),
+        ("lint - --ignore note", '"note" is no kind of finding; '),
+        ("lint - --fail-on fatal", '"fatal" is no kind of finding; the kinds are at https://'),
+    ],
+)
+def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
+    ended = run_here(*shlex.split(line), cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
+    assert said in ended.err.partition("error: ")[2]
+
+
+def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:
+    ended = run_here(cwd=tmp_path)
+    assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(SUBCOMMANDS)
