@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .robots import Group
     from .verdict import Rule
 
-    _Wide = dict[bool, list[tuple[str, Rule]]]
-
 ERROR: Final = "error"  # the line does nothing, or something else than it says
 WARNING: Final = "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
 NOTE: Final = "note"  # harmless
@@ -247,12 +245,9 @@ def _is_binary(body: bytes) -> bool:
 def _is_another_file(all_lines: Iterable[Line]) -> bool:
     """Whether there are lines, and all are in another language, such as those of an error message."""
     said = [line for line in all_lines if not line.flags & (lines.EMPTY | lines.IS_COMMENT)]
-    return bool(said) and all(line.kind == lines.UNKNOWN and not _means_field(line) for line in said)
-
-
-def _means_field(line: Line) -> bool:
-    """Whether a line of an unknown field is for other programs, or misspelt."""
-    return line.key.lower() == _LICENSE or bool(_nearest_field(_text(line.key)))
+    return bool(said) and not any(
+        line.kind != lines.UNKNOWN or line.key.lower() == _LICENSE or _nearest_field(_text(line.key)) for line in said
+    )
 
 
 def _nearest_field(key: str) -> list[str]:
@@ -400,61 +395,48 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
         if left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
             whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
-            yield from _on_duplicates(rules)
-            left = yield from _on_shadowed(rules, whom, left, strict=strict)
+            left = yield from _on_compared(rules, whom, left, strict=strict)
         if left <= 0:
             yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY)
             return
 
 
-def _on_duplicates(rules: Iterable[Rule]) -> Iterator[Finding]:
-    seen: dict[tuple[bool, str], Rule] = {}
-    for rule in rules:
-        first = seen.setdefault((rule.allow, rule.pattern), rule)
-        if first.line != rule.line:
-            yield finding(rule.line, DUPLICATE, rule=rule, other=first.line)
+def _on_compared(rules: Sequence[Rule], whom: str, left: int, *, strict: bool) -> Generator[Finding, None, int]:
+    """Find rules that are there already, and rules that never decide.
 
-
-def _on_shadowed(rules: Sequence[Rule], whom: str, left: int, *, strict: bool) -> Generator[Finding, None, int]:
-    """Find rules that never decide: a rule of the other kind matches all their paths and is preferred (RFC 9309 2.2.2).
-
-    At most `left` characters are compared; the number that is then left is returned.
+    A rule never decides if a rule of the other kind matches all its paths and is preferred (RFC 9309 2.2.2). At most `left`
+    characters are compared; the number that is then left is returned.
     """
-    wide, same = _rivals(rules, strict=strict)
+    first: dict[tuple[bool, str], Rule] = {}
+    directories: dict[str, Rule] = {}
     for rule in rules:
-        rival = same.get((not rule.allow, rule.pattern)) if not rule.allow else None
-        for pattern, other in wide[not rule.allow]:
-            if rival is not None or len(pattern) < len(rule.pattern) + rule.allow or left <= 0:
+        before = first.setdefault((rule.allow, rule.pattern), rule)
+        if before.line != rule.line:
+            yield finding(rule.line, DUPLICATE, rule=rule, other=before.line)
+        directory = directory_of_index(rule.pattern) if rule.allow and not strict else None
+        if directory is not None:
+            directories.setdefault(directory, rule)
+    # Those that may match all paths of another rule.
+    wide = sorted((rule for rule in rules if "*" in rule.pattern), key=lambda rule: -len(rule.pattern))
+    rivals = {allow: [other for other in wide if other.allow != allow] for allow in (True, False)}
+    for rule in rules:
+        rival = None if rule.allow else first.get((True, rule.pattern)) or directories.get(rule.pattern)
+        for other in rivals[rule.allow]:
+            if rival is not None or len(other.pattern) < len(rule.pattern) + rule.allow or left <= 0:
                 break
-            left -= len(pattern) + len(rule.pattern)
-            if covers(pattern, rule.pattern):
+            left -= len(other.pattern) + len(rule.pattern)
+            if covers(other.pattern, rule.pattern):
                 rival = other
         if rival is not None and rule.pattern:
             yield finding(rule.line, SHADOWED, rule=rule, whom=whom, rival=rival, other=rival.line)
     return left
 
 
-def _rivals(rules: Iterable[Rule], *, strict: bool) -> tuple[_Wide, dict[tuple[bool, str], Rule]]:
-    """Return the rules that may match all paths of another rule: those with "*", the longest first, and all by pattern."""
-    wide: _Wide = {True: [], False: []}
-    same: dict[tuple[bool, str], Rule] = {}
-    for rule in rules:
-        same.setdefault((rule.allow, rule.pattern), rule)
-        directory = directory_of_index(rule.pattern) if rule.allow and not strict else None
-        if directory is not None:
-            same.setdefault((True, directory), rule)
-        if "*" in rule.pattern:
-            wide[rule.allow].append((rule.pattern, rule))
-    for found in wide.values():
-        found.sort(key=lambda pair: -len(pair[0]))
-    return wide, same
-
-
 def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find `Disallow: /` for all crawlers. It is often left over from the time before the site was public."""
-    shut = [_shuts(group) for group in groups]
-    for group, rule in zip(groups, shut, strict=True):
-        if rule is not None and lines.GLOBAL in group.agents and all(shut):
+    shut = [(group, rule) for group in groups if (rule := _shuts(group)) is not None]
+    for group, rule in shut if len(shut) == len(groups) else ():
+        if lines.GLOBAL in group.agents:
             yield finding(rule.line, CLOSED, rule=rule)
 
 
