@@ -85,7 +85,8 @@ class SitemapDiscovery:
         if settings.sitemaps == "off":
             raise NotConfigured
         discovery = cls(crawler, settings)
-        crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
+        if not feeds_itself(crawler):
+            crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
         crawler.signals.connect(discovery._spider_idle, signals.spider_idle)
         crawler.signals.connect(discovery._background.cancel, signals.spider_closed)
         return discovery
@@ -102,9 +103,7 @@ class SitemapDiscovery:
         self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
     ) -> Coroutine[Any, Any, None] | None:
         """Read the sitemap lines, if there can be any: most origins of a broad crawl cost no coroutine."""
-        if feeds_itself(self._crawler.spider) or not may_list_sitemaps(robotstxt):
-            return None
-        return self._read(origin, robotstxt, request)
+        return self._read(origin, robotstxt, request) if may_list_sitemaps(robotstxt) else None
 
     async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
         spider: Any = self._crawler.spider
@@ -336,14 +335,14 @@ def reads_sitemaps(crawler: Crawler) -> bool:
     return issubclass(crawler.spidercls, SitemapSpider)
 
 
-def feeds_itself(spider: Spider | type[Spider] | None) -> bool:
-    """Whether a spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
-    return bool(getattr(spider, "_feeds_itself", False))
+def feeds_itself(crawler: Crawler) -> bool:
+    """Whether the crawl's spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
+    return bool(getattr(crawler.spidercls, "_feeds_itself", False))
 
 
 def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     """Whether the crawl's spider may be fed, and what it makes of a sitemap is checked."""
-    return settings.sitemaps in {"auto", "feed"} and reads_sitemaps(crawler) and not feeds_itself(crawler.spidercls)
+    return settings.sitemaps in {"auto", "feed"} and reads_sitemaps(crawler) and not feeds_itself(crawler)
 
 
 def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:

@@ -7,21 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from scrapy.crawler import CrawlerRunner
-from scrapy.exceptions import NotConfigured
-from scrapy.spiders import SitemapSpider
-
 import scrapy_gbot_robots.sitemaps
-from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.sitemap_web import Sitemaps, listing
 from ..support.web import Site
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    import pytest
     from scrapy import Spider
 
 ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
@@ -58,33 +53,6 @@ async def test_request_of_another_spider_calls_no_function_of_the_room() -> None
             for most in (2, 30)
         ]
         assert of_sitemaps[0] < of_sitemaps[1]  # a cost per request would be seen
-
-
-class Indexes(SitemapSpider):
-    name = "indexes"
-
-
-@pytest.mark.parametrize(
-    ("spider", "installed"),
-    [
-        pytest.param(Pages, (False, False), id="other"),
-        pytest.param(Indexes, (True, True), id="sitemap-spider"),
-        pytest.param(RobotsSitemapSpider, (False, True), id="spider-that-feeds-itself"),
-    ],
-)
-def test_middlewares_are_installed_only_for_spiders_that_may_need_them(
-    spider: type[Spider], installed: tuple[bool, bool]
-) -> None:
-    crawler = CrawlerRunner({**QUIET, **ADDON}).create_crawler(spider)
-    crawler._apply_settings()
-
-    def is_installed(middleware: Any) -> bool:
-        try:
-            return bool(middleware.from_crawler(crawler))
-        except NotConfigured:
-            return False
-
-    assert (is_installed(SitemapSpiderMiddleware), is_installed(SitemapDownloaderMiddleware)) == installed
 
 
 @in_reactor

@@ -93,32 +93,6 @@ def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
     assert len(str(refusal.value)) < 400
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        pytest.param(
-            "user-agent: otherbot\ndisallow: /kale\n\nsitemap: https://example.com/sitemap.xml\n"
-            "sitemap: https://cdn.example.org/other-sitemap.xml\nsitemap: https://ja.example.org/テスト.xml\n",
-            [
-                "https://example.com/sitemap.xml",
-                "https://cdn.example.org/other-sitemap.xml",
-                "https://ja.example.org/%E3%83%86%E3%82%B9%E3%83%88.xml",
-            ],
-            id="E10",
-        ),
-        pytest.param(
-            "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml",
-            ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"],
-            id="E10b",
-        ),
-        pytest.param("site-map: http://e/1\nSITEMAP: http://e/2 # no", ["http://e/1", "http://e/2"], id="S10.11"),
-        pytest.param("sitemap: https://e/%f\nsitemap: https://e/S", ["https://e/%f", "https://e/S"], id="S10.8"),
-    ],
-)
-def test_sitemaps_of_a_robots_txt_in_its_order(body: str, expected: list[str]) -> None:
-    assert urls(choose(body)) == expected
-
-
 def test_bad_line_costs_no_other() -> None:
     choice = choose(
         "sitemap: http://[\nsitemap: file:///x\nsitemap: http://e/1\nsitemap http://e/x\nsitemap: http://e/2"
