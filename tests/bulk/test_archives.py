@@ -106,17 +106,12 @@ def test_body_that_the_crawler_lost_is_no_short_file(tmp_path: Path) -> None:
     assert (cut.status, cut.cut) == (200, True)
 
 
-def test_no_more_of_a_body_is_read_than_is_asked_for(tmp_path: Path) -> None:
-    path = warc(tmp_path / "a.warc.gz", [response(A, b"#" * 100_000_000), response(B, b"user-agent: *")])
-    captures, reading = read(path)
-    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True), (13, False)]
+def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) -> None:
+    large, bomb = response(A, b"#" * 100_000_000), gzip.compress(b"#" * 50_000_000, 1)
+    records = [large, response(B, bomb, headers={"Content-Encoding": "gzip"}), response(C, b"user-agent: *")]
+    captures, reading = read(warc(tmp_path / "a.warc.gz", records))
+    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 2 + [(13, False)]
     assert not reading.broken
-
-
-def test_bomb_is_decoded_no_further_than_the_limit(tmp_path: Path) -> None:
-    bomb = gzip.compress(b"#" * 50_000_000, 1)
-    (capture,) = read(warc(tmp_path / "a.warc", [response(A, bomb, headers={"Content-Encoding": "gzip"})]))[0]
-    assert (len(capture.body), capture.cut) == (MAX_BYTES, True)
 
 
 THREE = [response(A, b"a" * 2_000), response(B, b"b" * 2_000), response(C, b"c" * 2_000)]
@@ -311,15 +306,18 @@ def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:
 # What follows for URLs
 
 
-def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str], workers: int = 1) -> dict[str, int]:
-    """The answers for each URL to one crawler; 3 stands for no URL."""
-    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
-    answers: dict[str, int] = {}
+def pieces(tmp_path: Path, captures: Iterable[Capture], rows: Iterable[Rows]) -> list[audit.Judged]:
+    """The answers to one crawler, piece by piece."""
     with Store(tmp_path, "200MB") as store:
         store.take(captures)
         store.settle()
-        for each in audit.judged(audit.by_archive(store, [Rows(urls)], {}), judge, workers=workers):
-            answers.update(zip(each.rows.urls, each.answers[0], strict=True))
+        return list(audit.judged(audit.by_archive(store, rows, {}), Judge([Crawler.of("a")], max_bytes=MAX_BYTES)))
+
+
+def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str]) -> dict[str, int]:
+    """The answer for each URL; 3 stands for no URL."""
+    found = pieces(tmp_path, captures, [Rows(urls)])
+    answers = {url: answer for each in found for url, answer in zip(each.rows.urls, each.answers[0], strict=True)}
     assert answers.keys() == set(urls)
     return answers
 
@@ -327,16 +325,15 @@ def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str], workers
 NOTHING = b"user-agent: *\ndisallow: /"
 
 
-@pytest.mark.parametrize("late_first", [True, False])
-def test_latest_capture_of_an_origin_counts(tmp_path: Path, late_first: bool) -> None:
-    captures = [Capture(A, 2.0, 200, b""), Capture("https://A.example:443/robots.txt", 1.0, 200, NOTHING)]
-    url = "https://a.example/x"
-    assert judged(tmp_path, captures if late_first else captures[::-1], [url]) == {url: 1}
-
-
-def test_of_captures_at_the_same_time_the_last_counts(tmp_path: Path) -> None:
-    url = "https://a.example/x"
-    assert judged(tmp_path, [Capture(A, 1.0, 200, b"x"), Capture(A, 1.0, 200, NOTHING)], [url]) == {url: 0}
+@pytest.mark.parametrize(
+    ("times", "answer"),
+    [((2.0, 1.0), 1), ((1.0, 2.0), 0), ((1.0, 1.0), 0)],
+    ids=["first", "last", "same time: the last"],
+)
+def test_latest_capture_of_an_origin_counts(tmp_path: Path, times: tuple[float, float], answer: int) -> None:
+    urls, bodies = (A, "https://A.example:443/robots.txt"), (b"x", NOTHING)
+    captures = [Capture(url, at, 200, body) for url, at, body in zip(urls, times, bodies, strict=True)]
+    assert judged(tmp_path, captures, ["https://a.example/x"]) == {"https://a.example/x": answer}
 
 
 def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
@@ -378,41 +375,18 @@ def test_statuses_go_by_the_ladder_and_unknown_origins_are_unreachable(tmp_path:
     assert judged(tmp_path, captures, [*expected, "dns:dns.example", ""]) == {**expected, "dns:dns.example": 3, "": 3}
 
 
-def test_workers_give_the_same_answers(tmp_path: Path) -> None:
-    captures = [
-        Capture(f"https://{n}.example/robots.txt", 1.0, 200, f"user-agent: *\ndisallow: /{n}".encode())
-        for n in range(300)
-    ]
-    urls = [f"https://{n % 300}.example/{n % 7}" for n in range(5_000)]
-    alone = judged(tmp_path, captures, urls)
-    assert sum(alone.values()) < len(alone)
-    again = tmp_path / "again"
-    again.mkdir()
-    assert judged(again, captures, urls, workers=2) == alone
-
-
 def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:
-    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
-    with Store(tmp_path, "200MB") as store:
-        store.take([Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")])
-        store.settle()
-        rows = (Rows([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(30))
-        found = audit.judged(audit.by_archive(store, rows, {}), judge)
-        pieces = [(len(each.rows.urls), each.answers[0].count(0)) for each in found]
-    assert sum(size for size, _ in pieces) == 300_000
-    assert sum(no for _, no in pieces) == 30 * 1_111
-    assert max(size for size, _ in pieces) <= 50_000
+    rows = (Rows([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(12))
+    found = pieces(tmp_path, [Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")], rows)
+    assert sum(len(each.rows.urls) for each in found) == 120_000
+    assert sum(each.answers[0].count(0) for each in found) == 12 * 1_111
+    assert max(len(each.rows.urls) for each in found) <= 50_000
 
 
 def test_very_many_origins_with_one_url_each_come_in_pieces_of_bounded_size(tmp_path: Path) -> None:
     body = b"user-agent: *\ndisallow: /\n" + b"#" * 100_000
     origins = [Origin("https", f"{n}.example", 443) for n in range(1_000)]
-    judge = Judge([Crawler.of("a")], max_bytes=MAX_BYTES)
-    with Store(tmp_path, "200MB") as store:
-        store.take(Capture(origin.robots_url, 1.0, 200, body) for origin in origins)
-        store.settle()
-        rows = [Rows([f"{origin}/x" for origin in origins])]
-        found = audit.judged(audit.by_archive(store, rows, {}), judge)
-        pieces = [(len(each.rows.urls), each.answers[0].count(0)) for each in found]
-    assert sum(no for _, no in pieces) == 1_000
-    assert max(size for size, _ in pieces) < 100  # of 8 MiB
+    captures = (Capture(origin.robots_url, 1.0, 200, body) for origin in origins)
+    found = pieces(tmp_path, captures, [Rows([f"{origin}/x" for origin in origins])])
+    assert sum(each.answers[0].count(0) for each in found) == 1_000
+    assert max(len(each.rows.urls) for each in found) < 100  # of 8 MiB

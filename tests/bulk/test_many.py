@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.bulk import many
 from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
 
@@ -22,17 +23,6 @@ def swept(rules: str, paths: list[str]) -> tuple[list[int], list[int]]:
     answers = Sweep(crawler).allowed(SiteUrls(urls, SITE))
     one_by_one = RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a")
     return list(answers), [allowed_in_all_forms(one_by_one, url) for url in urls]
-
-
-def test_rules_are_prepared_once_for_many_sites() -> None:
-    crawler = RobotsTxt.parse(b"user-agent: *\n" + b"".join(b"disallow: /%02d\n" % n for n in range(60))).rules_for("a")
-    sweep = Sweep(crawler)
-    for site in ("https://a.example", "https://b.example"):
-        urls = [f"{site}/{n:03}" for n in range(1_000)]
-        paths = SiteUrls(urls, site)
-        first = list(sweep.allowed(paths))
-        assert first == list(sweep.allowed(paths)) == [crawler.allowed(url) for url in urls]
-        assert 0 < sum(first) < 1_000
 
 
 PATHS = """
@@ -88,11 +78,11 @@ def test_line_feed_in_a_url_is_no_end_of_it() -> None:
 
 
 def test_each_way_of_looking_gives_the_same_answers() -> None:
-    few_rules = "disallow: /a\nallow: /a/b\ndisallow: /x"
-    many = "\n".join(f"disallow: /filler/{n}" for n in range(1_000))
-    for paths in (PATHS[:2], PATHS, PATHS * 50):  # one by one; by rule; by URL
-        for rules in (few_rules, f"{many}\n{few_rules}"):
-            at_a_time, one_by_one = swept(rules, paths)
+    prefixes = "".join(f"disallow: /filler/{n}\n" for n in range(1_000))
+    wildcards = "".join(f"disallow: /*{word}*{n}\n" for n in range(300) for word in ("x", "php"))
+    for paths in (PATHS[:2], PATHS, PATHS * 50):  # one by one; by rule; by the index if there are wildcards
+        for others in ("", prefixes, wildcards):
+            at_a_time, one_by_one = swept(f"{others}disallow: /a\nallow: /a/b\ndisallow: /x", paths)
             assert at_a_time == one_by_one
 
 
@@ -107,49 +97,21 @@ def test_rules_that_were_put_to_one_site_can_be_put_to_another(pattern: str, cou
         assert list(sweep.allowed(SiteUrls(urls, site))) == [rules.allowed(url) for url in urls]
 
 
-def test_many_wildcards_over_many_urls_are_left_to_the_index() -> None:
-    rules = "\n".join(f"disallow: /*{word}*{n}" for n in range(300) for word in ("a", "php"))
-    at_a_time, one_by_one = swept(rules, [f"/{n}a{n}.php?{n}" for n in range(1_500)])
-    assert at_a_time == one_by_one
-
-
-def test_memory_is_bounded_however_many_wildcards_match_however_many_urls() -> None:
+def test_memory_is_bounded_however_many_wildcards_match_however_many_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = "".join(f"disallow: /*{'a' * (n % 7 + 1)}*{'b' * (n // 7 + 1)}\n" for n in range(60))
     sweep = Sweep(RobotsTxt.parse(f"user-agent: *\n{rules}".encode()).rules_for("a"))
-    urls = SiteUrls(sorted(f"{SITE}/aaaaaaabbbbbbbbb{n}" for n in range(40_000)), SITE)
+    urls = SiteUrls(sorted(f"{SITE}/aaaaaaabbbbbbbbb{n}" for n in range(2_000)), SITE)
+    monkeypatch.setattr(many, "_MOST_TRIES", 100_000)
     tracemalloc.start()
     try:
         for _ in range(2):  # the second time, the rules are known
             assert not any(sweep.allowed(urls))
-        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()
 
 
-_PIECE = st.sampled_from(
-    [
-        "/",
-        "_",
-        "a",
-        "b",
-        "*",
-        "$",
-        "%2f",
-        "%2F",
-        ".php",
-        "?x=",
-        "ü",
-        "index.html",
-        "#",
-        "//",
-        "/../",
-        "%61",
-        "?",
-        "\n",
-        "%20",
-        "|",
-    ]
-)
+_PIECE = st.sampled_from(["\n", *"/ _ a b * $ %2f %2F .php ?x= ü index.html # // /../ %61 ? %20 |".split()])
 _TEXT = st.lists(_PIECE, max_size=6).map("".join)
 
 
