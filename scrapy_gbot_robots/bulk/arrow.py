@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.urls import shown
-from .judging import NO_URL, BulkError, judge
+from .judging import BulkError, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,17 +62,6 @@ def judge_batch(
     answers = judge(batch[URL].to_pylist(), served, agents, policy=policy, strict=strict)
     columns = [*(batch[name] for name in kept), *(pa.array(column, pa.int8()) for column in answers.values())]
     return pa.record_batch(columns, names=[*kept, *answers])
-
-
-def answers_array(column: bytearray) -> Any:
-    """Return answers as an Arrow array; null where there was no URL."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    answers = pa.Array.from_buffers(pa.int8(), len(column), [None, pa.py_buffer(column)])
-    if NO_URL not in column:
-        return answers
-    return pc.if_else(pc.equal(answers, pa.scalar(NO_URL, pa.int8())), pa.scalar(None, pa.int8()), answers)
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:

@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.urls import shown
-from .arrow import URL, answers_array, batches_of, need, parquet_file
+from .arrow import URL, batches_of, need, parquet_file
 from .judging import BulkError, as_text
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _parquet_writer(
 
     def write(columns: list[Any]) -> None:
         arrays = [
-            answers_array(column) if isinstance(column, bytearray)
+            pa.Array.from_buffers(pa.int8(), len(column), [None, pa.py_buffer(column)]) if isinstance(column, bytearray)
             else column.cast(field.type) if isinstance(column, pa.Array)
             else pa.array(column, field.type)
             for column, field in zip(columns, schema, strict=True)
