@@ -20,7 +20,6 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage import sqlite
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
@@ -28,7 +27,6 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it, together, under_way
 from ..support.entries import FAILED, MISSING, ORIGIN, RULES, WORKS, rules
-from ..support.redis_server import redis_server
 from ..support.until import until
 
 if TYPE_CHECKING:
@@ -235,28 +233,6 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
 
 
 @as_scrapy_runs_it
-async def test_redis_that_hangs_delays_the_calls_under_way_once_and_no_later_one(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
-    with redis_server() as server:
-        async with opened(partial(RedisStorage, server.url, timeout=0.3), caplog) as entries:
-            await entries.put(ORIGIN, Entry(RULES))
-            server.pause()
-            began = time.monotonic()
-            asked = [deferred_from_coro(entries.get(f"https://host{number}.example")) for number in range(100)]
-            for each in asked:
-                await maybe_deferred_to_future(each)
-            assert time.monotonic() - began < 30  # one time-out, and not a hundred in turn
-            began = time.monotonic()
-            await entries.get(ORIGIN)
-            assert time.monotonic() - began < 5
-            assert entries.said == [FAILED]
-            server.resume()
-
-
-@as_scrapy_runs_it
 async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,48 +257,6 @@ async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_agai
 
 
 @as_scrapy_runs_it
-async def test_storage_that_can_be_read_but_not_written_counts_as_failing(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from scrapy_gbot_robots.storage.redis import RedisStorage
-
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    with redis_server("--maxmemory", "1", "--maxmemory-policy", "noeviction") as server:
-        async with opened(partial(RedisStorage, server.url), caplog) as entries:
-            for _ in range(10):
-                await entries.put(ORIGIN, Entry(RULES))
-                assert await entries.get(ORIGIN) == Entry(RULES)
-                await pause(0.05)
-            assert entries.said == [FAILED]
-
-
-@as_scrapy_runs_it
-async def test_storage_that_can_be_read_again_but_not_written_is_not_used_yet(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    connect, opened_files = sqlite._connect, []
-
-    def noted(path: Path) -> sqlite3.Connection:
-        opened_files.append(connect(path))
-        return opened_files[-1]
-
-    monkeypatch.setattr(sqlite, "_connect", noted)
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
-        await entries.get(ORIGIN)
-        opened_files[-1].execute("PRAGMA query_only = 1")
-        assert await entries.find(ORIGIN, is_there) == (None, True)  # and a fetch that takes long begins
-        for _ in range(5):
-            assert await entries.get(OTHER) is None
-            await pause(0.06)
-        assert entries.said == [FAILED]
-        opened_files[-1].execute("PRAGMA query_only = 0")
-        while WORKS not in entries.said:
-            await entries.get(OTHER)
-            await pause(0.02)
-
-
-@as_scrapy_runs_it
 async def test_memory_in_place_of_a_storage_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_bytes(b"")
     async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as entries:
@@ -339,7 +273,8 @@ async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "robots.sqlite"
-    async with opened(partial(SqliteStorage, path, tell=client_module.logger.warning), caplog) as entries:
+    choice = choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_SQLITE_PATH": str(path)})))
+    async with opened(choice.opens, caplog) as entries:
         for number in range(200):
             await entries.put(f"https://host{number}.example", rules(os.urandom(2000)))
         with closing(sqlite3.connect(path)) as database:

@@ -104,9 +104,3 @@ def test_bomb_is_left_out(path: Path) -> None:
         storage.put(ORIGIN, entry(bytes(10_000_000), 1))
     with closing(SqliteStorage(path, history=3, max_body=1000)) as storage:
         assert storage.versions(ORIGIN) == []
-
-
-def test_cleared_file_that_is_not_there_is_not_created_by_reading(path: Path) -> None:
-    with closing(SqliteStorage(path, history=1, read_only=True)) as storage:
-        assert storage.versions(ORIGIN) == []
-    assert not path.exists()

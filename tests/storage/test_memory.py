@@ -24,13 +24,6 @@ def test_least_recently_used_goes_first() -> None:
     assert sorted(storage.origins()) == ["a", "c", "d"]
 
 
-def test_bytes_are_bounded() -> None:
-    storage = MemoryStorage(max_bytes=100_000)
-    for number in range(100):
-        storage.put(str(number), rules(b"x" * 20_000))
-    assert sorted(storage.origins()) == ["96", "97", "98", "99"]
-
-
 def test_all_texts_of_an_entry_count() -> None:
     url, body = "https://e/" + "x" * 20_000, b"x" * 20_000
     storage = MemoryStorage(max_bytes=100_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socketserver
 import sys
@@ -182,12 +181,6 @@ def fails(verb: Callable[[], object]) -> bool:
     return False
 
 
-def fill(storage: RedisStorage) -> None:
-    """Put more than a small server can hold."""
-    for number in range(2000):
-        storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
-
-
 ALL = ["get", "put", "delete", "origins", "lease", "release", "take_turn", "fleet"]
 
 
@@ -249,17 +242,6 @@ def test_server_that_does_not_answer_is_given_up_in_time(new_server: NewServer) 
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_out_of_memory_is_a_storage_error_that_can_still_be_read(new_server: NewServer) -> None:
-    with (
-        new_server("--maxmemory", "2mb", "--maxmemory-policy", "noeviction") as server,
-        closing(RedisStorage(server.url)) as storage,
-    ):
-        storage.put(ORIGIN, Entry(RULES))
-        with pytest.raises(StorageError, match="maxmemory"):
-            fill(storage)
-        assert storage.get(ORIGIN) == Entry(RULES)
-
-
 def test_replica_can_be_read(new_server: NewServer) -> None:
     with new_server() as server, closing(RedisStorage(server.url)) as storage:
         storage.put(ORIGIN, Entry(RULES))
@@ -269,14 +251,6 @@ def test_replica_can_be_read(new_server: NewServer) -> None:
         assert storage.get(ORIGIN) == Entry(RULES)
         with pytest.raises(StorageError, match="read only replica"):
             storage.put(ORIGIN, Entry(None, GONE))
-
-
-def test_server_that_wants_a_password_is_a_storage_error(new_server: NewServer) -> None:
-    with new_server() as server:
-        with redis.Redis.from_url(server.url) as client:
-            client.config_set("requirepass", "secret")
-        with closing(RedisStorage(server.url)) as storage:
-            assert every_verb(storage) == ALL
 
 
 def test_key_met_twice_in_a_scan_is_listed_once(storage: RedisStorage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,12 +354,6 @@ def test_times_are_by_the_clock_of_the_server(secs: float, redis_url: str, clock
         assert back is not None
         assert back.copy is not None
         assert back.copy.fetched_at == pytest.approx(now, abs=4)
-
-
-def test_clocks_that_agree_change_no_time(redis_url: str) -> None:
-    with closing(RedisStorage(redis_url)) as storage:
-        storage.put(ORIGIN, Entry(RULES, DOWN))
-        assert storage.get(ORIGIN) == Entry(RULES, DOWN)
 
 
 # Turns: requests of many processes, one after the other
