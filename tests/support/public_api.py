@@ -22,7 +22,8 @@ BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served", "bulk.Policy")
 
 # What Scrapy calls: the names and parameters are its own.
 HOOKS = {
-    *("from_crawler", "update_settings", "start", "extract_links", "get_processed_item", "process_item", "open_spider"),
+    *("from_crawler", "update_settings", "start", "extract_links", "get_processed_request", "get_processed_item"),
+    *("process_item", "open_spider"),
     *("push", "pop", "peek"),  # of a scheduler's queue
     *("process_request", "process_response", "process_exception", "process_start", "process_spider_input"),
     *("process_spider_output", "process_spider_output_async", "process_spider_exception"),
