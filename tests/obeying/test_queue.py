@@ -147,25 +147,31 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return World(monkeypatch)
 
 
-def test_requests_are_handed_out_when_their_origin_is_settled(world: World) -> None:
-    world.push("a.x/1", "a.x/2", "b.x/1")
-    assert (world.pull(), len(world.scheduler), world.stat("waiting")) == ([], 3, 3)
-    assert world.scheduler.has_pending_requests()
-    world.end("b.x")
-    assert (world.pull(), world.stat("waiting")) == (["b.x/1"], 2)
-    world.end("a.x")
-    world.push("a.x/3")
-    assert world.pull() == ["a.x/3", "a.x/2", "a.x/1"]
-    assert (len(world.scheduler), world.stat("waiting"), world.stat("waiting_most")) == (0, 0, 3)
-    assert world.order == ["a.x", "b.x"]
+@pytest.fixture(params=[OriginPriorityQueue, StrictOriginPriorityQueue])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world with either queue."""
+    return World(monkeypatch, request.param)
 
 
-def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(world: World) -> None:
-    world.push("a.x/1", "a.x/2")
-    world.push("a.x/free", meta={"dont_obey_robotstxt": True})
-    assert world.pull() == ["a.x/free"]
-    assert world.scheduler.enqueue_request(Request("data:,x"))
-    assert world.pull(1) == [""] or len(world.scheduler) == 2
+def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> None:
+    either.push("a.x/1", "a.x/2", "b.x/1")
+    assert (either.pull(), len(either.scheduler), either.stat("waiting")) == ([], 3, 3)
+    assert either.scheduler.has_pending_requests()
+    either.end("b.x")
+    assert (either.pull(), either.stat("waiting")) == (["b.x/1"], 2)
+    either.end("a.x")
+    either.push("a.x/3")
+    assert either.pull() == ["a.x/3", "a.x/2", "a.x/1"]
+    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting_most")) == (0, 0, 3)
+    assert either.order == ["a.x", "b.x"]
+
+
+def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(either: World) -> None:
+    either.push("a.x/1", "a.x/2")
+    either.push("a.x/free", meta={"dont_obey_robotstxt": True})
+    assert either.pull() == ["a.x/free"]
+    assert either.scheduler.enqueue_request(Request("data:,x"))
+    assert either.pull(1) == [""] or len(either.scheduler) == 2
 
 
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
@@ -219,13 +225,14 @@ def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.
     assert all(one.partition("/")[0] != other.partition("/")[0] for one, other in pairwise(pulled))
 
 
-def test_origins_in_one_slot_do_not_wait_for_each_other(world: World) -> None:
+def test_origins_in_one_slot_do_not_wait_for_each_other(either: World) -> None:
     hosts = [f"h{number}.x" for number in range(15)]
-    world.push(*(f"{host}/{number}" for number in range(3) for host in hosts), meta={"download_slot": "a proxy"})
-    world.push("h1.x/other", "h1.x:81/other")
+    either.push(*(f"{host}/{number}" for number in range(3) for host in hosts), meta={"download_slot": "a proxy"})
+    either.push("h1.x/other", "h1.x:81/other")
+    either.scheduler.enqueue_request(Request("https://h1.x/other"))
     for host in hosts[1:]:
-        world.end(host)
-    pulled = world.pull()
+        either.end(host)
+    pulled = either.pull()
     assert sorted(pulled) == sorted([f"{host}/{number}" for number in range(3) for host in hosts[1:]] + ["h1.x/other"])
     assert {url.partition("/")[0] for url in pulled[:14]} >= set(hosts[2:13])  # by turns
 
@@ -326,15 +333,15 @@ def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
     assert world.pull() == ["a.x/1"]
 
 
-def test_answer_that_expires_at_once_serves_as_many_requests_as_waited(world: World) -> None:
-    world.push("a.x/1", "a.x/2", "a.x/3")
-    world.end("a.x", secs=0)
-    world.push("a.x/4")
-    assert world.pull() == ["a.x/4", "a.x/3", "a.x/2"]
-    assert (len(world.gates.passed), world.order) == (0, ["a.x", "a.x"])  # the requests are gone
-    world.end("a.x", secs=0)
-    request = world.scheduler.next_request()
-    assert world.gates.passed[request] is world.known[gates.judged_origin(request)]  # type: ignore[index]
+def test_answer_that_expires_at_once_serves_as_many_requests_as_waited(either: World) -> None:
+    either.push("a.x/1", "a.x/2", "a.x/3")
+    either.end("a.x", secs=0)
+    either.push("a.x/4")
+    assert either.pull() == ["a.x/4", "a.x/3", "a.x/2"]
+    assert (len(either.gates.passed), either.order) == (0, ["a.x", "a.x"])  # the requests are gone
+    either.end("a.x", secs=0)
+    request = either.scheduler.next_request()
+    assert either.gates.passed[request] is either.known[gates.judged_origin(request)]  # type: ignore[index]
 
 
 def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World) -> None:
@@ -349,16 +356,16 @@ def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World
     assert world.order == ["a.x", "a.x"]
 
 
-def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate(world: World) -> None:
-    world.push(*(f"a.x/{number}" for number in range(100)))
+def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate(either: World) -> None:
+    either.push(*(f"a.x/{number}" for number in range(100)))
     given_up = []
-    while len(world.scheduler):
-        world.fails("a.x", secs=10)
-        given_up.append(len(world.pull()))
-        world.waits(10)
+    while len(either.scheduler):
+        either.fails("a.x", secs=10)
+        given_up.append(len(either.pull()))
+        either.waits(10)
     assert given_up == [0] * 6 + [64] + [0] * 5 + [4] * 9
     assert sum(given_up) == 100
-    assert (world.stat("held"), world.stat("waiting"), len(world.scheduler)) == (100, 0, 0)
+    assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (100, 0, 0)
 
 
 def test_dead_host_lets_all_go_to_be_refused(world: World) -> None:

@@ -14,8 +14,8 @@ from scrapy.exceptions import IgnoreRequest
 from twisted.internet.defer import gatherResults
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying import gates, waiting
 from scrapy_gbot_robots.obeying import queue as queue_module
+from scrapy_gbot_robots.obeying import waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
@@ -179,7 +179,6 @@ def test_held_requests_survive_any_number_of_interruptions_with_jobdir(way: dict
         assert "Traceback" not in log
 
 
-QUEUES = ["OriginPriorityQueue", "StrictOriginPriorityQueue"]
 # Scrapy 2.14 does not close a disk queue that has become empty, and 2.19 does.
 UNCLOSED_QUEUES = ["ignore::pytest.PytestUnraisableExceptionWarning"] if version_info < (2, 19) else []
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
@@ -205,10 +204,6 @@ class Flapping:
     def __call__(self, connection: socket) -> None:
         self.asked += 1
         Reply(404 if self.asked % 2 else 503)(connection)
-
-
-def with_queue(name: str) -> dict[str, Any]:
-    return {"SCHEDULER_PRIORITY_QUEUE": f"scrapy_gbot_robots.{name}"}
 
 
 class Watched(Pages):
@@ -255,12 +250,11 @@ def hosts(number: int, site: Site) -> list[str]:
     return [f"http://127.0.1.{last}:{site.port}" for last in range(1, number + 1)]
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_no_more_requests_that_waited_are_under_way_than_the_settings_allow(queue: str) -> None:
+async def test_no_more_requests_that_waited_are_under_way_than_the_settings_allow() -> None:
     with Site({"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as site:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(30, site)]
-        crawler = await crawl(Watched, {**with_queue(queue), "CONCURRENT_REQUESTS": 8}, urls=urls)
+        crawler = await crawl(Watched, {"CONCURRENT_REQUESTS": 8}, urls=urls)
         assert set(pages(crawler).crawled) == set(urls)
         assert isinstance(crawler.spider, Watched)
         assert crawler.spider.most <= 8
@@ -275,27 +269,6 @@ async def test_no_more_requests_of_one_host_are_under_way_than_with_scrapy_alone
         assert set(pages(crawler).crawled) == set(urls)
         assert isinstance(crawler.spider, Watched)
         assert max(crawler.spider.most_by_host.values()) <= 8
-
-
-def inversions(order: list[int]) -> int:
-    """How many pairs are not in descending order."""
-    return sum(1 for at, one in enumerate(order) for other in order[at + 1 :] if other > one)
-
-
-@pytest.mark.parametrize("queue", QUEUES)
-@in_reactor
-async def test_requests_that_waited_keep_the_order_of_their_priorities(queue: str) -> None:
-    async def priorities_as_asked(settings: dict[str, Any], *, addon: bool) -> list[int]:
-        with Site({"/robots.txt": SLOW, "*": b"ok"}) as site:
-            numbers = [37 * number % 100 for number in range(100)]
-            urls = [Request(site.url(f"/{number}"), priority=number) for number in numbers]
-            await crawl(Pages, {**with_queue(queue), "CONCURRENT_REQUESTS": 4, **settings}, addon=addon, urls=urls)
-            return [int(path[1:]) for path in site.paths() if path[1:].isdigit()]
-
-    ours = await priorities_as_asked({}, addon=True)
-    alone = await priorities_as_asked({"ROBOTSTXT_OBEY": True}, addon=False)
-    assert len(ours) == len(alone) == 100
-    assert inversions(ours) <= 2 * inversions(alone)
 
 
 class Trickle(Watched):
@@ -314,9 +287,8 @@ class Trickle(Watched):
             yield Request(f"{self.host}/{len(self.order)}-next", self.parse)
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_other_hosts_go_on_beside_requests_that_waited_and_go_on_slowly(queue: str) -> None:
+async def test_other_hosts_go_on_beside_requests_that_waited_and_go_on_slowly() -> None:
     with (
         Site({"/robots.txt": SLOW, "*": b"ok"}) as slow,
         Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as fast,
@@ -324,7 +296,7 @@ async def test_other_hosts_go_on_beside_requests_that_waited_and_go_on_slowly(qu
         (host,) = hosts(1, fast)
         urls = [slow.url(f"/{number}") for number in range(80)] + [f"{host}/1"]
         settings = {"CONCURRENT_REQUESTS": 8, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.03}}}
-        crawler = await crawl(Trickle, {**with_queue(queue), **settings}, urls=urls, host=host)
+        crawler = await crawl(Trickle, {**settings}, urls=urls, host=host)
         assert isinstance(crawler.spider, Trickle)
         asked = ["slow" if each == f"127.0.0.1:{slow.port}" else "fast" for each in crawler.spider.order]
         assert asked.count("slow") == 80
@@ -351,53 +323,36 @@ async def test_host_that_settles_first_does_not_fill_the_downloader_with_request
         assert crawler.spider.most_by_host[f"127.0.0.1:{first.port}"] <= 3
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_outage_shorter_than_the_wait_costs_no_page(queue: str) -> None:
+async def test_outage_shorter_than_the_wait_costs_no_page() -> None:
     with Site({"/robots.txt": Failing(2), "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(150)]
-        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
         crawler = await crawl(Pages, settings, urls=urls)
         assert set(pages(crawler).crawled) == set(urls)
         assert stats(crawler)["gbot_robots/held"] == 150
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_outage_longer_than_the_wait_costs_few_pages(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "GIVEN_UP_FIRST", 10)
-    monkeypatch.setattr(gates, "DEAD_AFTER", 50)
-    with Site({"/robots.txt": Failing(2), "*": b"ok"}) as site:
-        urls = [site.url(f"/{number}") for number in range(80)]
-        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.9}
-        crawler = await crawl(Pages, settings, urls=urls)
-        assert 0 < len(pages(crawler).refused) <= 10 + gates.GIVEN_UP_LATER
-        assert len(pages(crawler).crawled) + len(pages(crawler).refused) == 80
-
-
-@pytest.mark.parametrize("queue", QUEUES)
-@in_reactor
-async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(queue: str) -> None:
+async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once() -> None:
     flapping = Flapping()
     with Site({"/robots.txt": flapping, "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(60)]
-        settings = {**with_queue(queue), "GBOT_ROBOTS_MAX_AGE_SECS": 0, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+        settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
         crawler = await crawl(Pages, {**settings, "CONCURRENT_REQUESTS": 4}, urls=urls)
         assert set(pages(crawler).crawled) == set(urls)
         assert flapping.asked <= 6
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_host_that_stays_unreachable_lets_the_crawl_end(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        urls = [site.url(f"/{number}") for number in range(100)]
-        settings = {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.5}
-        crawler = await crawl(Pages, settings, urls=urls)
+async def test_hosts_that_stay_unreachable_let_the_crawl_end() -> None:
+    with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
+        urls = [f"{host}/{number}" for number in range(10) for host in hosts(10, site)]
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.5}, urls=urls)
         assert set(pages(crawler).refused) == set(urls)
-        assert stats(crawler)["gbot_robots/given_up"] == 100
-        assert stats(crawler)["gbot_robots/held"] == 100
-        assert stats(crawler)["finish_reason"] == "finished"
+        counts = stats(crawler)
+        assert counts["gbot_robots/given_up"] == counts["gbot_robots/held"] == counts["scheduler/enqueued"] == 100
+        assert counts["finish_reason"] == "finished"
 
 
 async def assert_good_come_first(
@@ -411,9 +366,8 @@ async def assert_good_come_first(
     return stats(crawler)
 
 
-@pytest.mark.parametrize("queue", QUEUES)
 @in_reactor
-async def test_requests_that_wait_keep_no_healthy_host_waiting(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_that_wait_keep_no_healthy_host_waiting() -> None:
     gate = Gate("")
     with (
         Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill,
@@ -421,66 +375,9 @@ async def test_requests_that_wait_keep_no_healthy_host_waiting(queue: str, monke
     ):
         bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
         good = [healthy.url(f"/{number}") for number in range(30)]
-        counts = await assert_good_come_first(bad + good, good, gate, with_queue(queue))
+        counts = await assert_good_come_first(bad + good, good, gate, {})
         assert 60 <= counts["gbot_robots/waiting_most"] <= 90
-
-
-def in_slot(url: str, slot: str) -> Request:
-    return Request(url, dont_filter=True, meta={"download_slot": slot})
-
-
-@pytest.mark.parametrize("queue", QUEUES)
-@in_reactor
-async def test_hosts_in_one_download_slot_do_not_wait_for_each_other(
-    queue: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}, host="0.0.0.0") as site:
-        good = [f"{host}/{number}" for number in range(5) for host in hosts(4, site)]
-        bad = [ill.url(f"/{number}") for number in range(60)]
-        urls = [in_slot(url, "a proxy") for url in bad + good]
-        await assert_good_come_first(urls, good, gate, with_queue(queue))
-
-
-@pytest.mark.parametrize("queue", QUEUES)
-@in_reactor
-async def test_origins_of_one_host_do_not_wait_for_each_other(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}) as healthy:
-        good = [healthy.url(f"/{number}") for number in range(20)]
-        bad = [ill.url(f"/{number}") for number in range(60)]
-        await assert_good_come_first(good[:1] + bad + good[1:], good, gate, with_queue(queue))
-
-
-class Chain(Pages):
-    """Each page of the healthy host leads to the next one; the last one opens the gate."""
-
-    name = "chain"
-
-    def __init__(self, gate: Gate, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.gate = gate
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
-        self.crawled[response.url] = response
-        if "/good/" in response.url and len(self.crawled) < 60:  # Scrapy 2.14 takes 0.1 s for each
-            yield Request(response.urljoin(f"/good/{len(self.crawled)}"))
-        else:
-            self.gate.open()
-
-
-@in_reactor
-async def test_request_is_scheduled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate("")
-    with (
-        Site({"/robots.txt": gate, "*": b"ok"}) as ill,
-        Site({"*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as healthy,
-    ):
-        bad = [ill.url(f"/{number}") for number in range(30)]
-        urls = [*bad, f"{hosts(1, healthy)[0]}/good/0"]
-        crawler = await crawl(Chain, {"CONCURRENT_REQUESTS": 4}, urls=urls, gate=gate)
-        assert len(pages(crawler).crawled) == 90
-        assert stats(crawler)["scheduler/enqueued"] == 90
+        assert counts["scheduler/enqueued"] == 90
 
 
 @pytest.mark.filterwarnings(*UNCLOSED_QUEUES)
@@ -495,37 +392,6 @@ async def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
         counts = await assert_good_come_first(bad + good, good, gate, {"JOBDIR": str(tmp_path)})
         assert counts["scheduler/unserializable"] >= 30
         assert counts["scheduler/enqueued"] == 50
-
-
-@in_reactor
-async def test_slot_with_waiting_requests_has_its_turn_for_the_others_in_it() -> None:
-    gate = Gate("")
-    page = Reply(200, b"ok", after_secs=0.02)
-    with (
-        Site({"/robots.txt": gate, "*": b"ok"}) as ill,
-        Site({"*": page}) as healthy,
-        Site({"*": page}, host="0.0.0.0") as another,
-    ):
-        good = [healthy.url(f"/{number}") for number in range(10)]
-        bad = [ill.url(f"/{number}") for number in range(30)]
-        rest = [f"{hosts(1, another)[0]}/{number}" for number in range(120)]
-        settings = {"CONCURRENT_REQUESTS": 4}
-        crawler = await crawl(Opening, settings, urls=bad + good + rest, gate=gate, after=130)
-        crawled = list(pages(crawler).crawled)
-        assert set(crawled) == {*good, *bad, *rest}
-        assert max(crawled.index(url) for url in good) < 90  # by turns it would be 20, and without any turn 130
-
-
-@pytest.mark.parametrize("queue", QUEUES)
-@in_reactor
-async def test_requests_of_many_unreachable_hosts_are_scheduled_once(
-    queue: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
-        urls = [f"{host}/{number}" for number in range(2) for host in hosts(10, site)]
-        crawler = await crawl(Pages, {**with_queue(queue), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0.6}, urls=urls)
-        assert set(pages(crawler).refused) == set(urls)
-        assert stats(crawler)["scheduler/enqueued"] == len(urls)
 
 
 @in_reactor
