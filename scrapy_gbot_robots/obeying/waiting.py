@@ -59,24 +59,13 @@ PATIENCE_SECS = 1.0  # how long a place in a full downloader counts; often less
 _RETURNED = "_gbot_robots_returned"  # request.meta key: the request's own `dont_filter`, until it comes back
 
 
-class _Place:
-    """A place in the downloader where a request waits."""
+class _Place(ExitStack):
+    """A place in the downloader where a request waits. When this context ends, it counts again."""
 
-    def __init__(self, crawler: Crawler, request: Request) -> None:
-        self._crawler = crawler
-        self._request = request
-        self._uncounted = ExitStack()
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self.request = request
         self.since = time.monotonic()
-        self.counts = True
-
-    def count_no_more(self) -> None:
-        """Let another request go on in its place."""
-        self.counts = False
-        self._uncounted.enter_context(uncounted(self._crawler, self._request))
-
-    def end(self) -> None:
-        """Let the place count again: its request goes on or leaves."""
-        self._uncounted.close()
 
 
 class Waiting:
@@ -86,8 +75,8 @@ class Waiting:
         self._crawler = crawler
         self._lookup = lookup
         self._gates = gates
-        self._places: set[_Place] = set()
-        self._uncounted = 0  # of these
+        self._counted: set[_Place] = set()
+        self._uncounted: set[_Place] = set()
         self._came_back: WeakSet[Request] = WeakSet()
         self._left_at_close: WeakSet[Request] = WeakSet()
         self._closing = Turnstile()
@@ -112,19 +101,17 @@ class Waiting:
         passed = self._gates.passed.pop(request, None)
         if passed is not None and passed.origin == origin and passed.knows(agent):
             return passed
-        place = _Place(self._crawler, request)
-        self._places.add(place)
-        try:
-            answer = await self._settled(origin, agent, request, place)
-        except Closing:
-            if self._goes_back(request, self._left_at_close):
-                return None
-            raise
-        finally:
-            self._places.discard(place)
-            self._uncounted -= not place.counts
-            place.end()
-        if not place.counts and not answer.bars_for_now and self._goes_back(request, self._came_back):
+        with _Place(request) as place:
+            self._counted.add(place)
+            place.callback(self._counted.discard, place)
+            try:
+                answer = await self._settled(origin, agent, request, place)
+            except Closing:
+                if self._goes_back(request, self._left_at_close):
+                    return None
+                raise
+            is_counted = place in self._counted
+        if not is_counted and not answer.bars_for_now and self._goes_back(request, self._came_back):
             self._gates.passed[request] = answer  # which may expire until then
             return None
         return answer
@@ -160,9 +147,11 @@ class Waiting:
         return True
 
     def _leave_counting(self, place: _Place) -> None:
-        if place.counts and self._uncounted < MOST_UNCOUNTED:
-            self._uncounted += 1
-            place.count_no_more()
+        if place in self._counted and len(self._uncounted) < MOST_UNCOUNTED:
+            self._counted.discard(place)
+            self._uncounted.add(place)
+            place.callback(self._uncounted.discard, place)
+            place.enter_context(uncounted(self._crawler, place.request))
 
     def _look(self) -> None:
         """Check whether the crawl has begun to close, which places count no more, and which look-ups are due."""
@@ -173,9 +162,8 @@ class Waiting:
             return
         if is_full(self._crawler):
             late = time.monotonic() - min(PATIENCE_SECS, self._gates.patience_secs)
-            for place in self._places:
-                if place.counts and place.since <= late:
-                    self._leave_counting(place)
+            for place in [place for place in self._counted if place.since <= late]:
+                self._leave_counting(place)
         self._gates.tick()
 
     def _close(self) -> None:
