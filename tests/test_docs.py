@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest
+import importlib
 import importlib.util
 import json
 import re
@@ -95,8 +96,13 @@ def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
             assert re.search(rf"def test_{test}\b", text) or f'"{test}"' in text, (module, test)
 
 
-def test_modules_that_the_architecture_names_exist() -> None:
-    named = re.findall(r"`((?:\w+/)*\w+\.py)`", (HOME / "docs/architecture.md").read_text(encoding="utf-8"))
+def test_modules_and_classes_that_the_architecture_names_exist() -> None:
+    page = (HOME / "docs/architecture.md").read_text(encoding="utf-8")
+    for module, name in re.findall(r"^\| [^|]+ \| `([\w.]+)\.([A-Z]\w+)` \|", page, re.MULTILINE):
+        assert hasattr(importlib.import_module(f"scrapy_gbot_robots.{module}"), name), (module, name)
+    rows = re.findall(r"^\| .*\? \|.*", page, re.MULTILINE)
+    assert len(rows) == len(set(rows))
+    named = re.findall(r"`((?:\w+/)*\w+\.py)`", page)
     assert len(named) > 20
     assert [
         name for name in named if not any((HOME / place / name).exists() for place in ("", "scrapy_gbot_robots"))
