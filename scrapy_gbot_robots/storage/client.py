@@ -164,12 +164,9 @@ def _class_of_user(name: str) -> type[Storage]:
         raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
     if not issubclass(storage_cls, Storage):  # it has the methods without the base
         storage_cls = type(storage_cls.__name__, (storage_cls, Storage), {})
-    if storage_cls.__abstractmethods__:
-        rule, missing = (
-            f"a class with the methods of {Storage.__module__}.Storage",
-            sorted(storage_cls.__abstractmethods__),
-        )
-        raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {', '.join(missing)}")
+    if missing := ", ".join(sorted(storage_cls.__abstractmethods__)):
+        rule = f"a class with the methods of {Storage.__module__}.Storage"
+        raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {missing}")
     return storage_cls
 
 

@@ -58,8 +58,13 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
         facts = json.loads(head)
         packed = facts["body"]["zlib"] is True
         body = _unpacked(data[end + 1 :], facts["body"]["bytes"], max_body) if packed else data[end + 1 :]
-        entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
-        is_as_written = end > 0 and len(body) <= max_body and _facts(entry, packed=packed) == head
+        copy, outage = _read(facts["copy"], _COPY), _read(facts["outage"], _OUTAGE)
+        entry = Entry(
+            None if copy is None else Copy(**(copy | {"kind": Kind(copy["kind"])}), body=body),
+            None if outage is None else Outage(**outage),
+        )
+        is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
+        is_as_written = is_sound and _facts(entry, packed=packed) == head
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error):
         return None
     return entry if is_as_written else None
@@ -101,20 +106,6 @@ def _read(facts: Mapping[str, Any] | None, fields: Mapping[str, _Field]) -> dict
     if not all(field.is_right(facts[name]) for name, field in fields.items()):
         raise ValueError("a fact of the wrong type, or out of bounds")
     return {name: facts[name] for name in fields}
-
-
-def _copy(facts: Mapping[str, Any] | None, body: bytes) -> Copy | None:
-    known = _read(facts, _COPY)
-    if known is None:
-        if body:
-            raise ValueError("a body without a copy")
-        return None
-    return Copy(**(known | {"kind": Kind(known["kind"])}), body=body)
-
-
-def _outage(facts: Mapping[str, Any] | None) -> Outage | None:
-    known = _read(facts, _OUTAGE)
-    return None if known is None else Outage(**known)
 
 
 def _fit(text: str) -> str:
