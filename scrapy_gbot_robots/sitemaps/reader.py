@@ -227,7 +227,7 @@ def _entry(element: etree._Element, vocabulary: _Vocabulary) -> SitemapEntry:
         elif href:
             alternates.append(href)
         key = vocabulary.keys.get(name, name)
-        if key != "link":
+        if key not in {"link", "alternate"}:  # the latter has the URLs of links
             entry[key] = entry.get(key) or (
                 value if _may_be_url(value) else ""
             )  # as in Scrapy, an empty element has a key

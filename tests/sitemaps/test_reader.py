@@ -218,6 +218,7 @@ def test_entry_has_the_keys_that_scrapys_own_has(entry: bytes, more: bytes) -> N
         pytest.param(b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"),
         pytest.param(b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}, id="element-in-it"),
         pytest.param(b"<lastmod>\xff</lastmod>", {"lastmod": ""}, id="no-characters"),
+        pytest.param(b"<alternate>http://e/2</alternate>", {}, id="text-where-scrapy-has-a-list"),
         pytest.param(b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}, id="too-long"),
     ],
 )
