@@ -67,7 +67,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.urls is not None:
         names = [change.agent for change in found]
         if options.agents:
-            names = [asker.name for asker in crawlers.named(options.agents, settings, err)]
+            names = [asker.text for asker in crawlers.named(options.agents, settings, err)]
         judges = _judges(names, before, after, sum(len(version.body[: gbot.max_bytes]) for version in (old, new)))
         if len(judges) < len(names):
             err.say((_JUDGED_FOR_SOME.format(len(judges), len(names)), "warning"))
