@@ -31,7 +31,7 @@ def run_block(
     files: Mapping[str, str],
     settings: Mapping[str, str],
     *,
-    timeout_secs: float = 60,
+    timeout_secs: float = 240,  # a busy machine is slow
 ) -> subprocess.CompletedProcess[str]:
     """Put `files` into `directory`, run `script` there, and wait for all processes that it starts."""
     for name, text in files.items():
