@@ -216,30 +216,21 @@ def test_the_init_of_a_room_is_its_law_and_no_code_beyond_names(path: Path) -> N
     assert "Source:" in str(ast.literal_eval(law.value))
 
 
-def test_pure_part_loads_neither_scrapy_nor_twisted_nor_redis() -> None:
+def test_pure_part_and_the_judge_of_columns_load_neither_scrapy_nor_what_extras_bring() -> None:
     script = (
         "import sys, scrapy_gbot_robots as g\n"
         "r = g.RobotsTxt.parse(b'user-agent: a\\ndisallow: /x')\n"
         "assert not r.allowed('https://exämple.com/x', 'a')\n"
         "assert g.Origin.of('https://exämple.com/').host == 'xn--exmple-cua.com'\n"
         "assert not [name for name in sys.modules if 'experimental' in name]\n"
+        "import scrapy_gbot_robots.bulk as bulk\n"
+        "assert bulk.judge(['https://a.example/x'], [b'user-agent: *\\ndisallow: /x'], 'a') == {'a': [0]}\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert "scrapy_gbot_robots" in loaded
-    assert not loaded & FOREIGN
-
-
-def test_judging_columns_loads_nothing_of_the_extra_bulk() -> None:
-    script = (
-        "import sys, scrapy_gbot_robots.bulk as bulk\n"
-        "robots = {'https://a.example': b'user-agent: *\\ndisallow: /x'}\n"
-        "assert bulk.judge(['https://a.example/x'], robots, 'a') == {'a': [0]}\n"
-        "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not set(run.stdout.split()) & (FOREIGN | {"duckdb", "pyarrow"})
+    assert not loaded & {*FOREIGN, "duckdb", "pyarrow"}
 
 
 def test_importing_what_settings_name_installs_no_reactor() -> None:
