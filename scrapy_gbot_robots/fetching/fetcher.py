@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,11 @@ if TYPE_CHECKING:
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
-MOST_UNDER_WAY = 256  # robots.txt requests at a time, beside CONCURRENT_REQUESTS: each is a socket
+# Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of the open files that the
+# process may have. Windows tells no such limit.
+FEWEST_SOCKETS, MOST_SOCKETS = 256, 2048
+MOST_UNDER_WAY = min(MOST_SOCKETS, max(FEWEST_SOCKETS, os.sysconf("SC_OPEN_MAX") // 4 if hasattr(os, "sysconf") else 0))
+
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
 _BODY_DECIDES = range(200, 300)  # with any other status the body is not needed

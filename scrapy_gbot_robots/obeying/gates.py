@@ -47,6 +47,7 @@ from ..concurrency import Closing
 from ..core.url_forms import as_sent
 from ..core.urls import Origin
 from ..engine import pull_soon
+from ..fetching.fetcher import MOST_UNDER_WAY
 from ..policy.outcome import Failure
 from .answer import Source, is_waited_for
 
@@ -70,7 +71,7 @@ _LATELY_SECS = 10.0  # for so long, an origin that looks gone counts for others
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due
 
-_FEWEST_AT_A_TIME, _MOST_AT_A_TIME = 16, 1000  # look-ups
+_FEWEST_AT_A_TIME = 16  # look-ups
 _REMEMBERED = 8  # look-ups, whose mean time counts as usual
 
 
@@ -157,7 +158,7 @@ class Gates:
         self._due: list[tuple[float, int, Gate]] = []  # a heap
         self._under_way = 0  # look-ups
         self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
-        self._usual_secs = 1.0
+        self._usual_secs, self._remembered = 0.3, 0  # of a look-up, and how many that is the mean of
         self._unused = self._passed_over = 0  # gates
         self._may_ask = self._is_asking = False
         self._gone: OrderedDict[Origin, float] = OrderedDict()  # the last two that looked so, and when
@@ -341,7 +342,7 @@ class Gates:
         while self._quick and next(iter(self._quick.values())) < late:
             self._quick.popitem(last=False)
         ahead = max(0, self._unused - self._passed_over)
-        return len(self._quick) + ahead < self._most and self._under_way < _MOST_AT_A_TIME
+        return len(self._quick) + ahead < self._most and self._under_way < MOST_UNDER_WAY
 
     def _ask(self, gate: Gate) -> None:
         request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
@@ -364,7 +365,8 @@ class Gates:
         if answer is None:
             return
         if answer.source is Source.FETCHED and not answer.bars_for_now:
-            self._usual_secs += (time.monotonic() - began - self._usual_secs) / _REMEMBERED
+            self._remembered = min(self._remembered + 1, _REMEMBERED)
+            self._usual_secs += (time.monotonic() - began - self._usual_secs) / self._remembered
         self._settle(gate, answer)
         self.ask_more()
 

@@ -285,9 +285,9 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
     for host in hosts[1:16]:
         world.end(host)
     world.pull()
-    world.waits(0.5)
+    world.waits(0.2)
     assert len(world.asked) == 16
-    world.waits(0.5)
+    world.waits(0.2)
     assert len(world.asked) == 32
 
 
