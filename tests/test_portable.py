@@ -61,6 +61,7 @@ def test_text_files_are_opened_with_an_encoding() -> None:
         assert "encoding" in {keyword.arg for keyword in node.keywords}, (path, node.lineno)
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported_without_posix_modules() -> None:
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in MODULES]
     script = (

@@ -251,6 +251,7 @@ def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
     assert without_colour(ended.out).splitlines()[0].startswith("a  ")
 
 
+@pytest.mark.slow
 def test_memory_stays_the_same_however_many_urls() -> None:
     """A tenth and the whole of 200,000 URLs from a pipe: the peak of memory differs by a few MB at the most."""
     script = (

@@ -179,6 +179,7 @@ def test_server_that_speaks_no_tls_is_hinted_at(asked: str, tmp_path: Path) -> N
     assert f"; if the server speaks no TLS, try http://127.0.0.1:{server.server_port}\n" in ended.out + ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
 def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
@@ -256,6 +257,7 @@ def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(tmp_path: Pa
     assert coloured.status == plain.status == 1
 
 
+@pytest.mark.slow
 def test_without_rich_a_terminal_gets_plain_text(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     script = (

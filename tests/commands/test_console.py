@@ -35,6 +35,7 @@ def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
     assert run("chek", cwd=tmp_path, command=CONSOLE).err.startswith("usage: gbot-robots ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [CONSOLE, COMMAND, [sys.executable, "-m", "scrapy", "robots"]], ids=["console", "module", "scrapy"]
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from ..support.command import run
 from ..support.web import Reply, Site, redirect
 
@@ -55,6 +57,7 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
         assert closed.paths() == ["/robots.txt"]
 
 
+@pytest.mark.slow
 def test_hosts_are_asked_in_turn_and_the_worst_is_the_status(tmp_path: Path) -> None:
     with (
         Site({"/robots.txt": b"user-agent: *\ndisallow: /x", "*": b"ok"}) as empty,
@@ -76,6 +79,7 @@ def test_hosts_are_asked_in_turn_and_the_worst_is_the_status(tmp_path: Path) -> 
         assert site.url("/s.xml") in ended.out
 
 
+@pytest.mark.slow
 def test_a_list_without_end_is_not_asked_without_end(tmp_path: Path) -> None:
     with Site({"*": b"<urlset/>"}) as site:
         site.pages["/robots.txt"] = "\n".join(f"sitemap: {site.url(f'/{number}.xml')}" for number in range(100))

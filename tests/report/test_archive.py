@@ -164,6 +164,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
     path = tmp_path / "robots.jsonl"
     with Site({"*": b"ok"}) as site, Site({"/robots.txt": RULES, "*": b"ok"}) as small:

@@ -162,6 +162,7 @@ async def test_pages_on_other_hosts_are_logged_with_what_crawls_them(
     ]
 
 
+@pytest.mark.slow
 @in_reactor
 async def test_first_page_is_requested_before_a_large_sitemap_is_read_through(site: Site) -> None:
     class Noting(Hosts):

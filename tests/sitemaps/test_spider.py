@@ -251,6 +251,7 @@ def test_large_sitemaps_may_be_parsed_unless_the_user_sets_a_limit() -> None:
     assert runner.create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
 def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, Any], site: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
