@@ -158,7 +158,7 @@ class Gates:
         self._due: list[tuple[float, int, Gate]] = []  # a heap
         self._under_way = 0  # look-ups
         self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
-        self._usual_secs, self._remembered = 0.3, 0  # of a look-up, and how many that is the mean of
+        self._usual_secs, self._remembered = 0.5, 1  # of a look-up, and how many that is the mean of
         self._unused = self._passed_over = 0  # gates
         self._may_ask = self._is_asking = False
         self._gone: OrderedDict[Origin, float] = OrderedDict()  # the last two that looked so, and when
