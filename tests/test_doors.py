@@ -80,8 +80,8 @@ _IMPURE = {
 _IMPURE_NAMES = {"create_connection", "getaddrinfo", "now", "open", "perf_counter", "print", "sleep", "today", "utcnow"}
 
 # How large the house may be. Both numbers may only fall: lower them when you have taken something away.
-MOST_LINES = 20_878
-MOST_CHAPTERS = 14  # modules that only one other imports, sub-commands aside
+MOST_LINES = 19_391
+MOST_CHAPTERS = 12  # modules that only one other imports, sub-commands aside
 
 
 def _modules(room: str) -> list[Path]:
