@@ -114,7 +114,8 @@ def _write_text(results: Results, out: Terminal) -> None:
         lines = split_lines(source.body)
         for finding in found:
             style, part = _STYLES[finding.level], KINDS[finding.kind].part
-            out.say((f"{source.name}:{finding.line}: ", "strong"), (finding.level, style), f": {finding.text}")
+            where = (f"{source.name}:{finding.line}: ", "strong")
+            out.say(where, (finding.level, style), f": {finding.text}", wrap=True)
             for line in excerpt(lines, [Mark(finding.line, part, "", style)] if part else []):
                 out.say(*line)
         levels = Counter(finding.level for finding in found)

@@ -70,8 +70,8 @@ class Terminal:
         """Whether a person reads it."""
         return self._stream.isatty()
 
-    def say(self, *parts: Part) -> None:
-        """Write a line."""
+    def say(self, *parts: Part, wrap: bool = False) -> None:
+        """Write a line. On a terminal it may be wrapped between words; otherwise the terminal breaks a long one anywhere."""
         texts = [(printable(text), style) for text, style in map(_styled, parts)]
         if self._rich is None:
             self._stream.write("".join(text for text, _ in texts) + "\n")
@@ -79,7 +79,7 @@ class Terminal:
         from rich.text import Text  # noqa: PLC0415
 
         styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in texts))
-        self._rich.print(styled, soft_wrap=True)
+        self._rich.print(styled, soft_wrap=not wrap)
 
     def fact(self, name: str, text: str) -> None:
         """Write a line of the form "  = name: text"."""

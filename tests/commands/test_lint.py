@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_gbot_robots.commands.inputs import is_site
 
-from ..support.command import run, run_here
+from ..support.command import run, run_here, run_on_terminal, without_colour
 from ..support.web import Reply, Site
 
 BAD = (
@@ -205,3 +205,10 @@ def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
         :1
     ]
     assert line.startswith("::error title=robots-txt/ignored::-%3A2: ")
+
+
+def test_terminal_breaks_a_finding_between_words(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    (tmp_path / "robots.txt").write_text("user-agent: *\nnoindex: /private/\n")
+    shown = without_colour(run_on_terminal("lint", "robots.txt", cwd=tmp_path).out)  # of 120 columns
+    assert "use a robots meta tag or the header\nX-Robots-Tag\n" in shown.replace("\r", "")
