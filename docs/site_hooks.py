@@ -1,6 +1,7 @@
 """Hooks of the documentation site.
 
 On the site, a link out of docs/ leads to the repository. A public name that docs/api.md does not list is added at its end.
+The link to the repository does not ask GitHub for its stars.
 """
 
 from __future__ import annotations
@@ -25,3 +26,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         others = [f"\n\n::: scrapy_gbot_robots.{name}" for name in scrapy_gbot_robots.__all__ if name not in placed]
         markdown += "\n\n## Other names" + "".join(others) if others else ""
     return _OUT.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
+
+
+def on_post_page(output: str, **_: object) -> str:
+    """Return a page without the mark that lets the theme's script ask GitHub about the repository."""
+    return output.replace(' data-md-component="source"', "")

@@ -52,6 +52,7 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = {page.parent.name: page.read_text(encoding="utf-8") for page in site.rglob("index.html")}
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= set(pages)
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
+    assert 'data-md-component="source"' not in "".join(pages.values())  # at which the theme's script asks GitHub
     reference = pages["api"]
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
