@@ -113,9 +113,8 @@ def _write_text(results: Results, out: Terminal) -> None:
     for source, found in results:
         lines = split_lines(source.body)
         for finding in found:
-            style, part = _STYLES[finding.level], KINDS[finding.kind].part
-            where = (f"{source.name}:{finding.line}: ", "strong")
-            out.say(where, (finding.level, style), f": {finding.text}", wrap=True)
+            style, part, where = _STYLES[finding.level], KINDS[finding.kind].part, f"{source.name}:{finding.line}: "
+            out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
             for line in excerpt(lines, [Mark(finding.line, part, "", style)] if part else []):
                 out.say(*line)
         levels = Counter(finding.level for finding in found)
