@@ -56,7 +56,7 @@ PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 # Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of the open files that the
 # process may have. Windows tells no such limit.
 FEWEST_SOCKETS, MOST_SOCKETS = 256, 2048
-MOST_UNDER_WAY = min(MOST_SOCKETS, max(FEWEST_SOCKETS, os.sysconf("SC_OPEN_MAX") // 4 if hasattr(os, "sysconf") else 0))
+MOST_UNDER_WAY = min(MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4))
 
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
