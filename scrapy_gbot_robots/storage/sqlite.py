@@ -302,7 +302,7 @@ class SqliteStorage(Storage):
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         """Rename the file that `_current` has found broken, unless another process has. Raises `error` if it is not ours."""
-        if not _says_it_is_ours(self._path):
+        if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
             raise error
         with _alone(self._path):
             if _identity(self._path) != self._file or not _says_it_is_ours(self._path):
