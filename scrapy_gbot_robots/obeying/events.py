@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from ..settings import GbotSettings
     from .answer import CachedAnswer
 
-MOST_WARNED = (
-    10  # unreachable robots.txt files, and walls; in a broad crawl there are thousands, and the summary counts them
-)
+MOST_WARNED = 10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
 _MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
