@@ -63,9 +63,8 @@ class Addon:
             if component not in map(_loaded, configured):
                 settings.set(name, {**configured, component: position}, settings.getpriority(name) or 0)
         if not settings.getbool("ROBOTSTXT_OBEY"):
-            of_spider = (
-                settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
-            )  # which decides for itself
+            # A spider's own settings are a decision.
+            of_spider = settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
             logger.log(
                 logging.INFO if of_spider else logging.WARNING,
                 "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on",

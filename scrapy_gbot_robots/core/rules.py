@@ -88,9 +88,7 @@ class Rules:
         self._content_lines = content_lines  # those that are for the crawler, as they are written, with their numbers
         self._unmatched = unmatched
         self._index: Index | None = None
-        self._texts: tuple[list[str], list[str]] | None = (
-            None  # the disallow and allow patterns, once there is an index
-        )
+        self._texts: tuple[list[str], list[str]] | None = None  # disallow and allow patterns, once there is an index
         self._undecided: Verdict | None = None  # the verdict if no rule decides, once it was asked for
         self._questions = 0
         self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins

@@ -39,9 +39,7 @@ QUALIFIED: Final = frozenset({"nofollow", "ugc", "sponsored"})
 MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
 MOST_TAGS: Final = 100
 _STEP: Final = 8 * 1024
-_HOLD_TAGS: Final = frozenset(
-    {"html", "head", "noscript"}
-)  # a tag in another element, such as a template, is of no page
+_HOLD_TAGS: Final = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
 _ESCAPED_NAME: Final = re.compile(rb"""<meta[^>]{0,200}?\bname\s{0,9}=\s{0,9}["']?[^"'>\s]{0,60}&""")
 _WIDE: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 

@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-ACCEPTED = (
-    "gzip, deflate"  # Accept-Encoding of a robots.txt request; `br` and `zstd` are decoded if a server sends them
-)
+ACCEPTED = "gzip, deflate"  # what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
 
 _FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
@@ -36,9 +34,8 @@ _UNDECODED = frozenset(
     "aes128gcm bzip2 bz2 compress dcb dcz exi lz4 lzip lzma pack200-gzip sdch snappy x-bzip2 x-compress x-lzma x-snappy "
     "x-xz xz zip".split()
 )
-_BINARY = re.compile(
-    rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
-)  # what a browser takes for binary (mimesniff.spec.whatwg.org 3)
+# What a browser takes for binary (mimesniff.spec.whatwg.org 3).
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 _TEXT_FILE = re.compile(
     rb"\A<html><head>(?:<(?:meta|link)[^<>]{0,200}>){0,4}</head><body><pre[^<>]{0,200}>([^<]*)</pre></body></html>\Z"

@@ -228,9 +228,8 @@ def _entry(element: etree._Element, vocabulary: _Vocabulary) -> SitemapEntry:
             alternates.append(href)
         key = vocabulary.keys.get(name, name)
         if key not in {"link", "alternate"}:  # the latter has the URLs of links
-            entry[key] = entry.get(key) or (
-                value if _may_be_url(value) else ""
-            )  # as in Scrapy, an empty element has a key
+            # As in Scrapy, an empty element has a key.
+            entry[key] = entry.get(key) or (value if _may_be_url(value) else "")
     return {**entry, "alternate": alternates} if alternates else entry
 
 
