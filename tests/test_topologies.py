@@ -43,7 +43,8 @@ def crawl_of(
 ) -> list[Worker]:
     """Processes that go through the sites, one page after another, so that there is time for something to happen."""
     urls = [site.url(path) for site in all_sites for path in ("/yes", "/no")]
-    settings = {**servers.settings, "CONCURRENT_REQUESTS": 1}
+    # A lease that a dead master handed on lasts for two time-outs.
+    settings = {**servers.settings, "CONCURRENT_REQUESTS": 1, "GBOT_ROBOTS_TIMEOUT_SECS": 5}
     return [start(urls, settings) for _ in range(processes)]
 
 
