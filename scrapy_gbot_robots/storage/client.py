@@ -325,7 +325,8 @@ class StorageClient:
         if self._memory is None:
             self._memory = MemoryStorage()
             self._stats.set_value("gbot_robots/storage/fallback", 1)
-            self._background.start(self._try_again())
+            held, self._leases = self._leases, {}
+            self._background.start(self._try_again(held))
             logger.warning(
                 "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
                 "memory, for itself. %s",
@@ -335,12 +336,12 @@ class StorageClient:
             )
         return self._memory
 
-    async def _try_again(self) -> None:
-        """Try to write to the storage, again and again until it works."""
+    async def _try_again(self, held: Mapping[str, str]) -> None:
+        """Try to write to the storage until it works. Give back the leases `held`: what they were for is in memory."""
         while self._memory is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await within(CALL_SECS, self._thread.run(partial(self._open_and_do, [_lease_and_release])))
+                await within(CALL_SECS, self._thread.run(partial(self._open_and_do, [partial(_try_to_write, held)])))
             except CancelledError:
                 raise
             except Exception:  # the log has said so already
@@ -408,8 +409,8 @@ class _Call:
         self.error: Exception | None = None
 
 
-def _lease_and_release(storage: Storage) -> None:
-    storage.release("", storage.lease("", 1) or "")
+def _try_to_write(held: Mapping[str, str], storage: Storage) -> None:
+    _release(storage, {**held, "": storage.lease("", 1) or ""})
 
 
 def _in_words(error: Exception, secs: float) -> str:

@@ -229,6 +229,20 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
         slow.release(ORIGIN, token)
 
 
+@as_scrapy_runs_it
+async def test_storage_that_answers_again_has_its_leases_back(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
+    gated = Gated()
+    gated.go.set()
+    async with opened(lambda: gated, caplog) as entries:
+        assert await entries.find(ORIGIN, is_there) == (None, True)
+        await entries.find("https://13.example", is_there)
+        await until(lambda: entries.said == [FAILED, WORKS])
+        assert gated.lease(ORIGIN, 60)
+
+
 # Storages in trouble
 
 
