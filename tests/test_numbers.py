@@ -27,7 +27,7 @@ NUMBERS = [
     ("command", "Tables list the {} rules", page._ROWS),
     ("command", "Of the first {} origins the page knows all", counters.MOST_ORIGINS),
     ("command", "of the next {} the state", counters.MOST_OTHERS),
-    ("fleets", "for {} days after their last use", outages.KEEP_DAYS),
+    ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
     ("fleets", "and {} MiB at most)", lookup.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),

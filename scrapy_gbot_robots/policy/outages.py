@@ -20,7 +20,7 @@ from enum import Enum
 from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-# How long a storage keeps an entry that is not used. The ladders decide by outages of 30 days and more, and by the copy from
+# How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the copy from
 # before the outage: a crawl that runs once a month must still find both.
 KEEP_DAYS = 100
 

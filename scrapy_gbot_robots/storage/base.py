@@ -1,7 +1,7 @@
 """The contract of a storage, which keeps entries between runs and between processes: `Storage`, and its one error.
 
 A storage is synchronous and may be called from any thread. It keeps the facts of `policy.outages`, by origin, and knows
-nothing of their meaning. It may drop an entry that was not used for 100 days (`policy.outages.KEEP_DAYS`). An origin is
+nothing of their meaning. It may drop an entry that was stored 100 days ago (`policy.outages.KEEP_DAYS`). An origin is
 passed in its text form, such as "https://example.com:8181".
 """
 

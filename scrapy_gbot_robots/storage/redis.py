@@ -106,7 +106,6 @@ _FIND = (
         value = ""
     end
     local now = redis.call("TIME")[1]
-    if value ~= "" then redis.pcall("EXPIRE", KEYS[1], ARGV[5]) end -- a replica cannot, yet it can be read
     if ARGV[3] == "2" or value ~= "" and ARGV[3] == "1" then return {value, 1, now} end
     return {value, take(KEYS[2], ARGV[1], ARGV[2]), now}
 """
@@ -160,12 +159,12 @@ class RedisStorage(Storage):
         self._last_ahead = 0
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry, and let the server keep it for the full time again."""
+        """Return the entry."""
         ((entry, _),) = self._find([origin], 1, lease_if=_NEVER)
         return entry
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry. The server deletes it if it is not used for `KEEP_DAYS`."""
+        """Store an entry. The server deletes it after `KEEP_DAYS`."""
         self.store_and_release([(origin, entry, "")])
 
     def delete(self, origin: str) -> bool:
@@ -196,8 +195,7 @@ class RedisStorage(Storage):
         This takes one round trip, and a second one if an entry is there that is not good.
         """
         found = self._find([origin for origin, _ in wanted], secs, lease_if=_NO_ENTRY)
-        judged = zip(found, wanted, strict=True)
-        due = [place for place, ((entry, token), (_, is_good)) in enumerate(judged) if not (token or is_good(entry))]
+        due = [place for place, (_, is_good) in enumerate(wanted) if not (found[place][1] or is_good(found[place][0]))]
         if due:
             again = self._find([wanted[place][0] for place in due], secs, lease_if=_ALWAYS)
             for place, (entry, token) in zip(due, again, strict=True):
@@ -210,7 +208,7 @@ class RedisStorage(Storage):
 
     def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
         tokens = [self._id + secrets.token_hex(6) for _ in origins]
-        options = _millisecs(secs), lease_if, longest(self._max_body), _KEEP_SECS
+        options = _millisecs(secs), lease_if, longest(self._max_body)
         with self._pipeline() as pipe:
             for origin, token in zip(origins, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
@@ -261,7 +259,7 @@ class RedisStorage(Storage):
             self._redis.set(f"{self._prefix}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
 
     def fleet(self, most_origins: int) -> dict[str, Any]:
-        """Return what is known about the processes, and count origins up to a bound. No entry is kept for longer by this."""
+        """Return what is known about the processes, and count origins up to a bound."""
         leases = Counter(token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64))
         processes: list[dict[str, Any]] = []
         for process, value in self._values("process", _MOST_FACTS_BYTES):

@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 _SCHEMA_VERSION = 1
 _SCHEMA = (
-    # `used` is a day since the epoch: an entry that is read all day long is written to once
+    # `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored anew all the time
     "CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)",
     "CREATE INDEX entries_used ON entries (used)",
     "CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL)",
@@ -57,8 +57,7 @@ _MAGIC = b"SQLite format 3\0"  # how the file format begins (sqlite.org/fileform
 _APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
-_GET = "SELECT used, value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
-_TOUCH = "UPDATE entries SET used = ? WHERE origin = ?"
+_GET = "SELECT value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
 _PUT = "INSERT OR REPLACE INTO entries (origin, used, value) VALUES (?, ?, ?)"
 _DELETE = "DELETE FROM entries WHERE origin = ?"
 # Another program may have stored an origin that is no text.
@@ -144,24 +143,12 @@ class SqliteStorage(Storage):
             self._execute(_SWEEP_LEASES, clock())
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry, and note once a day that it is in use."""
-        entry, is_noted = self._read(origin)
-        if not is_noted and not self._read_only:
-            with suppress(StorageError):  # the next call notes it
-                self._execute(_TOUCH, self._today(), origin)
-        return entry
-
-    def _read(self, origin: str) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`, and whether its use today needs no note any more."""
-        today = self._today()
-        rows, _ = self._execute(_GET, origin, today - KEEP_DAYS, longest(self._max_body))
-        if not rows:
-            return None, True
-        used, value = rows[0]
-        return (decode(value, self._max_body) if isinstance(value, bytes) else None), used == today
+        """Return the entry, unless it is too old or too long."""
+        rows, _ = self._execute(_GET, origin, self._today() - KEEP_DAYS, longest(self._max_body))
+        return decode(rows[0][0], self._max_body) if rows and isinstance(rows[0][0], bytes) else None
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry, and delete some that are not used."""
+        """Store an entry, and delete some that are too old."""
         self.store_and_release([(origin, entry, "")])
 
     def delete(self, origin: str) -> bool:
@@ -197,24 +184,20 @@ class SqliteStorage(Storage):
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases. All writing is one transaction."""
-        find_these = super().find
 
         def act(connection: sqlite3.Connection) -> list[Found]:
-            read = [self._read(origin) for origin, _ in wanted]
-            found: list[Found] = [(entry, None) for entry, _ in read]
-            is_done = [noted and is_good(entry) for (entry, noted), (_, is_good) in zip(read, wanted, strict=True)]
-            due = [place for place, done in enumerate(is_done) if not done]
+            found: list[Found] = [(self.get(origin), None) for origin, _ in wanted]
+            due = [place for place, (_, is_good) in enumerate(wanted) if not is_good(found[place][0])]
             if due:
                 with _transaction(connection):
-                    again = find_these([wanted[place] for place in due], secs)
-                for place, each in zip(due, again, strict=True):
-                    found[place] = each
+                    for place in due:
+                        found[place] = self._find_one(*wanted[place], secs)
             return found
 
         return self._run(act)
 
     def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, end their leases, and delete some entries that are not used, in one transaction."""
+        """Store entries, end their leases, and delete some entries that are too old, in one transaction."""
         today = self._today()
         puts = [(origin, today, encode(entry)) for origin, entry, _ in results if entry is not None]
 

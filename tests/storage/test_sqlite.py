@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sqlite3
 import stat
@@ -140,7 +139,7 @@ def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
 # Time
 
 
-def test_entry_unused_for_long_is_gone(path: Path) -> None:
+def test_entry_stored_long_ago_is_gone(path: Path) -> None:
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock)) as storage:
         storage.put(ORIGIN, Entry(RULES))
@@ -149,30 +148,6 @@ def test_entry_unused_for_long_is_gone(path: Path) -> None:
         clock.now += 8 * DAY
         assert storage.get(ORIGIN) is None
         assert list(storage.origins()) == []
-
-
-def test_entry_in_use_stays(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        for _ in range(5):
-            clock.now += 99 * DAY
-            storage.put("https://another.example:443", Entry(RULES))  # which also sweeps
-            assert storage.get(ORIGIN) == Entry(RULES)
-
-
-def test_use_is_written_once_a_day(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
-        storage.put(ORIGIN, Entry(RULES))
-        versions = []
-        for hours in (0, 1, 12, 24, 25, 47, 48):
-            clock.now = 20_000.0 * DAY + hours * 3600
-            storage.get(ORIGIN)
-            versions.append(other.execute("PRAGMA data_version").fetchone()[0])
-        assert [later > earlier for earlier, later in itertools.pairwise(versions)] == [
-            False, False, True, False, False, True
-        ]  # fmt: skip
 
 
 def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path) -> None:
@@ -476,14 +451,12 @@ def test_full_disk_is_a_storage_error_and_passes(path: Path) -> None:
 
 def test_writer_that_does_not_let_go_is_a_storage_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage, closing(sqlite3.connect(path)) as other:
+    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as other:
         storage.put(ORIGIN, Entry(None, GONE))
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="database is locked"):
             storage.put(ORIGIN, Entry(RULES))
-        clock.now += DAY
-        assert storage.get(ORIGIN) == Entry(None, GONE)  # its use cannot be noted, and is not missed
+        assert storage.get(ORIGIN) == Entry(None, GONE)
         other.execute("ROLLBACK")
         storage.put(ORIGIN, Entry(RULES))
 
