@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from .support.example import scrapy
+from .support.processes import EXAMPLE, run
 
 pytestmark = pytest.mark.slow
 
 README = Path(__file__).parent.parent / "README.md"
+SCRAPY = [sys.executable, "-m", "scrapy"]
 TEXT = README.read_text(encoding="utf-8")
 
 
@@ -22,7 +24,7 @@ def test_readme_stays_under_a_hundred_lines() -> None:
 def test_readme_shows_what_the_demo_prints() -> None:
     shown = re.search(r"```text\n(As examplebot.*?)```", TEXT, re.DOTALL)
     assert shown is not None
-    demo = scrapy("crawl", "demo")
+    demo = run([*SCRAPY, "crawl", "demo"], EXAMPLE)
     printed = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", demo.stdout)
     assert printed == re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", shown[1])
     assert demo.stderr.count("WARNING") == 1  # the robots.txt that answers 503
@@ -31,7 +33,7 @@ def test_readme_shows_what_the_demo_prints() -> None:
 
 
 def test_discover_of_the_example_says_what_it_needs() -> None:
-    ended = scrapy("crawl", "discover")
+    ended = run([*SCRAPY, "crawl", "discover"], EXAMPLE)
     assert ended.returncode != 0
     assert "-a hosts=" in ended.stderr
 

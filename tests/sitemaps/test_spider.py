@@ -20,9 +20,8 @@ from scrapy.utils.asyncio import call_later
 from scrapy_gbot_robots.sitemaps.hosts import origins_of
 
 from ..support.crawls import crawl, in_reactor, stats
-from ..support.example import PROJECT
 from ..support.hosts_spider import Hosts, host_stats, without
-from ..support.processes import output, run, start
+from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import Web, found, index, parsed, sitemap_stats, urlset, xml
 from ..support.tls import tls_context
@@ -258,7 +257,7 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, 
     settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
     command = [sys.executable, "-m", "scrapy", "crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"]
     command += as_arguments(settings)
-    done = run(command, PROJECT)
+    done = run(command, EXAMPLE)
     assert sorted(site.paths()) == sorted(["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))])
     assert "Traceback" not in done.stderr
     assert "URLs 20 found, 20 crawled, 0 blocked" in done.stderr
@@ -333,7 +332,7 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str,
         settings["CONCURRENT_REQUESTS_PER_DOMAIN"] = "4"
         command = [sys.executable, "-m", "scrapy", *own, "-o", str(tmp_path / "items.jl")]
         command += as_arguments(settings)
-        process = start(command, PROJECT)
+        process = start(command, EXAMPLE)
         deadline = time.monotonic() + 30
         while len(site.asked) < asked and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -341,7 +340,7 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str,
         _, first = output(process)
         assert "Closing spider (shutdown)" in first
         assert len(site.asked) < 60
-        again = run(command, PROJECT)
+        again = run(command, EXAMPLE)
         assert again.returncode == 0, again.stderr
         items = [json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()]
         assert sorted(items) == sorted(site.url(f"/{page}") for page in range(60))

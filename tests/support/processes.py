@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+EXAMPLE = Path(__file__).parents[2] / "example_project"
 
 
 def start(
