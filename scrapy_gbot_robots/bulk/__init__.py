@@ -5,7 +5,5 @@ extra `bulk` (pyarrow, DuckDB), and loads it on first use.
 Source: as `core` and `policy`; for archives the WARC format 1.1 (ISO 28500:2017).
 """
 
-from ..policy.outages import Policy as Policy
 from .arrow import judge_batch as judge_batch
-from .judging import Served as Served
 from .judging import judge as judge

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from ..policy.outages import Policy
     from .judging import Agent
 
 URL, STATUS, BODY = "url", "status", "body"
@@ -29,7 +28,9 @@ def judge_batch(
     batch: pa.RecordBatch,
     agents: Agent | Sequence[Agent],
     *,
-    policy: Policy | None = None,
+    unreachable: str = "google",
+    refused: str = "allow",
+    soft_404: bool = True,
     strict: bool = False,
 ) -> pa.RecordBatch:
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
@@ -38,8 +39,7 @@ def judge_batch(
         batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number). Where status is null
             there was no answer. Without that column, a body was served with 200, and null means no answer.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
-        policy: what statuses and failures mean; by default as in a crawl without settings.
-        strict: as for `RobotsTxt.parse`.
+        unreachable, refused, soft_404, strict: as for `judge`.
 
     Returns:
         The batch without `body`, and with a column (int8) for each crawler, by its product token: 0 no, 1 yes, 2 not now
@@ -59,7 +59,8 @@ def judge_batch(
     served: list[Any] = [different[place] if is_there else None for place, is_there in places]
     if STATUS in kept:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
-    answers = judge(batch[URL].to_pylist(), served, agents, policy=policy, strict=strict)
+    meaning: dict[str, Any] = {"unreachable": unreachable, "refused": refused, "soft_404": soft_404, "strict": strict}
+    answers = judge(batch[URL].to_pylist(), served, agents, **meaning)
     columns = [*(batch[name] for name in kept), *(pa.array(column, pa.int8()) for column in answers.values())]
     return pa.record_batch(columns, names=[*kept, *answers])
 

@@ -75,7 +75,7 @@ class Served(NamedTuple):
     wall: str = ""
 
 
-Robots: TypeAlias = "Served | tuple[int | None, bytes] | bytes | None"
+Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
@@ -296,7 +296,9 @@ def judge(
     robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots],
     agents: Agent | Sequence[Agent],
     *,
-    policy: Policy | None = None,
+    unreachable: str = "google",
+    refused: str = "allow",
+    soft_404: bool = True,
     strict: bool = False,
     max_bytes: int | None = MAX_BYTES,
 ) -> dict[str, list[int | None]]:
@@ -305,10 +307,10 @@ def judge(
     Args:
         urls: absolute URLs, in any order.
         robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
-            `urls`. Each is a `Served`, status and body, a body that was served with 200, or None: there was no answer.
+            `urls`. Each is a status and a body, a body that was served with 200, or None: there was no answer.
             An origin that is missing counts as None.
-        agents: the crawlers: product tokens, User-Agent headers, `Crawler` or `AllOf`.
-        policy: what statuses and failures mean; by default as in a crawl without settings.
+        agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
+        unreachable, refused, soft_404: what statuses and failures mean, as the settings of these names say.
         strict: as for `RobotsTxt.parse`.
         max_bytes: how many bytes of a robots.txt are read.
 
@@ -317,13 +319,14 @@ def judge(
         http, https or ftp URL.
 
     Raises:
-        ValueError: a key of `robots` has no origin, or the columns differ in length.
+        ValueError: a key of `robots` has no origin, the columns differ in length, or `unreachable` is no ladder.
         TypeError: `urls` is one text, or a value of `robots` is of another type.
     """
     if isinstance(urls, (str, bytes)):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
     crawlers = dict.fromkeys(each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several)
+    policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
     columns = [bytearray(len(texts)) for _ in crawlers]
@@ -357,8 +360,6 @@ def _alike(
 
 
 def _served(robots: Robots) -> Served:
-    if isinstance(robots, Served):
-        return robots
     if robots is None:
         return Served(None)
     if isinstance(robots, (bytes, bytearray, memoryview)):
@@ -366,7 +367,7 @@ def _served(robots: Robots) -> Served:
     if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004
         status, body = robots
         return Served(status, body or b"", why="no answer")
-    raise TypeError(f"what was served is a Served, (status, body), bytes or None, not {type(robots).__name__}")
+    raise TypeError(f"what was served is (status, body), bytes or None, not {type(robots).__name__}")
 
 
 def as_text(raw: bytes) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.bulk import Served, judge
+from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
@@ -43,16 +43,21 @@ def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
     decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
     expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
     urls = ["https://a.example/x"]
-    assert judge(urls, {"https://a.example": (status, b"")}, "a", policy=policy) == {"a": [expected]}
+    assert judge(urls, {"https://a.example": (status, b"")}, "a", unreachable=ladder) == {"a": [expected]}
 
 
 def test_error_page_that_says_not_found_is_a_404() -> None:
     robots = {"https://a.example": (500, b"<title>Page not found</title>")}
     assert judge(["https://a.example/"], robots, "a") == {"a": [1]}
-    assert judge(["https://a.example/"], robots, "a", policy=Policy(soft_404=False)) == {"a": [2]}
+    assert judge(["https://a.example/"], robots, "a", soft_404=False) == {"a": [2]}
 
 
-@pytest.mark.parametrize("robots", [{}, {"https://a.example": None}, {"https://a.example": Served(None)}])
+@pytest.mark.parametrize(("refused", "answer"), [("allow", 1), ("disallow", 0)])
+def test_refusal_means_what_is_said(refused: str, answer: int) -> None:
+    assert judge(["https://a.example/"], {"https://a.example": (403, b"")}, "a", refused=refused) == {"a": [answer]}
+
+
+@pytest.mark.parametrize("robots", [{}, {"https://a.example": None}, {"https://a.example": (None, b"")}])
 def test_without_an_answer_nothing_may_be_fetched_but_the_robots_txt(robots: Any) -> None:
     urls = ["https://a.example/", "https://a.example/robots.txt", "https://a.example/robots.txt.gz"]
     assert judge(urls, robots, "a") == {"a": [2, 1, 2]}

@@ -18,7 +18,7 @@ MODULES = (
     "storage.base",
     "storage.codec",
 )  # their names are public too; see docs/maintaining.md
-BULK = ("bulk.judge", "bulk.judge_batch", "bulk.Served", "bulk.Policy")
+BULK = ("bulk.judge", "bulk.judge_batch")
 
 # What Scrapy calls: the names and parameters are its own.
 HOOKS = {
