@@ -12,7 +12,6 @@ __version__ = "1.0.0rc1"
 
 _HOME = {
     "Addon": "addon",
-    "AllOf": "core.crawlers",
     "Answer": "obeying.answer",
     "Crawler": "core.crawlers",
     "Fetcher": "fetching.fetcher",
@@ -21,7 +20,6 @@ _HOME = {
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
     "OriginPriorityQueue": "obeying.queue",
-    "Preferences": "experimental.preferences",
     "ProvenanceSpiderMiddleware": "report.provenance",
     "RobotsArchive": "report.archive",
     "RobotsLinkExtractor": "pages.page",
@@ -43,14 +41,12 @@ __all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
-    from .core.crawlers import AllOf as AllOf
     from .core.crawlers import Crawler as Crawler
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rules as Rules
     from .core.urls import Origin as Origin
     from .core.verdict import Rule as Rule
     from .core.verdict import Verdict as Verdict
-    from .experimental.preferences import Preferences as Preferences
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware

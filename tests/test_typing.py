@@ -37,7 +37,6 @@ def test_robots_txt() -> None:
     assert assert_type(robots.allowed(URL.encode(), b"a"), bool) is False
     assert assert_type(robots.sitemaps, tuple[str, ...]) == ("https://example.com/s.xml",)
     assert assert_type(robots.crawl_delay("a"), "float | None") == 5
-    assert assert_type(robots.cut, bool) is False
     assert [assert_type(remark.text, str) for remark in robots.remarks]
 
 

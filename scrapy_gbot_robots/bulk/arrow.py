@@ -39,7 +39,10 @@ def judge_batch(
         batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number). Where status is null
             there was no answer. Without that column, a body was served with 200, and null means no answer.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
-        unreachable, refused, soft_404, strict: as for `judge`.
+        unreachable: as GBOT_ROBOTS_UNREACHABLE.
+        refused: as GBOT_ROBOTS_REFUSED.
+        soft_404: as GBOT_ROBOTS_SOFT_404.
+        strict: as for `RobotsTxt.parse`.
 
     Returns:
         The batch without `body`, and with a column (int8) for each crawler, by its product token: 0 no, 1 yes, 2 not now

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from ..core.crawlers import AllOf, Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
-from ..core.rules import weight_of
+from ..core.rules import preferences_of, weight_of
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
@@ -190,7 +190,7 @@ class Judge:
             found = self._by_rules(site, rules)
             for column, each in zip(found, rules if self._purposes else (), strict=False):
                 for number, url in enumerate(site.urls):
-                    if column[number] == YES and refusal(self._purposes, each.preferences(url)):
+                    if column[number] == YES and refusal(self._purposes, preferences_of(each, url)):
                         column[number] = NO
         _let_robots_txt_pass(found, site)
         return found
@@ -210,7 +210,7 @@ class Judge:
         def judge_one(url: str, rules: Rules) -> tuple[int, Verdict]:
             verdict = verdict_on_all_forms(rules, url)
             if self._purposes and verdict.allowed:
-                verdict = refusal(self._purposes, rules.preferences(url)) or verdict
+                verdict = refusal(self._purposes, preferences_of(rules, url)) or verdict
             return int(verdict.allowed), verdict if override is None else override.named(verdict)
 
         return [partial(judge_one, rules=each) for each in self._rules(robots, override)]
@@ -310,7 +310,9 @@ def judge(
             `urls`. Each is a status and a body, a body that was served with 200, or None: there was no answer.
             An origin that is missing counts as None.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
-        unreachable, refused, soft_404: what statuses and failures mean, as the settings of these names say.
+        unreachable: as GBOT_ROBOTS_UNREACHABLE.
+        refused: as GBOT_ROBOTS_REFUSED.
+        soft_404: as GBOT_ROBOTS_SOFT_404.
         strict: as for `RobotsTxt.parse`.
         max_bytes: how many bytes of a robots.txt are read.
 

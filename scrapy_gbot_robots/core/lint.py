@@ -282,7 +282,7 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
                 yield finding(number, BAD_SITEMAP, value=_text(line.value))
             if len(line.value.split()) > 1:
                 yield finding(number, TWO_SITEMAPS)
-    if robotstxt.cut:
+    if robotstxt._cut:  # noqa: SLF001 - a user has the remark
         yield finding(number, CUT, size=len(body), lost=lost)
 
 

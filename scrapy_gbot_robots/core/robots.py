@@ -34,7 +34,7 @@ from .lines import (
     read_lines,
     seconds,
 )
-from .rules import RulesOfAll
+from .rules import RulesOfAll, preferences_of
 from .urls import escape, is_absolute
 from .verdict import Rule
 
@@ -96,13 +96,9 @@ class SitemapLine(NamedTuple):
 
 
 class RobotsTxt:
-    """What a robots.txt says, to any crawler.
+    """What a robots.txt says, to any crawler."""
 
-    Attributes:
-        cut: whether bytes past the size limit were left out (Google's page, "File format").
-    """
-
-    __slots__ = ("_body", "_rules", "_strict", "cut")
+    __slots__ = ("_body", "_cut", "_rules", "_strict")
 
     def __init__(self, body: bytes, strict: bool | None = None, cut: bool = False) -> None:
         if strict is None:
@@ -110,14 +106,14 @@ class RobotsTxt:
         self._body = body
         self._strict = strict
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
-        self.cut = cut
+        self._cut = cut  # whether bytes past the size limit were left out (Google's page, "File format")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the bytes only: everything else can be read from them again."""
-        return RobotsTxt, (self._body, self._strict, self.cut)
+        return RobotsTxt, (self._body, self._strict, self._cut)
 
     def __repr__(self) -> str:
-        return f"<RobotsTxt of {len(self._body):,} bytes{', cut' if self.cut else ''}>"
+        return f"<RobotsTxt of {len(self._body):,} bytes{', cut' if self._cut else ''}>"
 
     @classmethod
     def parse(
@@ -191,20 +187,11 @@ class RobotsTxt:
         The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that is disallowed has
         no preference. Experimental: both fields are drafts (see experimental/preferences.py).
         """
-        return self.rules_for(user_agent).preferences(url)
+        return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
         return tuple(_field_lines(self, name.lower().encode("utf-8", "replace")))
-
-    @property
-    def licenses(self) -> tuple[str, ...]:
-        """The absolute http, https and ftp URLs of `License` lines (RSL 1.0), in file order, each once.
-
-        They are for the whole file, wherever a line stands.
-        """
-        urls = dict.fromkeys(field.value for field in self.fields("license"))
-        return tuple(url for url in urls if is_absolute(url))
 
     @property
     def remarks(self) -> tuple[Finding, ...]:

@@ -130,16 +130,6 @@ class Rules:
             self._undecided = self._without_decider()
         return self._undecided
 
-    def preferences(self, url: str | bytes) -> Preferences:
-        """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed.
-
-        Experimental: see `Preferences`.
-        """
-        from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
-
-        stated = [lines for rules in parts_of(self) if (lines := rules._content_lines)]  # noqa: SLF001 - ours
-        return said_by(stated if stated and self.allowed(url) else (), url)
-
     def _takes_long(self, url: str | bytes) -> bool:
         if len(self._content_lines) > _MANY_CONTENT_LINES:
             return True
@@ -274,8 +264,16 @@ def weight_of(rules: Rules) -> int:
     return sum(part._weight() for part in parts_of(rules))  # noqa: SLF001
 
 
+def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
+    """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed."""
+    from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
+
+    stated = [lines for part in parts_of(rules) if (lines := part._content_lines)]  # noqa: SLF001
+    return said_by(stated if stated and rules.allowed(url) else (), url)
+
+
 def takes_long(rules: Rules, url: str | bytes) -> bool:
-    """Return whether `allowed`, `verdict` or `preferences` of `rules` may take more than some five milliseconds for `url`.
+    """Return whether `allowed`, `verdict` or `preferences_of` may take more than some five milliseconds for `url`.
 
     Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
     wildcard counts as the most hostile one, and as one that is tried.

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.rules import takes_long, weight_of
+from ..core.rules import preferences_of, takes_long, weight_of
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
@@ -82,7 +82,7 @@ class Answer:
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
-        return self._rules[agent].preferences(url) if self.state is State.RULES else NOTHING_SAID
+        return preferences_of(self._rules[agent], url) if self.state is State.RULES else NOTHING_SAID
 
     def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, None if it does not."""

@@ -9,7 +9,8 @@ from string import ascii_lowercase
 
 import pytest
 
-from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt, Rules
+from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
+from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.core.robots import groups_of, lines_of
 from scrapy_gbot_robots.core.rules import weight_of
 
@@ -56,7 +57,6 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
 
 
 def test_body_that_was_cut_before_is_remarked_on() -> None:
-    assert RobotsTxt.parse(BODY, cut=True).cut
     assert {remark.kind for remark in RobotsTxt.parse(BODY, cut=True).remarks} - {
         remark.kind for remark in RobotsTxt.parse(BODY).remarks
     } == {"cut"}
@@ -135,8 +135,3 @@ def test_fields_are_told_with_their_group() -> None:
     assert robots.fields("LICENSE") == ((1, "https://e.com/l", ()),)
     assert robots.fields("user-agent")[2] == (7, "c", ("c",))
     assert robots.fields("") == robots.fields("é") == ()
-
-
-def test_licenses_are_the_absolute_urls_once_each() -> None:
-    body = b"license: https://e.com/b\nuser-agent: a\nLicense: /l.xml\nlicense: https://e.com/a\nlicense:\nlicense: https://e.com/b"
-    assert RobotsTxt.parse(body).licenses == ("https://e.com/b", "https://e.com/a")

@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from scrapy_gbot_robots import AllOf, Crawler, RobotsTxt
+from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep, wording_of
+from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.core.rules import takes_long, weight_of
 
 BODY = (

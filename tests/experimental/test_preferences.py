@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots import AllOf, Crawler, Preferences, RobotsTxt
-from scrapy_gbot_robots.core.rules import weight_of
-from scrapy_gbot_robots.experimental.preferences import NOTHING_SAID, combined, of_headers, read_dictionary
+from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots.core.crawlers import AllOf
+from scrapy_gbot_robots.core.rules import preferences_of, weight_of
+from scrapy_gbot_robots.experimental.preferences import NOTHING_SAID, Preferences, combined, of_headers, read_dictionary
 
 # The example of draft-ietf-aipref-attach
 DRAFT = b"""User-Agent: *
@@ -173,7 +174,7 @@ def test_hostile_lines_have_an_answer(line: bytes) -> None:
     lines = [line % number if b"%d" in line else line for number in range(500_000 // (len(line) + 4))]
     robots = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines))
     rules = robots.rules_for("bot")
-    assert rules.preferences("https://e.com/a7")[0] is False
+    assert preferences_of(rules, "https://e.com/a7")[0] is False
     assert weight_of(rules) > 0
     assert len(robots.fields("content-usage")) + len(robots.fields("content-signal")) == len(lines)
 

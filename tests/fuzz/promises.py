@@ -8,11 +8,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from scrapy_gbot_robots import Crawler, Origin, Preferences, RobotsTxt
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.robots import groups_of, groups_of_all, lines_of, sitemap_lines_of
+from scrapy_gbot_robots.experimental.preferences import Preferences
 from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 from scrapy_gbot_robots.storage.codec import decode, encode

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots import AllOf, Origin, RobotsSitemapSpider, State
 from scrapy_gbot_robots import Crawler as RobotsCrawler
+from scrapy_gbot_robots import Origin, RobotsSitemapSpider, State
+from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.overrides import overrides_of, ruling_of
