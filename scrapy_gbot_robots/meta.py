@@ -1,4 +1,4 @@
-"""The keys in request.meta, and the flags of responses, that the plugin writes or reads. All values are plain data.
+"""The keys in request.meta that the plugin writes or reads. All values are plain data.
 
 `SITEMAP` is in the meta of a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL
 of the robots.txt that listed the sitemap, and `line` the line, from 1 (0: no line lists it). If a sitemap index listed the
@@ -6,11 +6,6 @@ sitemap, `index` is the URL of that sitemap index and `level` the number of inde
 
 `LISTED` is in the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the
 URL of the sitemap file, and `lastmod`, the date of the last change as in the file ("" if there is none).
-
-`PROBE`: set it to True in a request for a robots.txt, and the request does not wait if the server does not answer at all.
-
-`ANSWERED` is a flag of the response to a request for a robots.txt that was known already and not fetched again. Another
-flag says what that robots.txt amounts to now: "full allow", "full disallow" or "rules".
 
 `PROVENANCE` is in the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that says which robots.txt let the
 request go on. `robots` is the SHA-256 of that file (None if there is none), `fetched` the time of its fetch in ISO 8601,
@@ -30,11 +25,20 @@ and robots meta tags say to this crawler. A word such as "noindex" is True, a li
 
 from __future__ import annotations
 
+__all__ = ["FOLLOW", "LISTED", "PREFERENCES", "PROVENANCE", "SITEMAP", "TAGS"]
+
 FOLLOW = "gbot_robots_follow"
 TAGS = "robots_tags"
-ANSWERED = "gbot_robots"
 LISTED = "gbot_robots_listed"
 PREFERENCES = "gbot_robots_preferences"
 PROVENANCE = "gbot_robots"
-PROBE = "gbot_robots_probe"
 SITEMAP = "gbot_robots_sitemap"
+
+# Between our own classes:
+
+# A flag of the response to a request for a robots.txt that was known already and not fetched again. Another flag says what
+# that robots.txt amounts to now: "full allow", "full disallow" or "rules".
+ANSWERED = "gbot_robots"
+
+# True in a request for a robots.txt that does not wait if the server does not answer at all.
+PROBE = "gbot_robots_probe"

@@ -52,7 +52,6 @@ class Rules:
     Threads may share an object: each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
-        group: the product token whose rules these are, "*", or None if no group is for the crawler.
         crawl_delay: in seconds, None if there is none. Google ignores it.
     """
 
@@ -60,6 +59,7 @@ class Rules:
         "_allows",
         "_content_lines",
         "_disallows",
+        "_group",
         "_index",
         "_memo",
         "_questions",
@@ -68,7 +68,6 @@ class Rules:
         "_undecided",
         "_unmatched",
         "crawl_delay",
-        "group",
     )
 
     def __init__(
@@ -92,17 +91,17 @@ class Rules:
         self._undecided: Verdict | None = None  # the verdict if no rule decides, once it was asked for
         self._questions = 0
         self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
-        self.group = group
+        self._group = group  # the token whose rules these are, "*", or None if no group is for the crawler
         self.crawl_delay = crawl_delay
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules without the index, which can be built again."""
         said = self._unmatched, self._content_lines
-        return Rules, (self._allows, self._disallows, self.group, self.crawl_delay, self._strict, *said)
+        return Rules, (self._allows, self._disallows, self._group, self.crawl_delay, self._strict, *said)
 
     def __repr__(self) -> str:
         return (
-            f"<Rules of group {self.group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
+            f"<Rules of group {self._group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
         )
 
     def allowed(self, url: str | bytes) -> bool:
@@ -155,7 +154,7 @@ class Rules:
         patterns = self._allows if allow else self._disallows
         text = (patterns.texts() if self._texts is None else self._texts[allow])[bisect_left(patterns.lines, line)]
         reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
-        return Verdict(allow, Rule(allow, text, line), reason, self.group)
+        return Verdict(allow, Rule(allow, text, line), reason, self._group)
 
     def _without_decider(self) -> Verdict:
         """Return the verdict on each URL about which no rule decides."""
@@ -163,8 +162,8 @@ class Rules:
         allow = line > 0
         line = line or self._disallows.empty_line()
         if not line:
-            return Verdict(True, None, self._unmatched, self.group)
-        return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self.group)
+            return Verdict(True, None, self._unmatched, self._group)
+        return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
 
     def _directories(self) -> list[tuple[str, int]]:
         """Return the patterns of the directories whose index page an allow rule names, with its line."""
@@ -221,14 +220,14 @@ class Rules:
 
 
 class RulesOfAll(Rules):
-    """The rules of several crawlers. `group` is that of the first crawler; `crawl_delay` is the largest, in seconds."""
+    """The rules of several crawlers. `crawl_delay` is the largest, in seconds."""
 
     __slots__ = ("by_crawler",)
 
     def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
         """Take the name of each crawler and its rules, in the order in which to ask them."""
         delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
-        super().__init__(group=by_crawler[0][1].group, crawl_delay=max(delays, default=None))
+        super().__init__(crawl_delay=max(delays, default=None))
         self.by_crawler = tuple(by_crawler)
 
     def __reduce__(self) -> tuple[object, ...]:

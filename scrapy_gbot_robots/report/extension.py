@@ -59,10 +59,6 @@ class RobotsReport:
         connect(report._spider_closed, signals.spider_closed)
         return report
 
-    def summary(self) -> str:
-        """Say in a few lines what robots.txt did to the crawl."""
-        return summary(self._finished())
-
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
         self._counts.finish_reason = reason
         counts = self._finished()

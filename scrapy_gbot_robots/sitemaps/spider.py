@@ -8,10 +8,8 @@ Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections import Counter
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +55,7 @@ ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little
 
 _OK = range(200, 300)
 _IDLE_POLL_SECS = 0.1
+_MOST_ASKED = 100  # hosts at a time, each by a connection; the list of hosts is read no further ahead
 _GUESS = "/sitemap.xml"
 _SCOPES = ("hosts", "any")
 _YES = frozenset({"1", "true", "yes", "on"})
@@ -82,8 +81,6 @@ class RobotsSitemapSpider(SitemapSpider):
             them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
         since: a date. Pages and sitemaps that were last changed before it, as the file that lists them says, are left out.
-        most_asked: how many hosts are asked at a time, each by a connection. The list is read no further ahead.
-        progress_secs: how often progress is logged, in seconds; 0 is never.
     """
 
     hosts: str | Sequence[str] = ()
@@ -91,8 +88,6 @@ class RobotsSitemapSpider(SitemapSpider):
     scope: str = "hosts"
     guess: bool | str = False
     since: str | None = None
-    most_asked: int | str = 100
-    progress_secs: float | str = 5.0
 
     _feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
 
@@ -111,8 +106,6 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
         self._guesses = str(self.guess).lower() in _YES
         self._since = since(self.since) if self.since else None
-        self._most_asked = _number("most_asked", self.most_asked, least=1)
-        self._progress_secs = _number("progress_secs", self.progress_secs, least=0)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -134,7 +127,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
-        self._progress = Progress(self.crawler, self._progress_secs)
+        self._progress = Progress(self.crawler)
         self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since, self._progress.counts)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -159,7 +152,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield self._intake.request(url)
         counts = self._progress.counts
         for text in self._given():
-            while counts["asked"] - counts["done"] >= self._most_asked and not is_idle(self.crawler):
+            while counts["asked"] - counts["done"] >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             counts["asked"] += 1
             try:
@@ -386,7 +379,7 @@ class SitemapIntake:
 
 
 class Progress:
-    """The counts of one crawl, and a log line of them every few seconds and at the end.
+    """The counts of one crawl, and a log line of them at the end and as often as LOGSTATS_INTERVAL says.
 
     Attributes:
         hosts: how many hosts the crawl has; None while the list has not been read.
@@ -394,9 +387,8 @@ class Progress:
             their outcome, the sitemap "files" that were read, the "pages" that they list, "crawled" and "blocked" ones.
     """
 
-    def __init__(self, crawler: Crawler, every_secs: float) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._every_secs = every_secs
         self._said = ""
         self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
         self.hosts: int | None = None
@@ -419,9 +411,10 @@ class Progress:
         self._said = line
 
     def _spider_opened(self) -> None:
-        if self._every_secs > 0:
+        every_secs = self._crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        if every_secs > 0:
             self._looping = create_looping_call(self._say)
-            self._looping.start(self._every_secs, now=False)
+            self._looping.start(every_secs, now=False)
 
     def _spider_closed(self) -> None:
         if self._looping is not None and self._looping.running:
@@ -433,11 +426,3 @@ class Progress:
 
     def _request_forbidden(self, request: Request, **_: Any) -> None:
         self.counts["blocked"] += LISTED in request.meta
-
-
-def _number(name: str, given: object, *, least: float) -> float:
-    """The number that an argument gives. Raises ValueError if it is none, or below `least`."""
-    with suppress(ValueError):
-        if least <= (number := float(str(given))) < math.inf:
-            return number
-    raise ValueError(f"{name} must be a number >= {least}, got {given!r}")

@@ -182,6 +182,6 @@ def test_plain_token_is_not_cut_however_long() -> None:
 )
 def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> None:
     robots = RobotsTxt.parse(f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode())
-    assert robots.rules_for(named).group == "bot"
+    assert robots.verdict("/", named).group == "bot"
     assert robots.allowed("/", "bot9000/1.0")
     assert [remark.kind for remark in robots.remarks] == [AGENT_CUT.name]

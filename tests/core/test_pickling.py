@@ -27,7 +27,7 @@ def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bo
         assert [again.verdict(url) for url in URLS] == [rules.verdict(url) for url in URLS]
         assert [again.allowed(url) for url in URLS] == [rules.allowed(url) for url in URLS]
         assert [preferences_of(again, url) for url in URLS] == [preferences_of(rules, url) for url in URLS]
-        assert (again.group, again.crawl_delay, weight_of(again)) == (rules.group, rules.crawl_delay, weight_of(rules))
+        assert (again.crawl_delay, weight_of(again)) == (rules.crawl_delay, weight_of(rules))
 
 
 def test_robots_txt_says_the_same_after_a_journey() -> None:

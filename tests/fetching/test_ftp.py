@@ -144,7 +144,6 @@ async def test_no_more_of_a_file_is_read_than_the_limit(tmp_path: Path) -> None:
 
 class Given(Remembers, RobotsSitemapSpider):
     name = "given"
-    progress_secs = 0
 
 
 @pytest.mark.parametrize("fed", [True, False], ids=["fed-to-a-SitemapSpider", "RobotsSitemapSpider"])

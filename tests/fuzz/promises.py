@@ -63,7 +63,7 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *
         agents = agents_heeded(asker)
         followed = oracle.followed_by(groups, agents)
         rules = robots.rules_for(asker)
-        assert (rules.group, rules.crawl_delay) == (followed.group, followed.delay)
+        assert (rules._group, rules.crawl_delay) == (followed.group, followed.delay)
         assert [lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
             for line in oracle.content_lines_for(lines_of(robots), agents)

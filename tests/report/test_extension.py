@@ -18,6 +18,7 @@ from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.counters import MOST_SPANS
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
+from scrapy_gbot_robots.report.summary import summary
 from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 
 from ..support.clock import HOUR, Clock
@@ -137,7 +138,7 @@ def test_many_overrides_are_added_up() -> None:
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
     for override in read_overrides(value, lambda path: b""):
         crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
-    assert extension.summary().splitlines()[-1] == "  overrides: 1,995 more"
+    assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
 
 
@@ -275,18 +276,18 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins(monkeypatch: p
         verdict = Verdict(False, Rule(False, "/", 2), group="*")
         for _ in range(3 if number == 5 else 1):
             send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, state))
-    summary = extension.summary()
-    assert summary.startswith(
+    said = summary(extension._finished())
+    assert said.startswith(
         "robots.txt: 30,000 origins (10,000 full disallow, 20,000 with rules), 30,002 requests blocked\n"
     )
-    assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in summary
-    assert summary.count("\n") < 15
+    assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in said
+    assert said.count("\n") < 15
     assert len(extension._counts.origins) == 30_000
     assert len(extension._counts.origins._followed) == 100
     assert len(extension._counts.rules) <= 10_000
     assert len(extension._counts.over_time.counts) <= MOST_SPANS
-    assert "  the rest by more than " in summary
-    assert "  unreachable: 9,995 more" in summary
+    assert "  the rest by more than " in said
+    assert "  unreachable: 9,995 more" in said
 
 
 def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,11 +303,13 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 
     for number in [*range(30), *range(30)]:  # each is met twice and counted once
         meet(number)
-    assert extension.summary().startswith("robots.txt: 30 origins (30 full disallow), 0 requests blocked\n")
-    assert extension.summary().endswith("  unreachable: 25 more")
+    assert summary(extension._finished()).startswith("robots.txt: 30 origins (30 full disallow), 0 requests blocked\n")
+    assert summary(extension._finished()).endswith("  unreachable: 25 more")
     meet(30)
-    assert extension.summary().startswith("robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n")
-    assert extension.summary().endswith("  unreachable: more than 25 more")
+    assert summary(extension._finished()).startswith(
+        "robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n"
+    )
+    assert summary(extension._finished()).endswith("  unreachable: more than 25 more")
     html = page(extension._counts)
     assert "<dd>more than 30</dd>" in html
 
@@ -315,7 +318,7 @@ def test_refusal_without_an_origin_is_counted() -> None:
     crawler = get_crawler()
     extension = RobotsReport.from_crawler(crawler)
     crawler.signals.send_catch_log(request_forbidden, error=ForbiddenByRobotsTxt(Verdict(False)))
-    assert extension.summary() == "robots.txt: 0 origins, 1 request blocked"
+    assert summary(extension._finished()) == "robots.txt: 0 origins, 1 request blocked"
 
 
 def test_requests_of_late_origins_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,10 @@ async def test_robots_txt_may_be_requested_by_the_spiders_own_start(site: Site) 
 
 
 @in_reactor
-async def test_hosts_come_from_a_file_no_faster_than_they_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_hosts_come_from_a_file_no_faster_than_they_answer(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
@@ -173,7 +176,7 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(tmp_path_factor
         path = tmp_path_factory.mktemp("hosts") / "hosts.txt"
         lines = ["# six", *(f"127.0.0.1:{site.port}  # a comment" for site in sites), "", "no host", sites[0].url()]
         path.write_text("\n".join(lines))
-        crawler = await crawl(Hosts, hosts_file=str(path), most_asked="2")
+        crawler = await crawl(Hosts, hosts_file=str(path))
         assert set(parsed(crawler)) == {site.url("/page") for site in sites}
         assert host_stats(crawler) == {"listed": 6, "invalid": 1}
         assert list(without(crawler)) == ["no host"]
@@ -271,15 +274,11 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, 
         ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
         ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
-        ({"hosts": "a.com", "progress_secs": "often"}, "progress_secs must be a number >= 0, got 'often'"),
-        ({"hosts": "a.com", "progress_secs": "-1"}, "progress_secs must be a number >= 0, got '-1'"),
-        ({"hosts": "a.com", "most_asked": 0}, "most_asked must be a number >= 1, got 0"),
-        ({"hosts": "a.com", "most_asked": "inf"}, "most_asked must be a number >= 1, got 'inf'"),
     ],
 )
 def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        CrawlerRunner().create_crawler(Hosts)._create_spider(**{"progress_secs": "1", **arguments})
+        CrawlerRunner().create_crawler(Hosts)._create_spider(**arguments)
 
 
 @in_reactor
@@ -288,7 +287,7 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(site: Site, ca
     site.pages["/slow"] = Reply(200, b"ok", after_secs=0.7)
     site.pages["/s.xml"] = xml(urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast")))
     with Site({"/robots.txt": Reply(404)}) as bare:
-        await crawl(Hosts, hosts=[site.url(), bare.url()], progress_secs="0.2")
+        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=[site.url(), bare.url()])
     lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")]
     assert len(lines) >= 2
     assert all(before != line for before, line in pairwise(lines[:-1]))  # nothing is logged while there is no progress

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 class Hosts(Remembers, RobotsSitemapSpider):
     name = "hosts"
-    progress_secs = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

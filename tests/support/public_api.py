@@ -27,6 +27,7 @@ HOOKS = {
     *("push", "pop", "peek"),  # of a scheduler's queue
     *("process_request", "process_response", "process_exception", "process_start", "process_spider_input"),
     *("process_spider_output", "process_spider_output_async", "process_spider_exception"),
+    *("GbotRobotParser.allowed", "GbotRobotParser.crawl_delay", "GbotRobotParser.sitemaps"),
 }
 _OF_PYTHON = {"annotations", "TYPE_CHECKING"}
 
@@ -59,7 +60,7 @@ def _described(name: str, value: object) -> list[str]:
         for cls in reversed(value.__mro__)
         if cls.__module__.startswith("scrapy_gbot_robots")
         for member, each in vars(cls).items()
-        if not member.startswith("_") and member not in HOOKS
+        if not member.startswith("_") and HOOKS.isdisjoint({member, f"{name}.{member}"})
     }
     lines = [f"class {name}", *(f"{name}.{member}" for member in getattr(value, "__members__", ()))]  # of an Enum
     for member, each in members.items():
