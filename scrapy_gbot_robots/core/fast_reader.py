@@ -1,9 +1,7 @@
 """The fast reader: reads from the bytes of a robots.txt what one crawler follows, and nothing else.
 
-Operations wanted, for a file of up to 500 KiB with the groups of many crawlers:
-
-* `scan(body, agents)`: the merged rules of the first of a crawler's agents that has a group.
-* `scan_all(body)`: the groups of all agents, for code that compares two versions of a file.
+Operation wanted, for a file of up to 500 KiB with the groups of many crawlers: `scan(body, agents)`, the merged rules of the
+first of a crawler's agents that has a group.
 
 Plan:
 
@@ -99,17 +97,21 @@ _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 
 class ScannedGroup:
-    """One group: the paths of its rules as written, with their lines, and its agents, each with its crawl delay."""
+    """One group: the paths of its rules as written, with their lines, and its agents, each with the line that names it.
 
-    __slots__ = ("agents", "allow_lines", "allows", "content_lines", "disallow_lines", "disallows")
+    A crawl delay or a `Content-` line is only for the agents that are named before it.
+    """
+
+    __slots__ = ("agents", "allow_lines", "allows", "content_lines", "delays", "disallow_lines", "disallows")
 
     def __init__(self) -> None:
-        self.agents: dict[bytes, float | None] = {}
+        self.agents: dict[bytes, int] = {}
         self.allows: list[bytes] = []
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        self.content_lines: list[tuple[int, ContentLine]] = []  # each with the number of agents before it
+        self.delays: list[tuple[int, float]] = []  # lines, and seconds
+        self.content_lines: list[ContentLine] = []
 
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ", as its first one does.
@@ -130,21 +132,10 @@ class ScannedGroup:
             self.allow_lines.append(line)
         elif kind == _DELAY:
             delay = seconds(value.partition(b"#")[0].strip())
-            self.agents = {agent: delay if known is None else known for agent, known in self.agents.items()}
+            if delay is not None:
+                self.delays.append((line, delay))
         elif kind in {_USAGE, _SIGNAL}:
-            self.content_lines.append((len(self.agents), (line, raw)))
-
-    def patterns(self) -> tuple[Patterns, Patterns]:
-        """Return the patterns of the allow rules and of the disallow rules."""
-        allows = _patterns(self.allows, self.allow_lines) if self.allows else NO_PATTERNS
-        return allows, _patterns(self.disallows, self.disallow_lines) if self.disallows else NO_PATTERNS
-
-    def content_lines_for(self, agent: bytes) -> list[ContentLine]:
-        """Return the `Content-` lines that stand after the user-agent line of `agent`, one of the group's agents."""
-        if not self.content_lines:
-            return []
-        place = list(self.agents).index(agent)
-        return [line for agents_before, line in self.content_lines if agents_before > place]
+            self.content_lines.append((line, raw))
 
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
@@ -159,24 +150,16 @@ def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
     return Rules(unmatched=reason, content_lines=tuple(found.signals))
 
 
-def scan_all(body: bytes, strict: bool = False) -> tuple[list[ScannedGroup], list[ContentLine]]:
-    """Return the groups of all agents in file order, and the `Content-Signal` lines before any group."""
-    found = _Scan(None, strict)
-    found.read(body)
-    return found.groups, found.signals
-
-
 class _Scan:
-    """One pass through a file. `agents` are those whose groups are wanted, None for all.
+    """One pass through a file. `agents` are those whose groups are wanted.
 
     `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any group.
     """
 
-    __slots__ = ("_agents", "_beginnings", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
+    __slots__ = ("_agents", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
 
-    def __init__(self, agents: tuple[bytes, ...] | None, strict: bool) -> None:
+    def __init__(self, agents: tuple[bytes, ...], strict: bool) -> None:
         self._agents = agents
-        self._beginnings = (b"",) if agents is None else agents  # of the values of user-agent lines that may matter
         self._strict = strict
         self._group: ScannedGroup | None = None  # the group of the present line, if it is wanted
         self._number = 0  # of the last line read
@@ -241,7 +224,7 @@ class _Scan:
                 add_path(value.strip())
                 add_line(number)
             elif kind == USER_AGENT:
-                group = self._group_of(value.strip().lower(), group)
+                group = self._group_of(value.strip().lower(), group, number)
                 if group is not None:
                     add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
@@ -250,22 +233,22 @@ class _Scan:
                 self.signals.append((number, text))
         self._group, self._number = group, number
 
-    def _group_of(self, value: bytes, group: ScannedGroup | None) -> ScannedGroup | None:
+    def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
         """Return the group of the lines after a user-agent line; None if these are for no agent that is looked for.
 
-        `value` is that of the line, in lower case; `group` is that of the lines before.
+        `value` is that of line `line`, in lower case; `group` is that of the lines before.
         """
         self._seen_agent = True
         if group is not None and (group.disallows or group.allows):
             group = None  # rules end the run of user-agent lines
-        if not value.startswith(self._beginnings):
+        if not value.startswith(self._agents):
             return group
-        agent = value if value in self._beginnings else agent_of(value)
-        if agent and (self._agents is None or agent in self._agents):
+        agent = value if value in self._agents else agent_of(value)
+        if agent in self._agents:
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
-            group.agents.setdefault(agent, None)
+            group.agents.setdefault(agent, line)
         return group
 
 
@@ -291,20 +274,26 @@ def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
 def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     first, *others = groups
-    delay = first.agents[agent]
-    content_lines = [*signals, *first.content_lines_for(agent)]
     for group in others:
         first.allows += group.allows
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
-        content_lines += group.content_lines_for(agent)
-        delay = group.agents[agent] if delay is None else delay
-    allows, disallows = first.patterns()
-    return Rules(allows, disallows, agent.decode("ascii"), delay, strict, content_lines=tuple(content_lines))
+    delays = [delay for group in groups for line, delay in group.delays if line > group.agents[agent]]
+    content_lines = [each for group in groups for each in group.content_lines if each[0] > group.agents[agent]]
+    return Rules(
+        _patterns(first.allows, first.allow_lines),
+        _patterns(first.disallows, first.disallow_lines),
+        agent.decode("ascii"),
+        delays[0] if delays else None,
+        strict,
+        content_lines=(*signals, *content_lines),
+    )
 
 
 def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
+    if not paths:
+        return NO_PATTERNS
     text = b"\n".join(paths)
     if _HASH in text:
         text = b"\n".join([path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths])

@@ -19,7 +19,7 @@ from .crawlers import Crawler
 from .known_crawlers import meant_by
 from .lines import agent_of, read_lines, split_lines, without_bom
 from .patterns import covers, directory_of_index
-from .robots import RobotsTxt, groups_of, lines_of, sitemap_lines_of
+from .robots import RobotsTxt, groups_by_agent, groups_of, lines_of, sitemap_lines_of
 from .urls import path_of, shown
 
 if TYPE_CHECKING:
@@ -468,13 +468,8 @@ def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:
 
 
 def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
-    """Return the numbers of the groups that are merged, with the agents that they are merged for (RFC 9309 2.2.1)."""
-    named: dict[bytes, list[int]] = {}
-    for number, group in enumerate(groups):
-        for agent in group.agents:
-            named.setdefault(agent, []).append(number)
+    """Return the numbers of the groups that are merged, with the agents that they are merged for."""
     merged: dict[tuple[int, ...], list[bytes]] = {}
-    for agent, numbers in named.items():
-        if agent:
-            merged.setdefault(tuple(numbers), []).append(agent)
+    for agent, numbers in groups_by_agent(groups).items():
+        merged.setdefault(numbers, []).append(agent)
     return merged

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .crawlers import AllOf, agents_heeded
-from .fast_reader import scan, scan_all
+from .fast_reader import scan
 from .lines import (
     ALLOW,
     CRAWL_DELAY,
@@ -39,11 +39,10 @@ from .urls import escape, is_absolute
 from .verdict import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..experimental.preferences import Preferences
     from .crawlers import Crawler
-    from .fast_reader import ContentLine, ScannedGroup
     from .lines import Line
     from .lint import Finding
     from .rules import Rules
@@ -262,6 +261,20 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
     return groups
 
 
+def groups_by_agent(groups: Iterable[Group]) -> dict[bytes, tuple[int, ...]]:
+    """Return the numbers of the groups that are merged for each agent (RFC 9309 2.2.1)."""
+    named: dict[bytes, list[int]] = {}
+    for number, group in enumerate(groups):
+        for agent in filter(None, group.agents):
+            named.setdefault(agent, []).append(number)
+    return {agent: tuple(numbers) for agent, numbers in named.items()}
+
+
+def may_state_preferences(robotstxt: RobotsTxt) -> bool:
+    """Return whether there may be `Content-` lines. False is certain."""
+    return b"content-" in robotstxt._body.lower()  # noqa: SLF001
+
+
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
     """Return whether there may be sitemap lines. False is certain: the word that begins one is nowhere in the file."""
     return _BEGIN in robotstxt._body.lower()  # noqa: SLF001
@@ -291,11 +304,6 @@ def _absolute(value: bytes) -> str | None:
     except UnicodeDecodeError:
         url = escape(value).decode("ascii")
     return url if is_absolute(url) else None
-
-
-def groups_of_all(robotstxt: RobotsTxt) -> tuple[list[ScannedGroup], list[ContentLine]]:
-    """Return the groups of all agents as a crawl reads them, and the `Content-Signal` lines before any group."""
-    return scan_all(robotstxt._body, robotstxt._strict)  # noqa: SLF001 - no user of `RobotsTxt` needs them
 
 
 def size_of(robotstxt: RobotsTxt) -> int:

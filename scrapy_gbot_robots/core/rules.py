@@ -267,7 +267,7 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
     """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed."""
     from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
 
-    stated = [lines for part in parts_of(rules) if (lines := part._content_lines)]  # noqa: SLF001
+    stated = [lines for part in parts_of(rules) if (lines := content_lines_of(part))]
     return said_by(stated if stated and rules.allowed(url) else (), url)
 
 
@@ -278,6 +278,18 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
     wildcard counts as the most hostile one, and as one that is tried.
     """
     return any(part._takes_long(url) for part in parts_of(rules))  # noqa: SLF001
+
+
+def entries_of(rules: Rules) -> list[Rule]:
+    """Return the rules of one crawler in file order."""
+    kinds = (True, rules._allows), (False, rules._disallows)  # noqa: SLF001
+    found = [Rule(allow, pattern, line) for allow, patterns in kinds for pattern, line in patterns.entries()]
+    return sorted(found, key=lambda rule: rule.line)
+
+
+def content_lines_of(rules: Rules) -> tuple[ContentLine, ...]:
+    """Return the `Content-` lines for one crawler."""
+    return rules._content_lines  # noqa: SLF001
 
 
 def patterns_of(rules: Rules) -> tuple[list[str], list[str]]:

@@ -129,7 +129,7 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     return combined([_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)])
 
 
-def turned(old: Sequence[ContentLine], new: Sequence[ContentLine]) -> Iterator[PreferenceChange]:
+def turned_between(old: Sequence[ContentLine], new: Sequence[ContentLine]) -> Iterator[PreferenceChange]:
     """Yield the preferences that differ, by path. What turned for all paths is not told again for some of them."""
     versions = _Statements(old), _Statements(new)
     for_all: set[PreferenceChange] = set()

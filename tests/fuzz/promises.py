@@ -12,7 +12,7 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
-from scrapy_gbot_robots.core.robots import groups_of, groups_of_all, lines_of, sitemap_lines_of
+from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.experimental.preferences import Preferences
 from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
 from scrapy_gbot_robots.policy.outcome import Failure, failed
@@ -100,21 +100,6 @@ def assert_told_in_full(body: bytes, *, strict: bool) -> None:
     ]
     for sitemap in robots.sitemaps:
         assert Origin.of(sitemap)
-    assert_groups_of_all_are_those_of_the_careful_reader(robots)
-
-
-def assert_groups_of_all_are_those_of_the_careful_reader(robots: RobotsTxt) -> None:
-    """A group that names no crawler, such as that of "user-agent: 7", is for no one. The fast reader leaves it out."""
-    named = [(group, [agent for agent in group.agents if agent]) for group in groups_of(robots)]
-    named = [(group, agents) for group, agents in named if agents]
-    scanned, _ = groups_of_all(robots)
-    assert [[*group.agents.items()] for group in scanned] == [
-        [(agent, group.delays.get(agent)) for agent in agents] for group, agents in named
-    ]
-    assert [[each.entries() for each in group.patterns()] for group in scanned] == [
-        [[(rule.pattern, rule.line) for rule in group.rules if rule.allow == allow] for allow in (True, False)]
-        for group, _ in named
-    ]
 
 
 def assert_origin_is_stable(url: str | bytes) -> None:
