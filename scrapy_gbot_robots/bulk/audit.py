@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .arrow import URL
 from .files import Rows, of_rows
-from .judging import Reasons, Served, Site, sites
+from .judging import Served, Site, sites
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..core.verdict import Verdict
     from .judging import Judge
     from .store import Store
 
@@ -30,11 +31,11 @@ _AHEAD: Final = 2  # pieces of work that wait for each worker
 _MISSING: Final = Served(None, why=NOT_THERE)
 
 _Sited: TypeAlias = list[tuple[Site, Served]]  # sites in order, with what was served for the robots.txt of each
-_Found: TypeAlias = tuple[list[bytearray], list[Reasons]]
+_Found: TypeAlias = "tuple[list[bytearray], list[list[Verdict]]]"
 
 
 class Judged(NamedTuple):
-    """Rows of the list, and for each crawler the answers to their URLs, and their reasons if these were asked for.
+    """Rows of the list; for each crawler the answers to their URLs, and the verdicts that explain them if wanted.
 
     `odd` says what is wrong with a robots.txt, and names it. By two robots.txt files, each crawler has two columns: all
     columns by the first file come before those by the second.
@@ -42,22 +43,17 @@ class Judged(NamedTuple):
 
     rows: Rows
     answers: list[bytearray]
-    reasons: Sequence[Reasons] = ()
+    verdicts: list[list[Verdict]]
     odd: Sequence[tuple[str, str]] = ()
 
-    def of(self, rows: Collection[int]) -> Judged:
-        """Return these rows alone."""
-        if len(rows) == len(self.rows.urls):
-            return self
-        return _picked(self, rows)._replace(
-            rows=Rows(of_rows(self.rows.urls, rows), [of_rows(column, rows) for column in self.rows.others])
-        )
+    def of(self, rows: Sequence[int]) -> Judged:
+        """Return these rows alone, in this order."""
 
+        def picked(columns: Iterable[Any]) -> list[Any]:
+            return [of_rows(column, rows) for column in columns]
 
-def _picked(found: Judged, rows: Collection[int]) -> Judged:
-    """Return the answers in these rows, in their order."""
-    reasons = [Reasons(*(of_rows(column, rows) for column in each)) for each in found.reasons]
-    return found._replace(answers=[of_rows(column, rows) for column in found.answers], reasons=reasons)
+        urls, *others = picked([self.rows.urls, *self.rows.others])
+        return Judged(Rows(urls, others), picked(self.answers), picked(self.verdicts), self.odd)
 
 
 class Piece(NamedTuple):
@@ -73,7 +69,7 @@ class Piece(NamedTuple):
         judged = Judged(self.rows, *found, self.odd)
         if self.order is None:
             return judged
-        return _picked(judged, sorted(range(len(self.order)), key=self.order.__getitem__))
+        return judged.of(sorted(range(len(self.order)), key=self.order.__getitem__))._replace(rows=self.rows)
 
 
 def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False, workers: int = 1) -> Iterator[Judged]:
@@ -98,10 +94,8 @@ def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False
 
 
 def _found(judge: Judge, by: list[_Sited], gives_reasons: bool) -> _Found:
-    if not gives_reasons:
-        return [column for sited in by for column in judge.answers(sited)], []
-    found = [judge.reasons(sited) for sited in by]
-    return [column for answers, _ in found for column in answers], [each for _, reasons in found for each in reasons]
+    found = [judge.verdicts(sited) if gives_reasons else (judge.answers(sited), []) for sited in by]
+    return [column for answers, _ in found for column in answers], [each for _, verdicts in found for each in verdicts]
 
 
 _judge_of_worker: list[Judge] = []  # in a worker process: its only one

@@ -18,7 +18,7 @@ from .arrow import URL, batches_of, need, parquet_file
 from .judging import BulkError, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 URL_SUFFIXES: Final = (".parquet", ".csv")
 ANSWER_SUFFIXES: Final = (".parquet", ".csv", ".jsonl")
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     others: Sequence[Any] = ()
 
 
-def of_rows(column: Any, rows: Collection[int]) -> Any:
+def of_rows(column: Any, rows: Sequence[int]) -> Any:
     """Return the values of a column in these rows."""
     return column.take(rows) if hasattr(column, "take") else type(column)(map(column.__getitem__, rows))
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..core.crawlers import AllOf, Crawler
@@ -113,20 +112,6 @@ def origin_of(url: str) -> Origin | None:
         return origin_of(sent) if sent != url else None
 
 
-class Reasons(NamedTuple):
-    """Columns for one crawler, each as long as the URLs: the deciding rule and its line, or None; the reason in words."""
-
-    rules: list[str | None]
-    lines: list[int | None]
-    words: list[str]
-
-    def add(self, verdict: Verdict) -> None:
-        """Add the reason of a verdict."""
-        self.rules.append(None if verdict.rule is None else str(verdict.rule))
-        self.lines.append(None if verdict.rule is None else verdict.rule.line)
-        self.words.append(verdict.reason)
-
-
 class Judge:
     """Judges for `crawlers`, with the rules of the robots.txt files that it read last.
 
@@ -163,57 +148,46 @@ class Judge:
 
     def answers(self, judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
         """Return for each crawler the answers to the URLs of sites, by what was served for the robots.txt of each."""
+        if self._purposes:
+            return self.verdicts(judged)[0]
         columns = [bytearray() for _ in self.crawlers]
         for site, robots in judged:
-            for column, answers in zip(columns, self._answers(site, robots), strict=True):
+            whole, override = self._whole_site(site.origin, robots)
+            if whole is not None:
+                found = [bytearray((whole[0],)) * len(site.urls)] * len(columns)
+            elif site.prefix:
+                urls = SiteUrls(site.urls, site.prefix[:-1])
+                found = [self._sweep(rules).allowed(urls) for rules in self._rules(robots, override)]
+            else:
+                (url,) = site.urls
+                found = [bytearray((allowed_in_all_forms(each, url),)) for each in self._rules(robots, override)]
+            _let_robots_txt_pass(found, site)
+            for column, answers in zip(columns, found, strict=True):
                 column.extend(answers)
         return columns
 
-    def reasons(self, judged: Iterable[tuple[Site, Served]]) -> tuple[list[bytearray], list[Reasons]]:
-        """Return the answers, and for each crawler their reasons. This takes several times as long."""
+    def verdicts(self, judged: Iterable[tuple[Site, Served]]) -> tuple[list[bytearray], list[list[Verdict]]]:
+        """Return the answers, and for each crawler the verdicts that explain them. This takes several times as long."""
         columns = [bytearray() for _ in self.crawlers]
-        reasons = [Reasons([], [], []) for _ in self.crawlers]
+        verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
         for site, robots in judged:
-            for column, why, judge_one in zip(columns, reasons, self._one_by_one(site, robots), strict=True):
+            whole, override = self._whole_site(site.origin, robots)
+            rules = self._rules(robots, override) if whole is None else []
+            for number, (column, explained) in enumerate(zip(columns, verdicts, strict=True)):
                 for url in site.urls:
-                    answer, verdict = judge_one(url) if Origin.of_robots_txt(url) is None else (YES, ITSELF)
+                    is_robots_txt = Origin.of_robots_txt(url) is not None
+                    answer, verdict = (
+                        (YES, ITSELF) if is_robots_txt else whole or self._one(url, rules[number], override)
+                    )
                     column.append(answer)
-                    why.add(verdict)
-        return columns, reasons
+                    explained.append(verdict)
+        return columns, verdicts
 
-    def _answers(self, site: Site, robots: Served) -> list[bytearray]:
-        whole, override = self._whole_site(site.origin, robots)
-        if whole is not None:
-            found = [bytearray((whole[0],)) * len(site.urls)] * len(self.crawlers)
-        else:
-            rules = self._rules(robots, override)
-            found = self._by_rules(site, rules)
-            for column, each in zip(found, rules if self._purposes else (), strict=False):
-                for number, url in enumerate(site.urls):
-                    if column[number] == YES and refusal(self._purposes, preferences_of(each, url)):
-                        column[number] = NO
-        _let_robots_txt_pass(found, site)
-        return found
-
-    def _by_rules(self, site: Site, rules: Sequence[Rules]) -> list[bytearray]:
-        if not site.prefix:
-            return [bytearray((allowed_in_all_forms(each, site.urls[0]),)) for each in rules]
-        urls = SiteUrls(site.urls, site.prefix[:-1])
-        return [self._sweep(each).allowed(urls) for each in rules]
-
-    def _one_by_one(self, site: Site, robots: Served) -> Sequence[Callable[[str], tuple[int, Verdict]]]:
-        """Return a function for each crawler, which judges a URL of the site."""
-        whole, override = self._whole_site(site.origin, robots)
-        if whole is not None:
-            return [lambda _url: whole] * len(self.crawlers)
-
-        def judge_one(url: str, rules: Rules) -> tuple[int, Verdict]:
-            verdict = verdict_on_all_forms(rules, url)
-            if self._purposes and verdict.allowed:
-                verdict = refusal(self._purposes, preferences_of(rules, url)) or verdict
-            return int(verdict.allowed), verdict if override is None else override.named(verdict)
-
-        return [partial(judge_one, rules=each) for each in self._rules(robots, override)]
+    def _one(self, url: str, rules: Rules, override: Override | None) -> tuple[int, Verdict]:
+        verdict = verdict_on_all_forms(rules, url)
+        if self._purposes and verdict.allowed:
+            verdict = refusal(self._purposes, preferences_of(rules, url)) or verdict
+        return int(verdict.allowed), verdict if override is None else override.named(verdict)
 
     def _whole_site(self, origin: Origin | None, robots: Served) -> tuple[tuple[int, Verdict] | None, Override | None]:
         """Return the answer to all URLs of a site, and why; None if rules decide. And the override that counts."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..bulk.arrow import URL
 from ..bulk.audit import WALLED, Judged, by_archive, by_files, collect_rarely, judged
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
-from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Reasons, Served, origin_of
+from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Served, origin_of
 from ..core.urls import Origin, shown
 from ..experimental.purposes import refusal
 from ..report.counters import Tally
@@ -141,13 +141,13 @@ def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
             origins = [origin_of(url) for url in rows.urls]
             keys = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
             rulings = dict(zip(keys, await crawl.together(crawl.ruling(*key) for key in keys), strict=True))
-            found = Judged(rows, [bytearray() for _ in askers], [Reasons([], [], []) for _ in askers])
-            for asker, column, reasons in zip(askers, found.answers, found.reasons, strict=True):
+            found = Judged(rows, [bytearray() for _ in askers], [[] for _ in askers])
+            for asker, column, verdicts in zip(askers, found.answers, found.verdicts, strict=True):
                 for url, origin in zip(rows.urls, origins, strict=True):
                     ruling = None if origin is None else rulings[origin, asker.crawler]
                     code, verdict = _by_ruling(url, ruling, audit.options.purposes)
                     column.append(code)
-                    reasons.add(verdict)
+                    verdicts.append(verdict)
             odd = {
                 (WALLED if ruling.answer.walled else "could not be fetched", origin.robots_url)
                 for (origin, _), ruling in rulings.items()
@@ -260,7 +260,10 @@ class Audit:
     def _write(self, found: Judged) -> None:
         columns = [found.rows.urls, *found.rows.others, *found.answers]
         if self.gives_reasons:
-            columns += chain.from_iterable(found.reasons)
+            for verdicts in found.verdicts:
+                rules = [verdict.rule for verdict in verdicts]
+                columns += [[rule and str(rule) for rule in rules], [rule and rule.line for rule in rules]]
+                columns.append([verdict.reason for verdict in verdicts])
         if self._output is not None:
             self._output.write(columns)
         else:
@@ -272,13 +275,13 @@ class Audit:
         """Count the answers; of two for each crawler, those that differ."""
         for number, name in enumerate(self._names):
             answers = found.answers[number]
-            whys = why(found.reasons[number]) if found.reasons else []
+            whys = list(map(why, found.verdicts[number])) if found.verdicts else []
             if self.options.diff:
                 before = len(self._names) + number
                 differ = [new != old for new, old in zip(answers, found.answers[before], strict=True)]
                 answers = bytearray(compress(answers, differ))
-                if found.reasons:
-                    pairs = compress(zip(whys, why(found.reasons[before]), strict=True), differ)
+                if found.verdicts:
+                    pairs = compress(zip(whys, map(why, found.verdicts[before]), strict=True), differ)
                     whys = [f"{new}; before: {old}" for new, old in pairs]
             for answer in range(len(_WORDS)):
                 self._counts[name][answer] += answers.count(answer)
@@ -341,9 +344,9 @@ class Audit:
             self.err.say("There were too many rules to count all: these counts may be too low.")
 
 
-def why(reasons: Reasons) -> list[str]:
-    """Return the deciding rule with its line, or the reason, of each row."""
-    return [words if rule is None else f"{rule} (line {line})" for rule, line, words in zip(*reasons, strict=True)]
+def why(verdict: Verdict) -> str:
+    """Return the deciding rule with its line, or the reason."""
+    return verdict.reason if verdict.rule is None else f"{verdict.rule} (line {verdict.rule.line})"
 
 
 class Table:
@@ -358,10 +361,10 @@ class Table:
     def rows(self, found: Judged) -> str:
         """Return a line for each row."""
         columns: list[Iterable[str]] = []
-        for width, answers, reasons in zip(self._widths, found.answers, found.reasons, strict=True):
+        for width, answers, verdicts in zip(self._widths, found.answers, found.verdicts, strict=True):
             columns += [
                 [f"{_WORDS[answer]:<{width}}" for answer in answers],
-                [f"{printable(rule):<{_RULE}}" for rule in why(reasons)],
+                [f"{printable(why(verdict)):<{_RULE}}" for verdict in verdicts],
             ]
         lines = zip(*columns, map(printable, found.rows.urls), strict=True)
         return "".join([f"{'  '.join(line)}\n" for line in lines])
