@@ -26,7 +26,6 @@ NUMBERS = [
     ("bulk", "in {} of memory", archives._MEMORY.replace("MB", " MB")),
     ("command", "Tables list the {} rules", page._ROWS),
     ("command", "Of the first {} origins the page knows all", counters.MOST_ORIGINS),
-    ("command", "of the next {} the state", counters.MOST_OTHERS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
     ("fleets", "and {} MiB at most)", lookup.MOST_BYTES >> 20),

@@ -1,17 +1,14 @@
 """What a crawl's report counts, in bounded memory, however many origins a crawl meets and however many rules block requests.
 
-`Tally` has the most frequent of maybe millions of keys, `OverTime` the counts in each span of the crawl. Of the origins:
-
-the first MOST_ORIGINS     all about each: robots.txt, state, source
-the next MOST_OTHERS       the state and the source alone, so that each is counted once
-the rest                   nothing: `exact` is False, and the report says "more than"
-those that block most      how many requests, whichever origins they are
+`Tally` has the most frequent of maybe millions of keys, `OverTime` the counts in each span of the crawl, `Origins` all about
+the first origins, and the blocked requests of those that block most. Beyond these the report says "more than".
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from ..obeying.answer import Source
@@ -30,8 +27,7 @@ if TYPE_CHECKING:
     from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
-MOST_ORIGINS = 10_000
-MOST_OTHERS = 90_000  # at some 200 bytes each
+MOST_ORIGINS = 50_000  # at some 500 bytes each
 MOST_SPANS = 60
 
 _MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
@@ -127,28 +123,21 @@ class OverTime:
         self.counts[at] += 1
 
 
-class Met(NamedTuple):
-    """What is known of every origin that is counted."""
-
-    state: State
-    source: Source | None  # of its last answer; None if there is no definite answer
-    unreachable: bool
-
-
 class OriginRow(NamedTuple):
-    """The robots.txt of an origin, what it means for the origin, and how many requests it blocked, such as `examples`.
+    """What is known of an origin, and how many of its requests were blocked, such as `examples`.
 
-    `source` says where the answer came from, in words; "" if there is none. `fetched_at` is when a server gave it, in
-    seconds since the epoch; None if that is not known. `redirected_to` is where a redirect led; "" if none did.
+    `source` is that of the last answer; None if there is no definite one. `fetched_at` is when a server gave it, in seconds
+    since the epoch; None if that is not known. `redirected_to` is where a redirect led; "" if none did.
     """
 
-    blocked: int
-    robots_txt: str
-    state: str
+    origin: Origin
+    state: State | None = None
     status: int | None = None
     why: str = ""
-    source: str = ""
+    source: Source | None = None
     fetched_at: float | None = None
+    unreachable: bool = False
+    blocked: int = 0
     redirected_to: str = ""
     examples: Sequence[str] = ()
 
@@ -163,34 +152,29 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self._followed: dict[Origin, OriginRow] = {}  # no `Answer`, which would keep all the rules in memory
-        self._met: dict[int, Met] = {}  # by hash
+        self._rows: dict[Origin, OriginRow] = {}  # no `Answer`, which would keep all the rules in memory
         self._led_to: dict[Origin, str] = {}
-        self.blocked: Tally[Origin] = Tally(MOST_ORIGINS)
+        self.blocked: Tally[Origin] = Tally()
         self.exact = True
         self.oldest_secs = 0.0
 
     def __len__(self) -> int:
         """How many are counted."""
-        return len(self._met)
+        return len(self._rows)
 
     def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
-        origin, fetched_at, source = answer.origin, answer.fetched_at, answer.source
+        origin, fetched_at = answer.origin, answer.fetched_at
+        source = None if fetched_at is None else answer.source
         if source is Source.HTTP_CACHE:  # which does not say when a server gave the answer
             fetched_at = None
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
-        met = Met(answer.state, None if answer.fetched_at is None else source, answer.temporary)
-        key = hash(origin)
-        if key not in self._met and len(self._met) >= MOST_ORIGINS + MOST_OTHERS:
+        if origin in self._rows or len(self._rows) < MOST_ORIGINS:
+            row = OriginRow(origin, answer.state, answer.status, answer.why, source, fetched_at, answer.temporary)
+            self._rows[origin] = row
+        else:
             self.exact = False
-            return
-        self._met[key] = met
-        if origin in self._followed or len(self._followed) < MOST_ORIGINS:
-            came_from = "" if met.source is None else met.source.value
-            row = OriginRow(0, origin.robots_url, met.state.value, answer.status, answer.why, came_from, fetched_at)
-            self._followed[origin] = row
 
     def serve(self, outcome: Outcome, origin: Origin | None = None) -> None:
         """Note where the redirects of a robots.txt led."""
@@ -201,34 +185,30 @@ class Origins:
     @property
     def by_state(self) -> Counter[State]:
         """Origins by their last state."""
-        return Counter(met.state for met in self._met.values())
+        return Counter(row.state for row in self._rows.values() if row.state is not None)
 
     @property
     def by_source(self) -> Counter[Source]:
         """Origins with an answer, by where the last one came from."""
-        return Counter(met.source for met in self._met.values() if met.source is not None)
+        return Counter(row.source for row in self._rows.values() if row.source is not None)
 
     @property
     def unreachable(self) -> int:
         """Origins whose robots.txt is unreachable."""
-        return sum(met.unreachable for met in self._met.values())
+        return sum(row.unreachable for row in self._rows.values())
 
     def rows(self, most: int, *, unreachable: bool = False) -> list[OriginRow]:
         """At most `most` rows, those that blocked most first. With `unreachable`, only origins that are unreachable."""
         blocked = dict(self.blocked.top(len(self.blocked)))
-        met = {origin: self._met.get(hash(origin)) for origin in [*blocked, *self._followed]}
-        shown = [
-            origin for origin, known in met.items() if not unreachable or (known is not None and known.unreachable)
-        ]
-        rows = []
-        for origin in shown[:most]:
-            known = met[origin]
-            row = self._followed.get(origin) or OriginRow(
-                0, origin.robots_url, "" if known is None else known.state.value
+        known = (self._rows.get(origin) or OriginRow(origin) for origin in {**blocked, **self._rows})
+        return [
+            row._replace(
+                blocked=blocked.get(row.origin, 0),
+                redirected_to=self._led_to.get(row.origin, ""),
+                examples=self.blocked.examples(row.origin),
             )
-            led_to, examples = self._led_to.get(origin, ""), self.blocked.examples(origin)
-            rows.append(row._replace(blocked=blocked.get(origin, 0), redirected_to=led_to, examples=examples))
-        return rows
+            for row in islice((row for row in known if row.unreachable or not unreachable), most)
+        ]
 
 
 class OverrideUse:

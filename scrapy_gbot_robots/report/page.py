@@ -64,7 +64,11 @@ def page(counts: CrawlCounts) -> str:
             "No rule blocked a request.",
         ),
         site_bars=bars(
-            [(each.robots_txt, f"{each.state}: {each.why}", each.blocked) for each in origins[:_BARS] if each.blocked],
+            [
+                (each.origin.robots_url, f"{each.state.value}: {each.why}" if each.state else "", each.blocked)
+                for each in origins[:_BARS]
+                if each.blocked
+            ],
             _NOTHING,
         ),
         all_rules=_rules(counts, rules),
@@ -105,8 +109,9 @@ def _origins(counts: CrawlCounts, origins: Sequence[OriginRow]) -> str:
         status: _Cell = (0, "") if each.status is None else (each.status, str(each.status))
         why = f"{each.why}; redirected to {each.redirected_to}" if each.redirected_to else each.why
         fetched = (0, "") if each.fetched_at is None else (int(each.fetched_at), clock(each.fetched_at))
+        state, source = (said.value if said else "" for said in (each.state, each.source))
         examples = " ".join(each.examples)
-        rows.append((each.blocked, each.robots_txt, each.state, status, why, each.source, fetched, examples))
+        rows.append((each.blocked, each.origin.robots_url, state, status, why, source, fetched, examples))
     note = _left_out(len(rows), len(counts.origins), exact=counts.origins.exact)
     return _table("origins", "Origins", heads, rows, note)
 

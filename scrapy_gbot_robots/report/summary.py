@@ -94,7 +94,7 @@ def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
 def _unreachable(counts: CrawlCounts) -> Iterator[str]:
     rows = counts.origins.rows(_MOST, unreachable=True)
     for row in rows:
-        yield f"unreachable: {row.robots_txt} ({_cause(row.why)}), {count(row.blocked, 'request')} blocked"
+        yield f"unreachable: {row.origin.robots_url} ({_cause(row.why)}), {count(row.blocked, 'request')} blocked"
     more = counts.origins.unreachable - len(rows)
     if more:
         yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
