@@ -44,8 +44,6 @@ from weakref import WeakKeyDictionary
 from scrapy import Request
 
 from ..concurrency import Closing
-from ..core.url_forms import as_sent
-from ..core.urls import Origin
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..policy.outcome import Failure
@@ -54,14 +52,12 @@ from .answer import Source, is_waited_for
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from ..core.urls import Origin
     from .answer import CachedAnswer
     from .identity import CrawlerIdentity
     from .lookup import Lookup
     from .overrides import CrawlOverrides
     from .queue import Line
-
-SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
-_WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
 
 GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
 GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
@@ -75,27 +71,6 @@ _FEWEST_AT_A_TIME = 16  # look-ups
 _REMEMBERED = 8  # look-ups, whose mean time counts as usual
 
 
-def judged_origin(request: Request) -> Origin | None:
-    """The origin whose robots.txt decides about `request`; None if none does.
-
-    A request for a robots.txt has one, too, because that robots.txt may be known already.
-
-    Raises:
-        ValueError: a robots.txt would decide, but the URL has no valid origin.
-    """
-    if request.meta.get("dont_obey_robotstxt"):
-        return None
-    url = as_sent(request.url)
-    scheme = url[:6].lower()
-    if scheme.startswith(_WEB_SOCKETS):
-        url = f"http{url[2:]}"
-    elif not scheme.startswith(SUBJECT_TO_ROBOTS_TXT):
-        return None
-    if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
-        return None
-    return Origin.of(url)
-
-
 @dataclass(slots=True, eq=False)
 class Gate:
     """The gate of one origin.
@@ -106,7 +81,6 @@ class Gate:
         open_until: until when the gate is open, on the monotonic clock.
         is_shut: whether its requests count as waiting.
         is_unreachable: whether they wait for an unreachable robots.txt.
-        is_unused: whether the gate is open, and the engine has taken no request since it opened.
         is_pending: whether the gate waits for its turn, its look-up runs, or has a time.
         shut_since: since when the next requests wait that are to be given up, on the monotonic clock.
         passes, passes_until, answer: how many requests pass with `answer`, and until when.
@@ -118,7 +92,6 @@ class Gate:
     open_until: float = 0.0
     is_shut: bool = False
     is_unreachable: bool = False
-    is_unused: bool = False
     is_pending: bool = False
     shut_since: float = 0.0
     passes: int = 0
@@ -135,7 +108,6 @@ class Gates:
     Attributes:
         passed: answers of requests that a gate has let pass.
         waiting: the number of requests behind shut gates.
-        is_pulled: whether the engine has to ask the queue again at the next `tick`.
     """
 
     def __init__(
@@ -159,19 +131,18 @@ class Gates:
         self._under_way = 0  # look-ups
         self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
         self._usual_secs, self._remembered = 0.5, 1  # of a look-up, and how many that is the mean of
-        self._unused = self._passed_over = 0  # gates
+        self._unused: set[Gate] = set()  # those that have opened, and the engine has taken no request since
         self._may_ask = self._is_asking = False
-        self._gone: OrderedDict[Origin, float] = OrderedDict()  # the last two that looked so, and when
+        self._gone: dict[Origin, float] = {}  # the last two that looked so, and when
         self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
         self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()
-        self.waiting = self._waiting_most = 0
-        self.is_pulled = False
+        self.waiting = 0
 
     # What the queue calls.
 
-    def gate(self, origin: Origin, request: Request) -> Gate:
-        """The gate of `origin`; a new one is open if the answer for `request` is known."""
-        gate = self._gates.get(origin)
+    def come(self, line: Line, origin: Origin, request: Request, number: int = 1) -> None:
+        """Note that `line` has so many more requests of `origin`, such as `request`. A new gate is open if it is settled."""
+        gate = line.gate or self._gates.get(origin)
         if gate is None:
             gate = self._gates[origin] = Gate(origin)
             answer = self._overrides.cached(origin, self._identity.agent(request))
@@ -179,21 +150,15 @@ class Gates:
                 self._shut(gate)
             else:
                 self._open(gate, answer)
-        return gate
-
-    def come(self, gate: Gate, number: int = 1) -> None:
-        """Note that the origin of `gate` has so many more requests in a queue."""
+        line.gate = gate
         gate.size += number
         if gate.is_shut:
             self._count_waiting(number)
         if gate.is_unreachable:
             self.count_held(number)
 
-    def admit(self, line: Line) -> bool:
-        """Tell whether the next request of `line` may be handed out. Otherwise the line waits, and `go_on` is called."""
-        gate = line.gate
-        if gate is None:
-            return True
+    def admit(self, gate: Gate, line: Line) -> bool:
+        """Tell whether `gate` lets the next request of `line` be handed out. Otherwise the line waits until it is ready."""
         now = time.monotonic()
         if now < gate.open_until or (gate.passes and now < gate.passes_until):
             return True
@@ -213,21 +178,19 @@ class Gates:
         gate.size -= number
         if gate.is_shut:
             self._count_waiting(-number)
-        self._passed_over = 0
         if request is not None and gate.passes and gate.answer is not None:
             self.passed[request] = gate.answer
             self._let_pass(gate, gate.answer, gate.passes - 1, gate.passes_until)
-        if gate.is_unused:
-            gate.is_unused = False
-            self._unused -= 1
+        if gate in self._unused:
+            self._unused.discard(gate)
             self.ask_more()
         if not gate.size:
             self._gates.pop(gate.origin, None)
 
     def nothing_to_hand_out(self) -> None:
         """Note that the engine wants a request, and no line may hand one out."""
-        if self._passed_over < self._unused:
-            self._passed_over = self._unused
+        if self._unused:  # their slots keep their requests back
+            self._unused.clear()
             self.ask_more()
 
     # What the crawl calls.
@@ -236,11 +199,6 @@ class Gates:
         """Begin to look up origins: the spider is open."""
         self._may_ask = True
         self.ask_more()
-
-    def close(self) -> None:
-        """Look up no more: the crawl is closing."""
-        self._may_ask = False
-        self._set_stats()
 
     def tick(self) -> None:
         """Look what is due. Call this each `LOOK_SECS`."""
@@ -253,9 +211,7 @@ class Gates:
             gate.is_pending = False
             self._set_in_turn(gate)
         self.ask_more()
-        self._set_stats()
-        if self.is_pulled:
-            self.is_pulled = False
+        if self.waiting:  # a slot may have kept requests back
             pull_soon(self._crawler)
 
     def shut(self, origin: Origin) -> None:
@@ -287,10 +243,8 @@ class Gates:
     def note(self, answer: CachedAnswer) -> None:
         """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
         if answer.failure in {Failure.DNS, Failure.REFUSED}:
-            self._gone[answer.origin] = time.monotonic()
-            self._gone.move_to_end(answer.origin)
-            if len(self._gone) > 2:  # noqa: PLR2004  an origin, and another one
-                self._gone.popitem(last=False)
+            others = [each for each in self._gone.items() if each[0] != answer.origin]
+            self._gone = dict([*others[-1:], (answer.origin, time.monotonic())])
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
@@ -328,11 +282,7 @@ class Gates:
         self._is_asking = True
         try:
             while self._to_ask and self._has_place():
-                gate = heappop(self._to_ask)[2]
-                gate.is_pending = False
-                if gate.lines:
-                    gate.is_pending = True
-                    self._ask(gate)
+                self._ask(heappop(self._to_ask)[2])
         finally:
             self._is_asking = False
 
@@ -341,8 +291,7 @@ class Gates:
         late = time.monotonic() - self.patience_secs
         while self._quick and next(iter(self._quick.values())) < late:
             self._quick.popitem(last=False)
-        ahead = max(0, self._unused - self._passed_over)
-        return len(self._quick) + ahead < self._most and self._under_way < MOST_UNDER_WAY
+        return len(self._quick) + len(self._unused) < self._most and self._under_way < MOST_UNDER_WAY
 
     def _ask(self, gate: Gate) -> None:
         request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
@@ -356,7 +305,7 @@ class Gates:
         try:
             self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
         except Closing:
-            self.close()
+            self._may_ask = False
 
     def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
         """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
@@ -375,8 +324,6 @@ class Gates:
     def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
         gate.is_pending = False
         self.note(answer)
-        if not gate.lines:
-            return
         if self.is_worth_waiting(answer):
             self._keep_shut(gate, answer)
         else:
@@ -384,7 +331,7 @@ class Gates:
         if gate.passes or not gate.is_shut:
             lines, gate.lines = gate.lines, []
             for line in lines:
-                line.go_on()
+                line.ring.add(line)
             pull_soon(self._crawler)
 
     def _open(self, gate: Gate, answer: CachedAnswer) -> None:
@@ -393,8 +340,7 @@ class Gates:
                 self._crawler.stats.inc_value("gbot_robots/gone")
             self._count_waiting(-gate.size)
             gate.is_shut = gate.is_unreachable = False
-            gate.is_unused = True
-            self._unused += 1
+            self._unused.add(gate)
         now, served_until = time.monotonic(), answer.given_at + SERVED_SECS
         gate.open_until = now + answer.ask_at - time.time()
         expires_soon = not answer.bars_for_now and answer.ask_at < served_until
@@ -425,12 +371,8 @@ class Gates:
 
     def _count_waiting(self, by: int) -> None:
         self.waiting += by
-        self._waiting_most = max(self._waiting_most, self.waiting)
-
-    def _set_stats(self) -> None:
-        if self._waiting_most:
-            self._crawler.stats.set_value("gbot_robots/waiting", self.waiting)
-            self._crawler.stats.set_value("gbot_robots/waiting_most", self._waiting_most)
+        self._crawler.stats.set_value("gbot_robots/waiting", self.waiting)
+        self._crawler.stats.max_value("gbot_robots/waiting_most", self.waiting)
 
     def count_held(self, number: int) -> None:
         """Count requests that wait for an unreachable robots.txt."""

@@ -19,6 +19,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
+from ..core.url_forms import as_sent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
@@ -33,7 +34,7 @@ from ..signals import request_forbidden
 from ..storage.client import StorageClient
 from .answer import provenance_of
 from .crawl_delay import CrawlDelays
-from .gates import Gates, judged_origin
+from .gates import Gates
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
+_WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
 _LONGEST_URL = 2_000  # characters in the log
 
 logger = logging.getLogger(__name__)
@@ -221,6 +224,27 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It would, if no request is
         # being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
+
+
+def judged_origin(request: Request) -> Origin | None:
+    """The origin whose robots.txt decides about `request`; None if none does.
+
+    A request for a robots.txt has one, too, because that robots.txt may be known already.
+
+    Raises:
+        ValueError: a robots.txt would decide, but the URL has no valid origin.
+    """
+    if request.meta.get("dont_obey_robotstxt"):
+        return None
+    url = as_sent(request.url)
+    scheme = url[:6].lower()
+    if scheme.startswith(_WEB_SOCKETS):
+        url = f"http{url[2:]}"
+    elif not scheme.startswith(SUBJECT_TO_ROBOTS_TXT):
+        return None
+    if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
+        return None
+    return Origin.of(url)
 
 
 def _is_own_trouble(request: Request, response: Response) -> bool:

@@ -28,9 +28,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
+from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -42,51 +42,17 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of
 from ..meta import SITEMAP
-from .gates import judged_origin
-from .middleware import GbotRobotsTxtMiddleware
+from .middleware import GbotRobotsTxtMiddleware, judged_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.crawler import Crawler
 
     from .gates import Gate, Gates
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
 _MOST_LOOKED_AT = 1000  # slots, for one request
-_NEEDED = {
-    DownloaderAwarePriorityQueue: ("close", "pqfactory"),
-    ScrapyPriorityQueue: ("close", "peek", "pop", "push"),
-}
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class _Slot:
-    """The ready lines of one download slot.
-
-    Attributes:
-        key: of the downloader's slot.
-        number: of all its lines, ready or not.
-        ready: a heap of priority, turn, and line. An entry counts if its turn is still the line's.
-        is_in_ring: whether the queue's ring has this slot.
-        queued: requests that were handed out and that its delay keeps back.
-        delay: in seconds.
-    """
-
-    key: str
-    number: int = 0
-    ready: list[tuple[int, int, Line]] = field(default_factory=list)
-    is_in_ring: bool = False
-    queued: Sequence[Request] = ()
-    delay: float = 0.0
-
-    def is_ready(self) -> bool:
-        """Whether a line is ready. Drops entries that count no longer."""
-        while self.ready and self.ready[0][1] != self.ready[0][2].turn:
-            heappop(self.ready)
-        return bool(self.ready)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,24 +60,22 @@ class Line:
     """Requests of one origin in one download slot.
 
     Attributes:
-        ring, slot: where the line is ready.
+        ring, slot: where the line is ready, and the key of its download slot.
         origin: whose robots.txt decides; None if the line is mixed.
         name: in the queue's state.
         requests, size: Scrapy's queue, and the number of requests in it.
         gate: where the line waits if it has to.
-        turn: of the entry in its slot that counts; 0 if the line is not ready.
-        priority: with which it is ready.
+        turn: of its entry in the ring; 0 if the line is not ready.
     """
 
     ring: _Ring
-    slot: _Slot
+    slot: str
     origin: Origin | None
     name: str
     requests: ScrapyPriorityQueue
     size: int = 0
     gate: Gate | None = None
     turn: int = 0
-    priority: int = 0
 
     @property
     def urgency(self) -> int:
@@ -125,79 +89,69 @@ class Line:
         except Exception:  # a queue of the user's own has no `peek`, or its file is damaged
             return None
 
-    def go_on(self) -> None:
-        """Be ready."""
-        self.ring.add(self)
-
 
 class _Ring:
-    """The slots that have ready lines, the one that was served last at the end.
+    """The lines that are ready, in a heap for each download slot. The slot that was served last is at the end.
 
     Attributes:
-        is_by_slot: whether there is a slot for each download slot, and not one for all.
+        is_by_slot: whether there is a heap for each download slot, and not one for all.
     """
 
     def __init__(self, downloader: DownloadSlots, gates: Gates | None, *, is_by_slot: bool) -> None:
         self.is_by_slot = is_by_slot
         self._downloader = downloader
         self._gates = gates
-        self._slots: deque[_Slot] = deque()
+        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()  # priority, turn, line
         self._turns = count(1)
+        self._ahead: dict[str, dict[Request, float]] = {}  # by slot: what its delay keeps back, and its seconds
 
     def add(self, line: Line) -> None:
-        """Let `line` wait for its turn in its slot."""
+        """Let `line` wait for its turn in its slot, by its priority now."""
         line.turn = next(self._turns)
-        line.priority = line.requests.curprio or 0
-        heappush(line.slot.ready, (line.priority, line.turn, line))
-        if not line.slot.is_in_ring:
-            line.slot.is_in_ring = True
-            self._slots.append(line.slot)
+        heappush(self._heaps.setdefault(line.slot, []), (line.requests.curprio or 0, line.turn, line))
 
     def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
 
         That is a line of the slot with the fewest active requests; of equal slots, of the one that was served longest ago.
         """
-        best, fewest = None, math.inf
-        for _ in range(min(len(self._slots), _MOST_LOOKED_AT)):
-            slot = self._slots.popleft()
-            slot.is_in_ring = slot.is_ready()
-            if not slot.is_in_ring:
+        best, fewest = "", math.inf
+        for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
+            slot, heap = next(iter(self._heaps.items()))
+            while heap and heap[0][1] != heap[0][2].turn:  # the line has another entry, or is empty
+                heappop(heap)
+            if not heap:
+                del self._heaps[slot]
+                self._ahead.pop(slot, None)
                 continue
-            self._slots.append(slot)
-            active = self._downloader.active(slot.key)
-            if active < fewest and not (slot.queued and self._has_enough(slot)):
+            self._heaps.move_to_end(slot)
+            active = self._downloader.active(slot)
+            if active < fewest and not (slot in self._ahead and self._has_enough(slot)):
                 best, fewest = slot, active
                 if not active:
                     break
-        if best is None:
+        if math.isinf(fewest):
             return None
-        if fewest:
-            self._slots.remove(best)
-            self._slots.append(best)
-        line = heappop(best.ready)[2]
+        self._heaps.move_to_end(best)
+        line = heappop(self._heaps[best])[2]
         line.turn = 0
         return line
 
     def first(self) -> Line | None:
         """A line that may be taken next."""
-        return next((slot.ready[0][2] for slot in self._slots if slot.is_ready()), None)
+        return next((line for heap in self._heaps.values() for _, turn, line in heap if turn == line.turn), None)
 
-    def note(self, slot: _Slot, request: Request) -> None:
+    def note(self, slot: str, request: Request) -> None:
         """Note that `request` goes to `slot`, if that has a delay and other requests wait."""
-        if self._gates is None or not self._gates.waiting or not self.is_by_slot:
-            return
-        slot.delay = self._downloader.delay(request)
-        if slot.delay:
-            slot.queued = [*slot.queued, request]
+        waits = self._gates is not None and self._gates.waiting and self.is_by_slot
+        if waits and (secs := self._downloader.delay(request)):
+            self._ahead.setdefault(slot, {})[request] = secs
 
-    def _has_enough(self, slot: _Slot) -> bool:
-        """Whether the delay of `slot` keeps enough back for now. Then the engine has to ask again soon."""
-        slot.queued = [each for each in slot.queued if self._downloader.is_queued(slot.key, each)]
-        if self._gates is None or not self._gates.waiting or slot.delay * len(slot.queued) < QUEUED_SECS:
-            return False
-        self._gates.is_pulled = True
-        return True
+    def _has_enough(self, slot: str) -> bool:
+        """Whether the delay of `slot` keeps enough back for now."""
+        queued = {each: secs for each, secs in self._ahead[slot].items() if self._downloader.is_queued(slot, each)}
+        self._ahead[slot] = queued
+        return self._gates is not None and self._gates.waiting > 0 and sum(queued.values()) >= QUEUED_SECS
 
 
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
@@ -212,12 +166,12 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **named: Any) -> DownloaderAwarePriorityQueue:  # type: ignore[override]
         """Make a queue; one of Scrapy's own if Scrapy has changed so much that this class does not work."""
-        missing = [name for made, names in _NEEDED.items() for name in names if not hasattr(made, name)]
+        missing = [name for name in ("close", "pqfactory") if not hasattr(DownloaderAwarePriorityQueue, name)]
         if not missing:
             return super().from_crawler(crawler, *args, **named)
         if not named.get("key"):  # of the two queues of a crawl with a JOBDIR, the one in memory
             logger.warning(
-                "%s needs %s of Scrapy's queues, which this Scrapy lacks: using Scrapy's queue, so that requests wait for "
+                "%s needs %s of Scrapy's queue, which this Scrapy lacks: using Scrapy's queue, so that requests wait for "
                 "their robots.txt in the downloader",
                 cls.__name__,
                 ", ".join(missing),
@@ -230,8 +184,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         self._gates = None if middleware is None else middleware.gates
         self._downloader = DownloadSlots(crawler)
         self._ring = _Ring(self._downloader, self._gates, is_by_slot=self._is_by_slot)
-        self._slots: dict[str, _Slot] = {}
-        self._lines: dict[tuple[str, Origin | None], Line] = {}
+        self._lines: dict[str, Line] = {}  # by their names
         self._size = 0
         for name in list(self.pqueues):
             self._resume(name)
@@ -241,32 +194,32 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
     def push(self, request: Request) -> None:
         """Take in `request`."""
-        key = self._key(request)
+        slot = self._downloader.key(request) if self._is_by_slot else ""
         origin = self._origin(request)
-        line = self._lines.get((key, origin)) or self._new_line(key, origin)
+        name = slot if origin is None else f"{origin} {slot}"
+        line = self._lines.get(name)
+        if line is None:
+            requests = self.pqueues[name] = self.pqfactory(name)
+            line = self._lines[name] = Line(self._ring, slot, origin, name, requests)
+        urgency = line.requests.curprio
         try:
             line.requests.push(request)
         except BaseException:  # as when it cannot be serialised: then it goes into the queue in memory
             if not line.size:
                 self._remove(line)
             raise
-        self._size += 1
-        line.size += 1
-        if origin is not None and self._gates is not None:
-            if line.gate is None:
-                line.gate = self._gates.gate(origin, request)
-            self._gates.come(line.gate)
-        if line.size == 1:
-            self._begin(line)
-        elif line.turn and (line.requests.curprio or 0) < line.priority:
+        self._grow(line, request)
+        if line.turn and line.requests.curprio != urgency is not None:
             self._ring.add(line)
 
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         while (line := self._ring.take()) is not None:
-            if line.gate is None and line.origin is None:
-                self._find_gate(line)
-            if line.gate is None or self._gates is None or self._gates.admit(line):
+            if line.gate is None and self._gates is not None and (request := line.next_request()) is not None:
+                origin = self._origin(request)  # the line is mixed, or needs no robots.txt
+                if origin is not None:
+                    self._gates.come(line, origin, request)
+            if line.gate is None or self._gates is None or self._gates.admit(line.gate, line):
                 return self._take(line)
         if self._gates is not None:
             self._gates.nothing_to_hand_out()
@@ -281,9 +234,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         line = self._ring.first()
         return None if line is None else next_of(line.requests)
 
-    def _key(self, request: Request) -> str:
-        return self._downloader.key(request) if self._is_by_slot else ""
-
     def _origin(self, request: Request) -> Origin | None:
         if self._gates is None or SITEMAP in request.meta:  # its host may be one that only a middleware refuses
             return None
@@ -291,35 +241,27 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             return judged_origin(request)
         return None
 
-    def _new_line(self, key: str, origin: Origin | None, name: str = "") -> Line:
-        slot = self._slots.setdefault(key, _Slot(key))
-        slot.number += 1
-        name = name or (key if origin is None else f"{origin} {key}")
-        if name not in self.pqueues:
-            self.pqueues[name] = self.pqfactory(name)
-        line = Line(self._ring, slot, origin, name, self.pqueues[name])
-        self._lines.setdefault((key, origin), line)  # a line of an earlier crawl may be there
-        return line
-
     def _resume(self, name: str) -> None:
         """Make a line of the requests that an earlier crawl has left under `name`."""
-        prefix, is_ours, key = name.partition(" ")
+        prefix, is_ours, slot = name.partition(" ")
         origin = None
         with suppress(ValueError):
             origin = Origin.of(prefix) if is_ours else None
-        line = self._new_line((key if origin is not None else name) if self._is_by_slot else "", origin, name)
-        line.size = len(line.requests)
-        self._size += line.size
-        if not line.size:
+        slot = (name if origin is None else slot) if self._is_by_slot else ""
+        line = self._lines[name] = Line(self._ring, slot, origin, name, self.pqueues[name])
+        if line.requests:
+            self._grow(line, line.next_request(), len(line.requests))
+        else:
             self._remove(line)
-            return
-        if origin is not None and self._gates is not None:
-            line.gate = self._gates.gate(origin, line.next_request() or Request(origin.robots_url))
-            self._gates.come(line.gate, line.size)
-        self._begin(line)
 
-    def _begin(self, line: Line) -> None:
-        """Let a line that has got its first request wait at its gate or be ready."""
+    def _grow(self, line: Line, request: Request | None, number: int = 1) -> None:
+        """Note that `line` has got so many requests, such as `request`. A new line waits at its gate, or is ready."""
+        self._size += number
+        line.size += number
+        if self._gates is not None and line.origin is not None:
+            self._gates.come(line, line.origin, request or Request(line.origin.robots_url), number)
+        if line.size > number:
+            return
         if self._gates is not None and line.gate is not None and line.gate.is_shut:
             self._gates.wait(line.gate, line)
         else:
@@ -348,24 +290,11 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     def _remove(self, line: Line) -> None:
         """Remove a line that is empty."""
         line.turn = 0
-        if self._lines.get((line.slot.key, line.origin)) is line:
-            del self._lines[line.slot.key, line.origin]
-        del self.pqueues[line.name]
+        del self._lines[line.name], self.pqueues[line.name]
         line.requests.close()
         if self.key:
             with suppress(OSError):  # it has files left
                 Path(line.requests.key).rmdir()
-        line.slot.number -= 1
-        if not line.slot.number:
-            self._slots.pop(line.slot.key, None)
-
-    def _find_gate(self, line: Line) -> None:
-        """Let the gate of its next request be that of a mixed line."""
-        request = None if self._gates is None else line.next_request()
-        origin = None if request is None else self._origin(request)
-        if request is not None and origin is not None and self._gates is not None:
-            line.gate = self._gates.gate(origin, request)
-            self._gates.come(line.gate)
 
 
 class StrictOriginPriorityQueue(OriginPriorityQueue):

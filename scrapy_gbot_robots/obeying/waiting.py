@@ -32,7 +32,7 @@ A crawl that is closed gives all waiting requests back to its scheduler at once.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -82,7 +82,7 @@ class Waiting:
         self._closing = Turnstile()
         self._looking = create_looping_call(self._look)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        crawler.signals.connect(self._close, signals.spider_closed)
 
     async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer | None:
         """Return the answer for `origin` that decides about `request`, which `agent` sends.
@@ -131,11 +131,9 @@ class Waiting:
                 is_held = True
                 self._gates.count_held(1)
             self._leave_counting(place)
-            try:
+            with suppress(TimeoutError):
                 await within(secs, self._closing.wait())
-            except TimeoutError:
-                continue
-            raise Closing
+                raise Closing
 
     def _goes_back(self, request: Request, gone_back: WeakSet[Request]) -> bool:
         """Let `request` go back to the scheduler, unless it has done so before; tell whether it goes."""
@@ -155,8 +153,6 @@ class Waiting:
 
     def _look(self) -> None:
         """Check whether the crawl has begun to close, which places count no more, and which look-ups are due."""
-        if self._closing.is_open:
-            return
         if is_closing(self._crawler):
             self._close()
             return
@@ -167,15 +163,11 @@ class Waiting:
         self._gates.tick()
 
     def _close(self) -> None:
-        self._gates.close()
+        if self._looking.running:
+            self._looking.stop()
         self._lookup.abandon()
         self._closing.open()
 
     def _spider_opened(self) -> None:
         self._gates.start()
         self._looking.start(LOOK_SECS, now=False)
-
-    def _spider_closed(self) -> None:
-        if self._looking.running:
-            self._looking.stop()
-        self._close()

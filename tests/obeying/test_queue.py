@@ -17,7 +17,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import GbotRobotsTxtMiddleware, OriginPriorityQueue, StrictOriginPriorityQueue
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin, OriginPriorityQueue, StrictOriginPriorityQueue
 from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
@@ -27,10 +27,8 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from scrapy_gbot_robots import Origin
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
@@ -109,8 +107,7 @@ class World:
         why: str = "because",
     ) -> None:
         """End the look-up of `host`; the answer is good for `secs`."""
-        origin = gates.judged_origin(Request(host if "://" in host else f"http://{host}/"))
-        assert origin is not None
+        origin = Origin.of(host if "://" in host else f"http://{host}/")
         bad = state is State.FULL_DISALLOW
         now = 1e9 + self.now
         decision = Decision(state, why, bad, now + secs, now + secs)
@@ -131,7 +128,6 @@ class World:
         self.gates.tick()
 
     def stat(self, name: str) -> int:
-        self.gates._set_stats()
         return int(self.crawler.stats.get_value(f"gbot_robots/{name}", 0))
 
 
@@ -214,8 +210,7 @@ def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.
 
     hosts = [f"h{number}.x" for number in range(300)]
     for host in hosts:
-        origin = gates.judged_origin(Request(f"http://{host}/"))
-        assert origin is not None
+        origin = Origin.of(f"http://{host}/")
         world.known[origin] = CachedAnswer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200)
     world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
     monkeypatch.setattr(DownloadSlots, "active", active)
@@ -341,7 +336,7 @@ def test_answer_that_expires_at_once_serves_as_many_requests_as_waited(either: W
     assert (len(either.gates.passed), either.order) == (0, ["a.x", "a.x"])  # the requests are gone
     either.end("a.x", secs=0)
     request = either.scheduler.next_request()
-    assert either.gates.passed[request] is either.known[gates.judged_origin(request)]  # type: ignore[index]
+    assert either.gates.passed[request] is either.known[Origin.of(request.url)]
 
 
 def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World) -> None:
@@ -539,17 +534,16 @@ def test_crawl_that_obeys_no_robots_txt_only_gets_a_fast_queue(monkeypatch: pyte
     assert world.order == []
 
 
-def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(world: World) -> None:
-    def transferring(*requests: Request) -> Iterable[Request]:
-        return set(requests)
-
-    world.slots["a.x"] = SimpleNamespace(active=set(), delay=0.5, transferring=transferring())
-    monkey = world.scheduler.mqs._downloader
-    monkey.delay = lambda request: 0.5
-    monkey.is_queued = lambda key, request: True
+def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
+    monkeypatch.setattr(DownloadSlots, "is_queued", lambda slots, key, request: True)
+    pulled: list[str] = []
+    monkeypatch.setattr(gates, "pull_soon", lambda crawler: pulled.extend(world.pull()))
     world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
     world.end("a.x")
-    assert len(world.pull()) == 2  # a second's worth
-    assert world.gates.is_pulled
+    assert len(pulled) == 2  # a second's worth
+    monkeypatch.setattr(DownloadSlots, "is_queued", lambda slots, key, request: False)
+    world.waits(0.1)
+    assert len(pulled) == 9  # they have been sent, and the engine is told to ask again
     world.end("late.x")
-    assert len(world.pull()) == 8  # nothing waits any more
+    assert len(pulled) == 10  # nothing waits any more
