@@ -9,31 +9,48 @@ import pytest
 from scrapy import Request
 from scrapy.resolver import dnscache
 
+from scrapy_gbot_robots.engine import around_sending
 from scrapy_gbot_robots.storage.redis import RedisStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.redis_server import redis_server
-from ..support.web import Asked, Site, redirect
+from ..support.web import Site, redirect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
     from scrapy.http import Response
 
 DELAY = 0.2
-SLACK = 0.1  # a request may take longer on its way to the server than the next one
+SLACK = 0.02  # of the reactor's timers
 ON: dict[str, Any] = {"GBOT_ROBOTS_CRAWL_DELAY": True}
 DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
 
 
 class Paced(Pages):
-    """Remembers the shortest of a hundred random delays of each page's download slot."""
+    """Remembers when each request is sent, and the shortest of a hundred random delays of each page's download slot."""
 
     name = "paced"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waits: list[float] = []
+        self.sent: dict[str, float] = {}  # when the slot let it go: it may be sent late, and come later
+
+    async def start(self) -> AsyncIterator[Request]:
+        around_sending(self.crawler, self.send)
+        async for request in super().start():
+            yield request
+
+    async def send(self, send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
+        self.sent[request.url] = self.slots[request.meta["download_slot"]].lastseen
+        return await send(request)
+
+    def gap(self, *urls: str) -> float:
+        """The shortest time between two requests, of those to URLs that begin so."""
+        times = sorted(at for url, at in self.sent.items() if url.startswith(urls))
+        assert len(times) > 1
+        return min(later - earlier for earlier, later in pairwise(times))
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
         super().parse(response)
@@ -51,11 +68,6 @@ async def paced(urls: list[str | Request], settings: dict[str, Any], spider: typ
     crawler = await crawl(spider, {**ON, **settings}, urls=urls)
     assert isinstance(crawler.spider, Paced)
     return crawler
-
-
-def gaps(*asked: Asked) -> list[float]:
-    times = sorted(each.at for each in asked)
-    return [later - earlier for earlier, later in pairwise(times)]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +88,7 @@ async def test_requests_keep_the_crawl_delay_from_robots_txt_on(settings: dict[s
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
         crawler = await paced([site.url(f"/{number}") for number in range(3)], settings)
         assert len(site.asked) == 4
-        assert min(gaps(*site.asked)) >= DELAY - SLACK
+        assert crawler.spider.gap(site.url("")) >= DELAY - SLACK
         assert min(crawler.spider.waits) >= DELAY  # never less at random
         assert stats(crawler)["gbot_robots/crawl_delay"] == 1
 
@@ -101,7 +113,7 @@ async def test_larger_delay_of_the_user_stays(settings: dict[str, Any]) -> None:
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
         crawler = await paced([site.url("/1"), site.url("/2")], settings)
         assert crawler.spider.waits == [0.4, 0.4]
-        assert min(gaps(*site.asked)) >= 0.4 - SLACK
+        assert crawler.spider.gap(site.url("")) >= 0.4 - SLACK
 
 
 @in_reactor
@@ -110,7 +122,7 @@ async def test_delay_larger_than_the_cap_is_capped_and_logged(caplog: pytest.Log
         settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
         crawler = await paced([site.url("/1"), site.url("/2")], settings)
         assert crawler.spider.waits == [DELAY, DELAY]
-        assert min(gaps(*site.asked)) >= DELAY - SLACK
+        assert crawler.spider.gap(site.url("")) >= DELAY - SLACK
         assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
         said = [record.getMessage() for record in caplog.records if "CRAWL_DELAY_MAX_SECS" in record.getMessage()]
         assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
@@ -120,9 +132,10 @@ async def test_delay_larger_than_the_cap_is_capped_and_logged(caplog: pytest.Log
 async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
     robots = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
     with Site({"/robots.txt": DELAYED, "*": b"a"}) as a, Site({"/robots.txt": robots, "*": b"b"}) as b:
-        await paced([site.url(f"/{number}") for number in range(3) for site in (a, b)], {})
-        pages = [each for each in (*a.asked, *b.asked) if each.path != "/robots.txt"]
-        assert min(gaps(*pages)[1:]) >= DELAY - SLACK  # the first two may come before the other robots.txt does
+        crawler = await paced([site.url(f"/{number}") for number in range(4) for site in (a, b)], {})
+        times = sorted(at for url, at in crawler.spider.sent.items() if not url.endswith("/robots.txt"))
+        between = [later - earlier for earlier, later in pairwise(times)]
+        assert min(between[1:]) >= DELAY - SLACK  # the first two may come before the other robots.txt does
 
 
 @in_reactor
@@ -140,9 +153,9 @@ async def test_collected_slot_is_slowed_down_again() -> None:
             return (response.follow(f"/{number}", self.parse) for number in (2, 3))
 
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        await paced([site.url("/1")], {}, Collecting)
+        crawler = await paced([site.url("/1")], {}, Collecting)
         assert len(site.asked) == 4
-        assert min(gaps(*site.asked[2:])) >= DELAY - SLACK
+        assert crawler.spider.gap(site.url("/2"), site.url("/3")) >= DELAY - SLACK
 
 
 @in_reactor
@@ -152,8 +165,7 @@ async def test_redirected_request_waits_with_those_of_its_new_host() -> None:
         fast.pages.update({"/away": redirect(slow.url("/slow")), "/fast": b"ok"})
         crawler = await paced([slow.url("/1"), fast.url("/away"), slow.url("/away")], {})
         assert sorted(slow.paths()) == ["/1", "/away", "/robots.txt", "/slow"]
-        between_pages = gaps(*slow.asked)[1:]  # the robots.txt opens the connection, so it may arrive late
-        assert min(between_pages) >= DELAY - SLACK
+        assert crawler.spider.gap(slow.url("")) >= DELAY - SLACK
         assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
 
 
@@ -165,8 +177,7 @@ async def test_slot_that_the_user_names_is_the_one_that_waits() -> None:
         ]
         crawler = await paced(urls, {})
         assert set(crawler.spider.slots) == {"mine", "127.0.0.1"}  # robots.txt goes its own way
-        pages = [each for each in site.asked if each.path != "/robots.txt"]
-        assert min(gaps(*pages)) >= DELAY - SLACK
+        assert crawler.spider.gap(*(site.url(f"/{number}") for number in (1, 2, 3))) >= DELAY - SLACK
 
 
 @pytest.mark.filterwarnings("ignore:The CONCURRENT_REQUESTS_PER_IP setting is deprecated")
@@ -186,11 +197,11 @@ async def test_host_does_not_change_its_slot_when_its_address_becomes_known() ->
             "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # the default one cannot
         }
         try:
-            await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
+            crawler = await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
         finally:
             dnscache.pop("localhost", None)
         assert site.paths() == ["/robots.txt", "/1", "/2"]
-        assert min(gaps(*site.asked)) >= DELAY - SLACK
+        assert crawler.spider.gap("http://localhost") >= DELAY - SLACK
 
 
 @in_reactor
@@ -227,9 +238,9 @@ async def test_process_applies_a_shared_delay_by_itself_and_warns_once_while_red
 ) -> None:
     settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"}
     with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url(f"/{number}") for number in range(4)])
+        crawler = await paced([site.url(f"/{number}") for number in range(4)], settings)
         assert len(pages(crawler).crawled) == 4
-        assert min(gaps(*(asked for asked in site.asked if asked.path != "/robots.txt"))) > DELAY - SLACK
+        assert crawler.spider.gap(*(site.url(f"/{number}") for number in range(4))) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
     assert warning.startswith("This process cannot share the crawl-delay with the others now")
 
@@ -249,7 +260,6 @@ async def test_redis_that_hangs_costs_one_time_out_for_all_slots_and_each_keeps_
         crawler = await paced([*urls], settings)
         server.resume()
         assert len(crawler.spider.crawled) == len(urls)
-        sent = {slot: [each for each in site.asked if each.path[1] == slot] for slot in slots}
-        first = [min(each.at for each in sent[slot]) for slot in slots]
+        first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
         assert max(first) - min(first) < 1  # else they waited for their time-outs in turn
-        assert all(min(gaps(*each)) > DELAY - SLACK for each in sent.values())
+        assert all(crawler.spider.gap(site.url(f"/{slot}")) > DELAY - SLACK for slot in slots)
