@@ -17,7 +17,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from os import SEEK_END
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from queuelib import LifoDiskQueue
 from scrapy import Request, signals
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
 
-LISTENER = "gbot_robots_listener"  # request.meta key: the `Listener` that hears of this request's download
+LISTENER = "gbot_robots_listener"  # request.meta key: the `Exchange` that hears of this request's download
 
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
@@ -68,24 +68,8 @@ class _Backout:
         return self._own() and (limit <= 0 or len(active) - len(active & self.left_out) >= limit)
 
 
-class Listener(Protocol):
-    """Learns what the downloader does with one request, also if a middleware sends the request again."""
-
-    def reached_downloader(self, request: Request) -> None:
-        """All middlewares have let `request` pass."""
-
-    def headers_received(self) -> bool:
-        """The headers of the response have come. Returns whether the download goes on."""
-
-    def bytes_received(self, data: bytes) -> bool:
-        """A piece of the body has come. Returns whether the download goes on."""
-
-    def response_downloaded(self, response: Response) -> None:
-        """The download handler has made a response; no middleware has seen it yet."""
-
-
 class Overhearing:
-    """Tells a `Listener` what happens to the request that carries it, while `listening`.
+    """Tells a listener what happens to the request that carries it, while `listening`; also if a middleware sends it again.
 
     A handler of Scrapy's signals would run for every request and every piece of every body of the crawl. So this class
     replaces the method that sends signals, and only while a request with a listener is under way. This has a second use:
@@ -121,7 +105,7 @@ class Overhearing:
         request = named.get("request")
         if not isinstance(request, Request) or LISTENER not in request.meta:
             return results
-        listener: Listener = request.meta[LISTENER]
+        listener: Any = request.meta[LISTENER]
         goes_on = True
         if signal is signals.request_reached_downloader:
             listener.reached_downloader(request)

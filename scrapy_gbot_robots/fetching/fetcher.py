@@ -101,7 +101,7 @@ logger = logging.getLogger(__name__)
 
 
 class Exchange:
-    """One request for a robots.txt, and what came of it before any middleware changed that: an `engine.Listener`.
+    """One request for a robots.txt, and what came of it before any middleware changed that: `engine` tells it.
 
     It stops a download that is long enough. If another middleware sends the request again, the exchange starts again.
 
