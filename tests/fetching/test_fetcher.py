@@ -27,9 +27,9 @@ from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
-from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, run
+from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, run, run_all
 
 if TYPE_CHECKING:
     from socket import socket
@@ -98,50 +98,48 @@ else:  # before Scrapy 2.15
             return super().download_request(request, spider)  # type: ignore[call-arg, return-value]
 
 
-REDIRECTED = (redirect("/1"), hops(1))
+WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
+    (
+        {"REDIRECT_ENABLED": False, "COMPRESSION_ENABLED": False, "CONCURRENT_REQUESTS": 1},
+        [Scenario("redirect", OBEY, redirect("/1"), hops(1)), Scenario("gzip", OBEY, coded("gzip", ZIPPED))],
+    ),
+    (
+        {
+            "REDIRECT_MAX_TIMES": 0,
+            "METAREFRESH_ENABLED": True,
+            "DOWNLOAD_MAXSIZE": 100,
+            "DOWNLOAD_TIMEOUT": 1,
+            "DOWNLOAD_FAIL_ON_DATALOSS": False,
+            "RETRY_ENABLED": True,
+        },
+        [
+            Scenario("redirect", OBEY, redirect("/1"), hops(1)),
+            Scenario("big", OBEY, BIG),
+            Scenario("gzip", OBEY, coded("gzip", ZIPPED)),
+            Scenario("slow", OBEY, Reply(200, RULES, after_secs=1.2)),
+            Scenario("data-loss", DISALLOW, Reply(200, RULES, {"Content-Length": "99"})),
+        ],
+    ),
+    (
+        {"DOWNLOADER_MIDDLEWARES": {Rewriting: 50, Picky: 600}},
+        [Scenario("rules", OBEY, RULES), Scenario("503", DISALLOW, Reply(503))],
+    ),
+    ({"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, [Scenario("dropped", DISALLOW, RULES)]),
+    ({"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, [Scenario("served", OBEY, Reply(503))]),
+    (
+        {"DOWNLOAD_HANDLERS": {"http": HangingHandler}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.2},
+        [Scenario("handler-without-time-out", DISALLOW, RULES)],
+    ),
+]
 
 
 @pytest.mark.parametrize(
-    ("scenario", "settings"),
-    [
-        pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_ENABLED": False}, id="REDIRECT_ENABLED"),
-        pytest.param(Scenario("", OBEY, *REDIRECTED), {"REDIRECT_MAX_TIMES": 0}, id="REDIRECT_MAX_TIMES"),
-        pytest.param(Scenario("", OBEY, *REDIRECTED), {"METAREFRESH_ENABLED": True}, id="METAREFRESH_ENABLED"),
-        pytest.param(Scenario("", OBEY, *REDIRECTED), {"CONCURRENT_REQUESTS": 1}, id="CONCURRENT_REQUESTS"),
-        pytest.param(Scenario("", OBEY, BIG), {"DOWNLOAD_MAXSIZE": 100}, id="DOWNLOAD_MAXSIZE"),
-        pytest.param(
-            Scenario("", OBEY, coded("gzip", ZIPPED)), {"COMPRESSION_ENABLED": False}, id="COMPRESSION_ENABLED"
-        ),
-        pytest.param(Scenario("", OBEY, coded("gzip", ZIPPED)), {"DOWNLOAD_MAXSIZE": 100}, id="DOWNLOAD_MAXSIZE-gzip"),
-        pytest.param(
-            Scenario("", DISALLOW, Reply(200, RULES, {"Content-Length": "99"})),
-            {"DOWNLOAD_FAIL_ON_DATALOSS": False},
-            id="DOWNLOAD_FAIL_ON_DATALOSS",
-        ),
-        pytest.param(
-            Scenario("", OBEY, Reply(200, RULES, after_secs=1.2)), {"DOWNLOAD_TIMEOUT": 1}, id="DOWNLOAD_TIMEOUT"
-        ),
-        pytest.param(
-            Scenario("", DISALLOW, RULES), {"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, id="dropping-middleware"
-        ),
-        pytest.param(
-            Scenario("", DISALLOW, Reply(503)), {"DOWNLOADER_MIDDLEWARES": {Picky: 600}}, id="picky-middleware"
-        ),
-        pytest.param(Scenario("", OBEY, RULES), {"DOWNLOADER_MIDDLEWARES": {Rewriting: 50}}, id="rewriting-middleware"),
-        pytest.param(
-            Scenario("", OBEY, Reply(503)), {"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, id="serving-middleware"
-        ),
-        pytest.param(
-            Scenario("", DISALLOW, RULES),
-            {"DOWNLOAD_HANDLERS": {"http": HangingHandler}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.2},
-            id="handler-without-time-out",
-        ),
-    ],
+    ("settings", "scenarios"), WITH_SETTINGS, ids=[", ".join(settings) for settings, _ in WITH_SETTINGS]
 )
 @in_reactor
-async def test_nothing_gets_in_the_way(scenario: Scenario, settings: dict[str, Any]) -> None:
-    got, _, _ = await run(scenario, **settings)
-    assert got == scenario.expected
+async def test_nothing_gets_in_the_way(settings: dict[str, Any], scenarios: list[Scenario]) -> None:
+    found = await run_all(scenarios, handler_in_use(), **settings)
+    assert found == {each.id: each.expected for each in scenarios}
 
 
 @in_reactor
