@@ -100,13 +100,24 @@ def followed(site: Site) -> set[str]:
     return {path for path in site.paths() if "from-" in path}
 
 
+@pytest.mark.parametrize(
+    ("settings", "meta", "left"),
+    [
+        pytest.param({}, None, set(), id="off"),
+        pytest.param({**ON, "GBOT_ROBOTS_TAGS_LINKS": True}, None, LEFT | QUALIFIED, id="ugc-and-sponsored-too"),
+        pytest.param(ON, {"gbot_robots_follow": True}, set(), id="meta-key"),
+    ],
+)
 @in_reactor
-async def test_by_default_no_tag_is_read_and_every_link_followed() -> None:
+async def test_links_are_left_as_the_settings_and_the_request_say(
+    settings: dict[str, Any], meta: dict[str, Any] | None, left: set[str]
+) -> None:
     with Site(SITE) as site:
-        crawler = await crawl(Follows, url=site.url())
-        assert followed(site) == LEFT | QUALIFIED | FOLLOWED
-        assert set(crawler.spider.said.values()) == {None}  # type: ignore[union-attr]
-        assert not stats(crawler, "gbot_robots/tags")
+        crawler = await crawl(Follows, settings, url=site.url(), meta=meta)
+        assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
+        if not settings:
+            assert set(crawler.spider.said.values()) == {None}  # type: ignore[union-attr]
+            assert not stats(crawler, "gbot_robots/tags")
 
 
 @pytest.mark.parametrize("spider", [Follows, FollowsAsync])
@@ -136,20 +147,6 @@ async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt(mode: str) ->
         assert said["/header-other"] == {"noindex": True, "nofollow": True}
         assert said["/meta-own"] == {}
         assert said["/meta"] == {"nofollow": True}
-
-
-@in_reactor
-async def test_ugc_and_sponsored_links_are_not_followed_on_demand() -> None:
-    with Site(SITE) as site:
-        await crawl(Follows, {**ON, "GBOT_ROBOTS_TAGS_LINKS": True}, url=site.url())
-        assert followed(site) == FOLLOWED
-
-
-@in_reactor
-async def test_request_with_the_meta_key_is_followed_all_the_same() -> None:
-    with Site(SITE) as site:
-        await crawl(Follows, ON, url=site.url(), meta={"gbot_robots_follow": True})
-        assert followed(site) == LEFT | QUALIFIED | FOLLOWED
 
 
 @in_reactor

@@ -14,18 +14,18 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from scrapy import Request
 from scrapy.http import Headers, Response
-from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots.bulk.archives import Reading
 from scrapy_gbot_robots.policy.outcome import Fetched
 from scrapy_gbot_robots.report.archive import RobotsArchive, Served, record_of
-from scrapy_gbot_robots.settings import GbotSettings, archive_named
+from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
@@ -182,19 +182,19 @@ def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
     assert row["url"] == small.url("/robots.txt")
 
 
+@pytest.mark.parametrize("error", [None, UnicodeEncodeError("latin-1", "\u65e5", 0, 1, "ordinal not in range")])
 @in_reactor
-async def test_place_that_cannot_be_written_is_said_once_and_costs_no_page(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page(
+    error: Exception | None, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    with (
-        Site({"/robots.txt": RULES, "*": b"ok"}) as one,
-        Site({"/robots.txt": RULES + b"#", "*": b"ok"}) as other,
-        caplog.at_level(logging.ERROR),
-    ):
-        settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "file" / "robots.jsonl.gz")}
-        crawler = await crawl(Pages, settings, urls=[one.url("/a"), other.url("/a")])
-        assert set(pages(crawler).crawled) == {one.url("/a"), other.url("/a")}
+    path = tmp_path / ("place" if error else "file") / "robots.jsonl.gz"
+    if error:
+        monkeypatch.setattr("scrapy_gbot_robots.report.archive.record_of", Mock(side_effect=error))
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as one, Site({"*": b"ok"}) as alike, caplog.at_level(logging.ERROR):
+        alike.pages["/robots.txt"] = Reply(200, RULES, after_secs=0.5)
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[one.url("/a"), alike.url("/a")])
+        assert set(pages(crawler).crawled) == {one.url("/a"), alike.url("/a")}
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.startswith("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: ")
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
@@ -213,34 +213,12 @@ async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(tmp_path: Pat
             assert [record.rec_type for record, _ in records(tmp_path / name)] == ["warcinfo", "response", "request"]
 
 
-@in_reactor
-async def test_what_cannot_be_written_is_counted_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_: Any, **__: Any) -> bytes:
-        raise UnicodeEncodeError("latin-1", "\u65e5", 0, 1, "ordinal not in range")
-
-    monkeypatch.setattr("scrapy_gbot_robots.report.archive.record_of", refuse)
-    with Site({"/robots.txt": RULES}) as one, Site({"/robots.txt": RULES}) as alike, caplog.at_level(logging.ERROR):
-        crawler = await crawl(
-            Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc")}, urls=[one.url("/a"), alike.url("/a")]
-        )
-    assert stats(crawler)["gbot_robots/archive/errors"] >= 1
-    assert len([record for record in caplog.records if "GBOT_ROBOTS_ARCHIVE cannot be written" in record.message]) == 1
-
-
 @pytest.mark.parametrize(
     ("spider", "name"),
     [("a:b\\c", "a-b-c.warc"), ("../up", "--up.warc"), ("..", "-.warc"), ("shop.example", "shop.example.warc")],
 )
 def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> None:
     assert archive_named(Path("at/%(name)s.warc"), spider, datetime.now(timezone.utc)) == Path("at") / name
-
-
-@pytest.mark.parametrize("value", ["robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7])
-def test_name_that_says_no_format_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_ARCHIVE must be the path of a \.warc\.gz, \.warc, \.jsonl\.gz"):
-        GbotSettings.of(Settings({"GBOT_ROBOTS_ARCHIVE": value}))
 
 
 def served(url: str, headers: dict[str, str]) -> Served:

@@ -7,14 +7,6 @@ import random
 from scrapy_gbot_robots.report.counters import MOST_SPANS, OverTime, Tally
 
 
-def test_counts_are_exact_while_there_is_room() -> None:
-    tally: Tally[str] = Tally(room=3)
-    tally.update(["a", "b", "a"])
-    tally.add("a")
-    assert tally.top(2) == [("a", 3), ("b", 1)]
-    assert (tally.total, len(tally), tally.exact) == (4, 2, True)
-
-
 def test_the_frequent_ones_survive_a_million_others() -> None:
     tally: Tally[str] = Tally(room=100)
     chance = random.Random(5)

@@ -205,15 +205,6 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name:
     assert names(tmp_path) == ["directory.html", "file", "loop.html", "mine.html"]
 
 
-@pytest.mark.parametrize("name", ["r.pdf", "settings.py", "report"])
-@in_reactor
-async def test_report_of_a_format_that_is_not_written_stops_the_crawl_at_its_start(name: str, tmp_path: Path) -> None:
-    with Site({"*": b"ok"}) as site:
-        with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a .html or .htm file, got "):
-            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
-        assert site.paths() == []
-
-
 @in_reactor
 async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -307,8 +298,12 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         "robots.txt: more than 30 origins (30 full disallow), 0 requests blocked\n"
     )
     assert summary(extension._finished()).endswith("  unreachable: more than 25 more")
-    html = page(extension._counts)
-    assert "<dd>more than 30</dd>" in html
+    assert "<dd>more than 30</dd>" in page(extension._counts)
+    late = ForbiddenByRobotsTxt(Verdict(False), Origin.of("https://host30.example"), State.FULL_DISALLOW)
+    crawler.signals.send_catch_log(request_forbidden, error=late)  # the blocked requests of late origins count, too
+    (first, *_) = extension._counts.origins.rows(10)
+    assert (str(first.origin), first.blocked) == ("https://host30.example", 1)
+    assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
 
 
 def test_refusal_without_an_origin_is_counted() -> None:
@@ -316,23 +311,6 @@ def test_refusal_without_an_origin_is_counted() -> None:
     extension = RobotsReport.from_crawler(crawler)
     crawler.signals.send_catch_log(request_forbidden, error=ForbiddenByRobotsTxt(Verdict(False)))
     assert summary(extension._finished()) == "robots.txt: 0 origins, 1 request blocked"
-
-
-def test_requests_of_late_origins_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_ORIGINS", 10)
-    crawler = get_crawler()
-    extension = RobotsReport.from_crawler(crawler)
-    send = crawler.signals.send_catch_log
-    verdict = Verdict(False, Rule(False, "/", 2), group="*")
-    for number in range(20):
-        origin = Origin.of(f"https://host{number}.example")
-        answer = CachedAnswer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200)
-        send(robotstxt_known, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=answer)
-    for _ in range(3):
-        send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, State.RULES))
-    (first, *_) = extension._counts.origins.rows(10)
-    assert (str(first.origin), first.blocked) == ("https://host19.example", 3)
-    assert "<td>https://host19.example/robots.txt</td>" in page(extension._counts)
 
 
 @in_reactor

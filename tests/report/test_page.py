@@ -76,13 +76,6 @@ def test_page_says_where_the_answers_came_from_and_when() -> None:
     assert "4 with rules" in document.css(".legend li::text").getall()
 
 
-def test_page_of_a_crawl_that_ended_early_says_so() -> None:
-    counts = CrawlCounts()
-    assert "ended early" not in page(counts)
-    counts.finish_reason = "shutdown"
-    assert "<p>The crawl ended early (shutdown).</p>" in page(counts)
-
-
 def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
     html = page(CrawlCounts())
     assert "The crawl met no origin." in html
@@ -110,27 +103,20 @@ def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[
     assert re.findall(r'<rect width="([\d.]+)"', chart) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
 
 
-def test_a_click_on_a_title_sorts(tmp_path: Path) -> None:
+def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    click = "<script>document.querySelector('#origins th:nth-child(2) button').click()</script></body>"
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_counts()))  # it would not let our click through
-    path.write_text(without_policy.replace("</body>", click), encoding="utf-8")
-    table = dom(path, "", tmp_path).partition('<table id="origins">')[2].partition("</table>")[0]
-    assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d", "z"]
-    assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]
-
-
-def test_a_table_can_be_narrowed_by_typing(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    type_it = (
-        "<script>const wide = document.querySelector('#origins').parentElement;"
+    do_it = (
+        "<script>document.querySelector('#origins th:nth-child(2) button').click();"
+        "const wide = document.querySelector('#origins').parentElement;"
         "const box = wide.previousElementSibling.querySelector('input'); box.value = 'A.EXAMPLE';"
         "box.dispatchEvent(new Event('input'))</script></body>"
     )
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_counts()))
-    path.write_text(without_policy.replace("</body>", type_it), encoding="utf-8")
+    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_counts()))  # it would not let our click through
+    path.write_text(without_policy.replace("</body>", do_it), encoding="utf-8")
     shown = dom(path, "", tmp_path)
     table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
+    assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d", "z"]
+    assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]
     assert re.findall(r"<tr>.*?https://(\w)\.example", table) == ["a"]
     assert table.count("<tr hidden") == 4
     assert "<tr hidden" not in shown.partition('<table id="rules">')[2].partition("</table>")[0]

@@ -81,7 +81,11 @@ async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
 
 
 @in_reactor
-async def test_handlers_of_the_signal_may_veto_each_discovery() -> None:
+async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0)  # nothing else wakes it
+
     class Listening(Sitemaps):
         @classmethod
         def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
@@ -90,30 +94,17 @@ async def test_handlers_of_the_signal_may_veto_each_discovery() -> None:
             return spider
 
         async def hear(self, sitemap: FoundSitemap, request: Request, spider: Any) -> None:
-            await pause(0.1)
+            await pause(0.3)
             assert spider is self
             self.parsed[sitemap.url] = request
             raise IgnoreRequest
 
     with Site({"*": b"ok"}) as site:
         listing(site)
-        crawler = await crawl(Listening, start_urls=[site.url()])
+        crawler = await crawl(Listening, {"CLOSESPIDER_TIMEOUT": 20}, start_urls=[site.url()])
         assert set(parsed(crawler)) == {site.url("/s.xml")}
         assert site.paths() == ["/robots.txt"]
-
-
-@in_reactor
-async def test_other_spiders_are_shown_discoveries_without_a_request() -> None:
-    class Shows(Links):
-        def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> bool:
-            self.parsed[sitemap.url] = request  # type: ignore[assignment]
-            return False
-
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        crawler = await crawl(Shows, start_urls=[site.url("/x")])
-        assert parsed(crawler)[site.url("/s.xml")] is None
-        assert "refused" not in sitemap_stats(crawler)
+        assert stats(crawler)["finish_reason"] == "finished"
 
 
 @in_reactor
@@ -255,11 +246,12 @@ async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(wh
 
 @pytest.mark.parametrize("kind", [Sitemaps, Links])
 @in_reactor
-async def test_handler_of_sitemap_found_may_make_a_request_to_the_same_origin(
+async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_for_other_spiders(
     kind: type[Remembers],
 ) -> None:
     class Asking(kind):  # type: ignore[valid-type,misc]
         async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
+            assert (request is None) is (kind is Links)
             response = await self.crawler.engine.download_async(Request(f"{sitemap.url}?terms"))
             self.parsed["terms"] = response
 
@@ -268,18 +260,4 @@ async def test_handler_of_sitemap_found_may_make_a_request_to_the_same_origin(
         crawler = await crawl(Asking, start_urls=[site.url("/x")])
         assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
         assert parsed(crawler)["terms"].body == b"ok"
-
-
-@in_reactor
-async def test_crawl_that_waits_for_a_handler_ends_when_the_handler_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0)  # nothing else wakes it
-
-    class Slowly(Sitemaps):
-        async def sitemap_found(self, sitemap: FoundSitemap, request: Request) -> bool:
-            await pause(0.3)
-            return False
-
-    with Site({"/robots.txt": b"", "/": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}"
-        crawler = await crawl(Slowly, {"CLOSESPIDER_TIMEOUT": 20}, start_urls=[site.url()])
-    assert stats(crawler)["finish_reason"] == "finished"
+        assert "refused" not in sitemap_stats(crawler)

@@ -111,26 +111,6 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
 
 
 @in_reactor
-async def test_sitemap_indexes_may_loop_and_have_no_end(site: Site) -> None:
-    site.pages["/s.xml"] = xml(index(site.url("/s.xml"), site.url("/i1.xml"), "file:///etc/hostname", "http://["))
-    site.pages |= {f"/i{n}.xml": index(site.url("/s.xml"), site.url(f"/i{n + 1}.xml")) for n in range(20)}
-    crawler = await crawl(Hosts, hosts=[site.url()])
-    assert site.paths() == ["/robots.txt", "/s.xml", "/i1.xml", "/i2.xml", "/i3.xml"]
-    assert sitemap_stats(crawler)["entries/depth"] == 2
-    assert sitemap_stats(crawler)["entries/scheme"] == 1
-
-
-@pytest.mark.parametrize(("hosts", "read"), [("any", 2), ("same-host", 1)])
-@in_reactor
-async def test_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: int, site: Site) -> None:
-    with Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
-        site.pages["/s.xml"] = xml(index(other.url("/part.xml")))
-        other.pages["/part.xml"] = xml(urlset(site.url("/1")))
-        crawler = await crawl(Hosts, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, hosts=[site.url()])
-        assert sitemap_stats(crawler)["read"] == read
-
-
-@in_reactor
 async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Site) -> None:
     pages = [urlset(site.url(f"/{date}"), lastmod=date) for date in ("2025-12-31", "2026-01-01", "2026", "soon", "")]
     names = [f"/{number}.xml" for number in range(len(pages))]

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
+from ..support.hosts_spider import Hosts
 from ..support.sitemap_web import (
+    Remembers,
     Sitemaps,
     index,
     listing,
@@ -17,6 +19,11 @@ from ..support.sitemap_web import (
     xml,
 )
 from ..support.web import Reply, Site, redirect
+
+
+def given(spider: type[Remembers], site: Site) -> dict[str, Any]:
+    """What lets the spider begin with the site."""
+    return {"hosts" if spider is Hosts else "start_urls": [site.url()]}
 
 
 @in_reactor
@@ -44,29 +51,34 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once() -> None:
         assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
 
+@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
 @pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
 @in_reactor
-async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(hosts: str, read: bool) -> None:
+async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
+    hosts: str, read: bool, spider: type[Remembers]
+) -> None:
     with Site({"*": b"ok"}) as site, Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
         site.pages["/robots.txt"] = f"Sitemap: {site.url('/moved.xml')}\nSitemap: {site.url('/i.xml')}".encode()
         site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
         site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
         other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
         other.pages["/part.xml"] = xml(urlset(site.url("/2")))
-        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, start_urls=[site.url()])
+        crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, **given(spider, site))
         assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
-        assert sitemap_stats(crawler).get("refused/host", 0) == (0 if read else 2)
+        of_index = "entries/host" if spider is Hosts else "refused/host"
+        assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
         assert "failed" not in sitemap_stats(crawler)
 
 
+@pytest.mark.parametrize(("spider", "stat"), [(Sitemaps, "refused/depth"), (Hosts, "entries/depth")])
 @in_reactor
-async def test_sitemap_indexes_without_end_are_followed_only_so_far() -> None:
+async def test_sitemap_indexes_without_end_are_followed_only_so_far(spider: type[Remembers], stat: str) -> None:
     with Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {site.url('/0.xml')}".encode()
         site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)}
-        crawler = await crawl(Sitemaps, start_urls=[site.url()])
+        crawler = await crawl(spider, **given(spider, site))
         assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
-        assert sitemap_stats(crawler)["refused/depth"] == 2
+        assert sitemap_stats(crawler)[stat] == 2
 
 
 @in_reactor

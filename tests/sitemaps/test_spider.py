@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import signal
-import socketserver
 import sys
 import time
 from itertools import pairwise
@@ -16,8 +15,6 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
-
-from scrapy_gbot_robots.sitemaps.hosts import origins_of
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.hosts_spider import Hosts, host_stats, without
@@ -203,21 +200,6 @@ async def test_server_without_tls_is_found_on_a_port_that_looks_like_it() -> Non
         crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{port}")
         assert set(parsed(crawler)) == {site.url("/page")}
         assert stats(crawler)["robotstxt/request_count"] == 2
-
-
-def test_servers_of_these_tests_choose_no_port_that_looks_like_tls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the ports that Linux chooses, one in 513 ends in 443. A test that names the host without a scheme then took 30 s."""
-    chosen = iter([free_port_like_tls()])
-    bind = socketserver.TCPServer.server_bind
-
-    def choose(server: socketserver.TCPServer) -> None:
-        server.server_address = ("127.0.0.1", next(chosen, 0))
-        bind(server)
-
-    monkeypatch.setattr(socketserver.TCPServer, "server_bind", choose)
-    with Site({}) as site:
-        assert origins_of(f"127.0.0.1:{site.port}")[0].scheme == "http"
-    assert next(chosen, None) is None
 
 
 @in_reactor
