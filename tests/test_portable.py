@@ -6,7 +6,6 @@ CI runs all tests on Windows and macOS (.github/workflows/ci.yml).
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,8 @@ import scrapy_gbot_robots
 from scrapy_gbot_robots.report.page import write
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+
+from .support.processes import run
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
@@ -45,7 +46,7 @@ def test_every_module_can_be_imported_without_posix_modules() -> None:
         "from importlib import import_module\n"
         f"for name in {[name for name in names if not name.endswith('__main__')]!r}: import_module(name.removesuffix('.__init__'))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    done = run([sys.executable, "-c", script])
     assert done.returncode == 0, done.stderr
 
 

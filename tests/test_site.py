@@ -85,7 +85,7 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
     page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
     script = "\n".join(re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
     port = str(free_port())
-    ended = run_block(script.replace("8765", port), tmp_path, {}, {}, timeout_secs=300)
+    ended = run_block(script.replace("8765", port), tmp_path, {}, {})
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
     shown = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 
-from .support.fleet import ROOT
+from .support.processes import run
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +20,6 @@ pytestmark = pytest.mark.slow
 )
 def test_crawl_among_faults_is_what_the_oracle_says(faults: list[str]) -> None:
     command = [sys.executable, "-m", "benchmarks.soak", "--requests=200", "--origins=40", "--seed=1", *faults]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
-    assert (run.returncode, run.stderr) == (0, ""), run.stdout
-    assert "0 pages were crawled or refused wrongly, 0 errors were logged" in run.stdout
+    done = run(command)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "0 pages were crawled or refused wrongly, 0 errors were logged" in done.stdout

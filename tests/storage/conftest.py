@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tests.support.redis_server import RedisServer
-    from tests.support.redis_topologies import Cluster, Sentinels
+    from tests.support.redis_topologies import Topology
 
 
 class Servers:
@@ -33,15 +33,16 @@ class Servers:
         return {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": server.url}
 
     def sentinels(self, kind: str) -> dict[str, object]:
-        servers: Sentinels = self._sentinels(kind)
-        servers.master.flush()
-        return servers.settings
+        return _emptied(self._sentinels(kind))
 
     def cluster(self, kind: str) -> dict[str, object]:
-        servers: Cluster = self._cluster(kind)
-        for master in servers.masters:
-            master.flush()
-        return servers.settings
+        return _emptied(self._cluster(kind))
+
+
+def _emptied(servers: Topology) -> dict[str, object]:
+    for master in servers.masters:
+        master.flush()
+    return servers.settings
 
 
 @pytest.fixture(scope="session")

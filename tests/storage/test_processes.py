@@ -13,6 +13,7 @@ import pytest
 
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.processes import output
 from ..support.storage_worker import start
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
 def shared(where: str, processes: int, origins: int) -> list[str]:
     """Origins fetched by all processes together."""
     workers = [start(where, "share", str(origins)) for _ in range(processes)]
-    outputs = [worker.communicate(timeout=30)[0] for worker in workers]
+    outputs = [output(worker)[0] for worker in workers]
     assert [worker.returncode for worker in workers] == [0] * processes
     return sorted(line for output in outputs for line in output.split())
 

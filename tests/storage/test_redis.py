@@ -21,7 +21,7 @@ from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
 from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
-from ..support.storage_worker import ROOT
+from ..support.processes import ROOT
 from ..support.web import free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")

@@ -23,7 +23,7 @@ from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.entries import GONE, ORIGIN, RULES, rules
-from ..support.storage_worker import ROOT
+from ..support.processes import ROOT
 
 DAY = 86400
 

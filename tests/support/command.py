@@ -11,19 +11,17 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-import scrapy_gbot_robots
 from scrapy_gbot_robots.commands.command import main
 
-from .processes import output, telling
+from . import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-HOME = Path(scrapy_gbot_robots.__file__).parent.parent
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
 SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\nGBOT_ROBOTS_TIMEOUT_SECS = 10\n'
 
@@ -41,7 +39,7 @@ class Run(NamedTuple):
 def environment(**more: str) -> dict[str, str]:
     """The environment for a process that finds the package, and no Scrapy project of the user's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY_")}
-    return {**kept, "PYTHONPATH": str(HOME), "COLUMNS": "120", **more}
+    return {**kept, "PYTHONPATH": str(processes.ROOT), "COLUMNS": "120", **more}
 
 
 def run(
@@ -52,13 +50,9 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the command in a process to its end. A traceback in its output fails the test."""
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    told = telling(environment(**(env or {})))
-    with subprocess.Popen([*(command or COMMAND), *arguments], cwd=cwd, env=told, **pipes) as process:
-        out, err = output(process, given=stdin)
-    ended = Run(process.returncode, out.decode(), err.decode())
-    assert "Traceback" not in ended.out + ended.err, ended.err
-    return ended
+    done = processes.run([*(command or COMMAND), *arguments], cwd, environment(**(env or {})), stdin.decode())
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    return Run(done.returncode, done.stdout, done.stderr)
 
 
 def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import processes
@@ -15,20 +14,18 @@ from . import processes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-ROOT = Path(__file__).parents[2]
-
 
 class Worker:
     """A process that crawls `urls` with the add-on and `settings`."""
 
     def __init__(self, urls: Iterable[str], settings: dict[str, Any]) -> None:
         order = {"urls": list(urls), "settings": settings}
-        self.process = processes.start([sys.executable, "-m", "tests.support.fleet", json.dumps(order)], ROOT)
+        self.process = processes.start([sys.executable, "-m", "tests.support.fleet", json.dumps(order)])
         self.log = ""
 
     def report(self) -> dict[str, Any]:
         """Wait until the process ends. Return the URLs `crawled` and `refused`, and the `stats`."""
-        out, self.log = processes.output(self.process, 60)
+        out, self.log = processes.output(self.process)
         assert self.process.returncode == 0, self.log
         report: dict[str, Any] = json.loads(out)
         return report

@@ -6,30 +6,29 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, AnyStr
+from typing import TYPE_CHECKING, Any
+
+from .until import FAR_TOO_LONG_SECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EXAMPLE = Path(__file__).parents[2] / "example_project"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "example_project"
 
 
 def start(
-    command: list[str], cwd: Path, env: Mapping[str, str] = os.environ, stdin: int | None = None
+    command: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ, stdin: int | None = None
 ) -> subprocess.Popen[str]:
-    pipes: Any = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=cwd, env=telling(env), **pipes)
+    pipes: Any = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    told = {**env, "PYTHONFAULTHANDLER": "1"}  # a Python process writes the stacks of its threads when it is aborted
+    return subprocess.Popen(command, cwd=cwd, env=told, **pipes)
 
 
-def telling(env: Mapping[str, str]) -> dict[str, str]:
-    """`env`, with which a Python process writes the stacks of its threads when it is aborted."""
-    return {**env, "PYTHONFAULTHANDLER": "1"}
-
-
-def output(process: subprocess.Popen[AnyStr], secs: float = 60, given: AnyStr | None = None) -> tuple[AnyStr, AnyStr]:
+def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[str, str]:
     """Wait for the end of a process, which reads `given`; return what it wrote to stdout and stderr."""
     try:
-        return process.communicate(given, timeout=secs)
+        return process.communicate(given, timeout=FAR_TOO_LONG_SECS)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT if os.name == "posix" else signal.SIGTERM)
     try:
@@ -37,11 +36,13 @@ def output(process: subprocess.Popen[AnyStr], secs: float = 60, given: AnyStr | 
     except subprocess.TimeoutExpired:  # a process that it started has its pipes
         process.kill()
         raise
-    raise AssertionError(f"{process.args!r} has not ended within {secs:g} s\n{out!s}\n{err!s}")
+    raise AssertionError(f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s\n{out}\n{err}")
 
 
-def run(command: list[str], cwd: Path, secs: float = 60) -> subprocess.CompletedProcess[str]:
-    """Run a process to its end, whatever its status is."""
-    with start(command, cwd) as process:
-        out, err = output(process, secs)
+def run(
+    command: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a process, which reads `given`, to its end, whatever its status is."""
+    with start(command, cwd, env, subprocess.PIPE) as process:
+        out, err = output(process, given)
     return subprocess.CompletedProcess(command, process.returncode, out, err)

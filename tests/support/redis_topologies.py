@@ -7,13 +7,15 @@ import socket
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .redis_server import RedisServer, executable
+from .redis_server import executable, redis_server
 from .until import block_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from .redis_server import RedisServer
 
 MASTER = "mymaster"  # as the documentation calls it
 _SLOTS = 16384
@@ -48,68 +50,59 @@ def _agree(is_so: Callable[[], object]) -> None:
     block_until(is_so, despite=(redis.exceptions.RedisError, IndexError))
 
 
-class Sentinels:
+class Topology(NamedTuple):
+    """The servers that take writes, the settings of a crawl that uses them, and what waits until another has taken over."""
+
+    masters: list[RedisServer]
+    settings: dict[str, Any]
+    fail_over: Callable[[], None]
+
+
+@contextmanager
+def sentinels(kind: str = "redis") -> Iterator[Topology]:
     """Three sentinels that watch a master with one replica."""
+    import redis
 
-    def __init__(self, stack: ExitStack, kind: str) -> None:
-        import redis
-
+    executable(kind)
+    master, replica, *watchers = free_ports(5)
+    with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
-        master, replica, *watchers = free_ports(5)
-        self.master = _started(stack, RedisServer(port=master, kind=kind))
-        self.replica = _started(stack, RedisServer("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind))
-        self.ports = watchers
+        first = stack.enter_context(redis_server(port=master, kind=kind))
+        stack.enter_context(redis_server("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind))
         for port in watchers:
             config = directory / f"{port}.conf"
             config.write_text(
                 f"sentinel monitor {MASTER} 127.0.0.1 {master} 2\nsentinel down-after-milliseconds {MASTER} 500\n"
                 f"sentinel failover-timeout {MASTER} 3000\n"
             )
-            _started(stack, RedisServer(port=port, config=config, kind=kind))
+            stack.enter_context(redis_server(port=port, config=config, kind=kind))
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
-        _agree(lambda: all(self._is_ready(client.sentinel_master(MASTER)) for client in clients))
-        self._clients = clients
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        return _settings("sentinels", self.ports)
+        def all_know(**facts: int) -> bool:
+            return all(facts.items() <= client.sentinel_master(MASTER).items() for client in clients)
 
-    @staticmethod
-    def _is_ready(known: dict[str, Any]) -> bool:
-        return (known["num-slaves"], known["num-other-sentinels"]) == (1, 2)
-
-    def until_replica_is_master(self) -> None:
-        port = self.replica.port
-        _agree(lambda: all(client.sentinel_get_master_addr_by_name(MASTER)[1] == port for client in self._clients))
+        _agree(lambda: all_know(**{"num-slaves": 1, "num-other-sentinels": 2}))
+        yield Topology([first], _settings("sentinels", watchers), lambda: _agree(lambda: all_know(port=replica)))
 
 
-class Cluster:
+@contextmanager
+def cluster(kind: str = "redis") -> Iterator[Topology]:
     """Three masters that share the slots; none has a replica."""
+    import redis
 
-    def __init__(self, stack: ExitStack, kind: str) -> None:
-        import redis
-
-        ports = free_ports(3)
-        options = (
-            "--cluster-enabled",
-            "yes",
-            "--cluster-node-timeout",
-            "1000",
-            "--cluster-require-full-coverage",
-            "no",
-        )
-        self.masters = [_started(stack, RedisServer(*options, port=port, kind=kind)) for port in ports]
+    executable(kind)
+    ports = free_ports(3)
+    options = "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no".split()
+    with ExitStack() as stack:
+        masters = [stack.enter_context(redis_server(*options, port=port, kind=kind)) for port in ports]
         clients = [stack.enter_context(redis.Redis(port=port)) for port in ports]
         for number, client in enumerate(clients):
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
             client.execute_command("CLUSTER ADDSLOTS", *range(first, last))
             client.execute_command("CLUSTER MEET", "127.0.0.1", ports[0])
-        _agree(lambda: all(client.execute_command("CLUSTER INFO")["cluster_known_nodes"] == "3" for client in clients))
-        _agree(lambda: all(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for client in clients))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return _settings("cluster", [master.port for master in self.masters])
+        for fact, value in (("cluster_known_nodes", "3"), ("cluster_state", "ok")):
+            _agree(lambda: all(client.execute_command("CLUSTER INFO")[fact] == value for client in clients))  # noqa: B023
+        yield Topology(masters, _settings("cluster", ports), lambda: None)
 
 
 def _settings(kind: str, ports: list[int]) -> dict[str, Any]:
@@ -119,22 +112,3 @@ def _settings(kind: str, ports: list[int]) -> dict[str, Any]:
         "GBOT_ROBOTS_REDIS_CLIENT": f"{__name__}.of_{kind}",
         f"REDIS_{kind.upper()}": [f"127.0.0.1:{port}" for port in ports],
     }
-
-
-def _started(stack: ExitStack, server: RedisServer) -> RedisServer:
-    stack.callback(server.close)
-    return server
-
-
-@contextmanager
-def sentinels(kind: str = "redis") -> Iterator[Sentinels]:
-    executable(kind)
-    with ExitStack() as stack:
-        yield Sentinels(stack, kind)
-
-
-@contextmanager
-def cluster(kind: str = "redis") -> Iterator[Cluster]:
-    executable(kind)
-    with ExitStack() as stack:
-        yield Cluster(stack, kind)

@@ -9,26 +9,24 @@ entries without end, and prints a line now and then.
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from . import processes
 from .entries import rules
 
 if TYPE_CHECKING:
-    from scrapy_gbot_robots.storage.base import Storage
+    import subprocess
 
-ROOT = Path(__file__).parents[2]
+    from scrapy_gbot_robots.storage.base import Storage
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     """Start a worker with its output in a pipe."""
-    command = [sys.executable, "-m", "tests.support.storage_worker", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return processes.start([sys.executable, "-m", "tests.support.storage_worker", *arguments])
 
 
 def share(storage: Storage, origins: int) -> None:

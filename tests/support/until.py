@@ -11,18 +11,20 @@ from scrapy_gbot_robots.concurrency import pause
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FAR_TOO_LONG_SECS = 240  # on a machine with ten times the work that it can do, too
 
-async def until(is_so: Callable[[], object], secs: float = 20) -> None:
+
+async def until(is_so: Callable[[], object]) -> None:
     """Let the reactor run until `is_so` returns true."""
-    ends = time.monotonic() + secs
+    ends = time.monotonic() + FAR_TOO_LONG_SECS
     while not is_so():
         assert time.monotonic() < ends
         await pause(0.01)
 
 
-def block_until(is_so: Callable[[], object], secs: float = 90, *, despite: tuple[type[Exception], ...] = ()) -> None:
+def block_until(is_so: Callable[[], object], *, despite: tuple[type[Exception], ...] = ()) -> None:
     """Block until `is_so` returns true. Where it raises one of `despite`, ask again."""
-    ends = time.monotonic() + secs
+    ends = time.monotonic() + FAR_TOO_LONG_SECS
     while True:
         with suppress(*despite):
             if is_so():
