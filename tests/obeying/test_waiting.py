@@ -20,6 +20,7 @@ from scrapy_gbot_robots.obeying import waiting
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.until import block_until
 from ..support.visits import CLOSED, Gate, Opening
 from ..support.web import Reply, Site, raw
 
@@ -142,13 +143,6 @@ class Resumed(Spider):
 """
 
 
-def until_asked(site: Site, times: int) -> None:
-    ends = time.monotonic() + 60
-    while len(site.asked) < times:
-        assert time.monotonic() < ends
-        time.sleep(0.05)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("asyncio", "select"))
 def test_held_requests_survive_any_number_of_interruptions_with_jobdir(way: dict[str, Any], tmp_path: Path) -> None:
@@ -158,7 +152,7 @@ def test_held_requests_survive_any_number_of_interruptions_with_jobdir(way: dict
         command += as_arguments({**way, "JOBDIR": "job"})
         for run in (1, 2):
             process = start(command, tmp_path)
-            until_asked(site, 2 * run)  # asked again, so that requests are held
+            block_until(lambda: len(site.asked) >= 2 * run)  # noqa: B023 - asked again, so that requests are held
             process.send_signal(signal.SIGINT)
             out, log = output(process)
             assert "CRAWLED" not in out
@@ -501,11 +495,9 @@ def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_
         out, log = output(begun(200, "-s", "CLOSESPIDER_PAGECOUNT=3"))
         crawled = out.split()[1::2]
         site.pages["/robots.txt"] = Reply(503)
-        asked, ends = len(site.asked), time.monotonic() + 60
+        asked = len(site.asked)
         process = begun(0)
-        while site.paths()[asked:].count("/robots.txt") < 2:  # asked again: as many wait as may
-            assert time.monotonic() < ends
-            time.sleep(0.05)
+        block_until(lambda: site.paths()[asked:].count("/robots.txt") >= 2)  # asked again: as many wait as may
         process.kill()
         output(process)
         site.pages["/robots.txt"] = b""
