@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from scrapy_gbot_robots.policy.outages import (
     LADDERS,
     MINUTE,
     Copy,
+    Decision,
     Entry,
     Kind,
     Outage,
@@ -23,6 +22,8 @@ from scrapy_gbot_robots.policy.outages import (
     renew,
 )
 from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
+
+from ..support.entries import ENTRIES
 
 NOW = 1_700_000_000.0
 URL = "https://example.com/robots.txt"
@@ -48,33 +49,28 @@ MISSING = after(Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
 # Definite answers
 
 
-def test_fetched_rules_decide() -> None:  # S2.3
-    decision = decide(after(Fetched(200, URL, BODY, cut=True)), NOW, GOOGLE)
-    assert (decision.state, decision.why, decision.temporary) == (RULES, "HTTP 200", False)
-    assert decision.copy == Copy(Kind.RULES, 200, URL, BODY, True, "HTTP 200", NOW, NOW + DAY)
-
-
-def test_unavailable_is_full_allow() -> None:  # S2.11
-    decision = decide(after(Unavailable(403, URL, "HTTP 403")), NOW, GOOGLE)
-    assert (decision.state, decision.why, decision.temporary) == (ALLOW, "HTTP 403", False)
+@pytest.mark.parametrize(
+    ("outcomes", "state", "why"),
+    [
+        pytest.param([Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200", id="S2.3-fetched"),
+        pytest.param([Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403", id="S2.11-unavailable"),
+        pytest.param([DOWN, DOWN, Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200", id="S2.15-after-an-outage"),
+        pytest.param([Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")], ALLOW, "HTTP 404", id="gone"),
+    ],
+)
+def test_last_definite_answer_decides(outcomes: list[Outcome], state: State, why: str) -> None:
+    entry = after(*outcomes)
+    decision = decide(entry, NOW, GOOGLE)
+    assert (decision.state, decision.why, decision.temporary) == (state, why, False)
+    assert entry.outage is None
+    if state is RULES:
+        assert decision.copy == Copy(Kind.RULES, 200, URL, BODY, True, "HTTP 200", NOW, NOW + DAY)
 
 
 def test_nothing_is_allowed_before_robots_txt_was_asked() -> None:
     decision = decide(None, NOW, GOOGLE)
     assert (decision.state, decision.temporary, decision.ask_at) == (DISALLOW, True, NOW)
     assert decide(Entry(), NOW, GOOGLE) == decision
-
-
-def test_definite_answer_ends_an_outage() -> None:  # S2.15
-    entry = after(DOWN, DOWN, Fetched(200, URL, BODY))
-    assert entry.outage is None
-    assert decide(entry, NOW, GOOGLE).state is RULES
-
-
-def test_unavailable_ends_the_last_good_copy() -> None:
-    entry = after(Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
-    entry = renew(entry, DOWN, NOW, GOOGLE)
-    assert decide(entry, NOW + 31 * DAY, GOOGLE).state is ALLOW
 
 
 # The ladders of S2.24: (time since first failure, with a copy, without one)
@@ -173,44 +169,49 @@ def test_unknown_ladder_is_refused() -> None:
         Policy("open")
 
 
+@pytest.mark.parametrize(
+    ("age", "words"),
+    [
+        pytest.param(0, ": HTTP 500", id="s"),
+        pytest.param(90, " for 1 min: HTTP 500", id="min"),
+        pytest.param(3 * HOUR, " for 3 h: HTTP 500", id="h"),
+        pytest.param(33 * DAY, " for 33 d: HTTP 500; the last answer counts", id="d-and-a-copy"),
+    ],
+)
+def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
+    decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + age, GOOGLE)
+    assert decision.why == f"robots.txt unreachable{words}"
+
+
 # Asking again
 
 
-def waits(*outcomes: Outcome, policy: Policy = GOOGLE) -> list[float]:
-    entry, found = None, []
-    for outcome in outcomes:
-        entry = renew(entry, outcome, NOW, policy)
-        found.append(decide(entry, NOW, policy).ask_at - NOW)
-    return found
-
-
-def test_failures_are_asked_again_ever_more_slowly() -> None:
-    assert waits(*[DOWN] * 4) == [1, 2, 4, 8]
-    assert waits(*[DOWN] * 100)[-1] == HOUR
-
-
-@pytest.mark.parametrize("status", [pytest.param(503, id="S2.16-503"), pytest.param(429, id="S2.12-429")])
-def test_busy_server_is_asked_fairly_often(status: int) -> None:
-    assert waits(*[Unreachable(f"HTTP {status}", status)] * 100)[-1] == 5 * MINUTE
-
-
 @pytest.mark.parametrize(
-    ("asked", "kept"),
+    ("outcome", "kept", "at_last"),
     [
-        pytest.param(120.0, 120.0, id="honoured"),
-        pytest.param(7200.0, 7200.0, id="beyond-back-off"),
-        pytest.param(0.0, 1.0, id="at-once"),
-        pytest.param(2.0**31, DAY, id="cap"),
+        pytest.param(DOWN, [1, 2, 4, 8], HOUR, id="ever-more-slowly"),
+        pytest.param(Unreachable("HTTP 503", 503), [1, 2, 4, 8], 5 * MINUTE, id="S2.16-503-fairly-often"),
+        pytest.param(Unreachable("HTTP 429", 429), [1, 2, 4, 8], 5 * MINUTE, id="S2.12-429-fairly-often"),
+        pytest.param(Unreachable("HTTP 503", 503, 120.0), [120], 120, id="asked-for"),
+        pytest.param(Unreachable("HTTP 503", 503, 7200.0), [7200], 7200, id="asked-for-beyond-back-off"),
+        pytest.param(Unreachable("HTTP 503", 503, 0.0), [1, 2, 4, 8, 16], MINUTE, id="asked-for-haste"),
+        pytest.param(Unreachable("HTTP 503", 503, 2.0**31), [DAY], DAY, id="asked-for-years"),
     ],
 )
-def test_retry_after_is_honoured_within_bounds(asked: float, kept: float) -> None:
-    assert waits(Unreachable("HTTP 503", 503, asked)) == [kept]
+def test_failures_are_asked_again_as_the_server_wants_within_bounds(
+    outcome: Outcome, kept: list[float], at_last: float
+) -> None:
+    entry, waits = None, []
+    for _ in range(100):
+        entry = renew(entry, outcome, NOW, GOOGLE)
+        waits.append(decide(entry, NOW, GOOGLE).ask_at - NOW)
+    assert waits[: len(kept)] == kept
+    assert waits[-1] == at_last
 
 
-def test_retry_after_that_asks_for_haste_is_not_obeyed_for_ever() -> None:
-    hasty = Unreachable("HTTP 503", 503, 0.0)
-    assert waits(*[hasty] * 5) == [1, 2, 4, 8, 16]
-    assert waits(*[hasty] * 100)[-1] == MINUTE
+def test_lowered_cap_counts_for_answers_kept_from_before() -> None:
+    assert decide(after(Fetched(200, URL, BODY)), NOW, Policy(max_age_secs=HOUR)).ask_at == NOW + HOUR
+    assert decide(SERVED, NOW, GOOGLE).ask_at <= NOW  # it is stale
 
 
 def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
@@ -219,25 +220,6 @@ def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
     decision = decide(entry, NOW + MINUTE, policy)
     assert decision.refresh_at <= NOW + MINUTE < decision.ask_at
     assert decide(entry, NOW + DAY, policy).ask_at <= NOW + DAY
-
-
-@pytest.mark.parametrize(
-    ("age", "words"),
-    [
-        pytest.param(0, "", id="s"),
-        pytest.param(90, " for 1 min", id="min"),
-        pytest.param(3 * HOUR, " for 3 h", id="h"),
-        pytest.param(33 * DAY, " for 33 d", id="d"),
-    ],
-)
-def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
-    decision = decide(renew(None, DOWN, NOW, GOOGLE), NOW + age, GOOGLE)
-    assert decision.why == f"robots.txt unreachable{words}: HTTP 500"
-
-
-def test_decision_says_that_a_copy_holds() -> None:
-    decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + 31 * DAY, GOOGLE)
-    assert decision.why == "robots.txt unreachable for 31 d: HTTP 500; the last answer counts"
 
 
 # Freshness
@@ -266,10 +248,6 @@ def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str)
     assert decide(after(served if kind == "rules" else missing, policy=policy), NOW, policy).ask_at == NOW + lifetime
 
 
-def test_stale_answer_is_asked_again_before_it_is_used() -> None:
-    assert decide(SERVED, NOW, GOOGLE).ask_at <= NOW
-
-
 @pytest.mark.parametrize(
     ("max_age", "ahead"),
     [pytest.param(None, HOUR, id="an-hour-at-most"), pytest.param(10 * MINUTE, MINUTE, id="a-tenth")],
@@ -289,29 +267,19 @@ def test_early_refresh_that_fails_takes_nothing_from_a_fresh_answer() -> None:
     assert decide(entry, NOW + DAY, GOOGLE).state is DISALLOW
 
 
-def test_lowered_cap_counts_for_answers_kept_from_before() -> None:
-    assert decide(after(Fetched(200, URL, BODY)), NOW, Policy(max_age_secs=HOUR)).ask_at == NOW + HOUR
-
-
 # Clocks that jump
 
 
-def test_answer_from_the_future_is_not_fresh() -> None:
-    assert decide(after(Fetched(200, URL, BODY), at=NOW + 365 * DAY), NOW, GOOGLE).ask_at <= NOW
-
-
-def test_answer_from_a_clock_a_little_ahead_is_fresh() -> None:
-    assert decide(after(Fetched(200, URL, BODY), at=NOW + 4), NOW, GOOGLE).ask_at > NOW
+@pytest.mark.parametrize(("ahead", "fresh"), [(4, True), (365 * DAY, False)])
+def test_answer_from_the_future_is_not_fresh(ahead: float, *, fresh: bool) -> None:
+    assert (decide(after(Fetched(200, URL, BODY), at=NOW + ahead), NOW, GOOGLE).ask_at > NOW) is fresh
 
 
 @pytest.mark.parametrize("ahead", [4 * MINUTE, HOUR, 12 * HOUR, 365 * DAY])
-def test_outage_from_the_future_is_asked_at_once(ahead: float) -> None:
-    decision = decide(after(DOWN, at=NOW + ahead), NOW, GOOGLE)
+def test_outage_from_the_future_is_asked_at_once_and_begins_now(ahead: float) -> None:
+    entry = after(DOWN, at=NOW + ahead)
+    decision = decide(entry, NOW, GOOGLE)
     assert (decision.state, decision.ask_at) == (DISALLOW, NOW)
-
-
-def test_outage_from_the_future_begins_now() -> None:
-    entry = after(DOWN, at=NOW + 365 * DAY)
     outage = renew(entry, DOWN, NOW, GOOGLE).outage
     assert outage is not None
     assert outage.since == NOW
@@ -320,58 +288,14 @@ def test_outage_from_the_future_begins_now() -> None:
 # Whatever is stored and however time goes
 
 TIMES = st.floats(0, 4e9)
-POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)), st.floats(0, 30 * DAY))
-COPIES = st.builds(
-    Copy,
-    st.sampled_from(Kind),
-    st.integers(0, 999),
-    st.just(URL),
-    st.just(BODY),
-    st.booleans(),
-    st.just("x"),
-    TIMES,
-    TIMES,
-)
-OUTAGES = st.builds(
-    Outage, TIMES, st.integers(1, 2**32 - 1), st.one_of(st.none(), st.integers(0, 999)), st.just("x"), TIMES
-)
-ENTRIES = st.one_of(st.none(), st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES)))
-SECONDS = st.one_of(st.none(), st.floats(0, 2**31))
-DEFINITE = st.one_of(
-    st.builds(Fetched, st.just(200), st.just(URL), st.just(BODY), st.booleans(), SECONDS),
-    st.builds(Unavailable, st.just(404), st.just(URL), st.just("x"), SECONDS),
-)
-FAILURES = st.builds(Unreachable, st.just("x"), st.one_of(st.none(), st.sampled_from([429, 500, 503])), SECONDS)
+FAILURES = st.builds(Unreachable, st.just("x"), st.none() | st.sampled_from([429, 500, 503]), st.floats(0, 2**31))
 
 
-@given(ENTRIES, TIMES, POLICIES, st.booleans())
-def test_rules_need_a_copy_and_refreshing_comes_first(
-    entry: Entry | None, now: float, policy: Policy, site_available: bool
-) -> None:
-    decision = decide(entry, now, policy, site_available=site_available)
-    assert decision.refresh_at <= decision.ask_at
-    assert decision.ask_at <= now + max(policy.max_age_secs, DAY + HOUR) + 10 * MINUTE
-    if decision.state is RULES:
-        assert decision.copy is not None
-        assert decision.copy.kind is Kind.RULES
-
-
-@given(ENTRIES, DEFINITE, TIMES, POLICIES)
-def test_definite_answer_holds_from_its_arrival(
-    entry: Entry | None, outcome: Outcome, now: float, policy: Policy
-) -> None:
-    renewed = renew(entry, outcome, now, policy)
-    decision = decide(renewed, now, policy)
-    assert renewed.outage is None
-    assert not decision.temporary
-    assert decision.state is (RULES if isinstance(outcome, Fetched) else ALLOW)
-
-
-@given(ENTRIES, FAILURES, TIMES, POLICIES)
+@given(st.none() | ENTRIES, FAILURES, TIMES)
 def test_failure_never_makes_an_outage_younger_nor_touches_the_copy(
-    entry: Entry | None, outcome: Outcome, now: float, policy: Policy
+    entry: Entry | None, outcome: Outcome, now: float
 ) -> None:
-    renewed = renew(entry, outcome, now, policy)
+    renewed = renew(entry, outcome, now, GOOGLE)
     assert renewed.outage is not None
     assert renewed.outage.since <= now < renewed.outage.retry_at <= now + DAY
     assert renewed.copy == (entry.copy if entry else None)
@@ -388,5 +312,7 @@ def test_google_disallows_for_thirty_days_whatever_fails(outcomes: list[Outcome]
     assert decide(entry, NOW + age, GOOGLE).state is DISALLOW
 
 
-def test_every_ladder_ends_open() -> None:
-    assert all(ladder[-1].until == math.inf for ladder in LADDERS.values())
+@pytest.mark.parametrize("value", [Copy, Outage, Entry, Policy, Decision, Fetched, Unavailable, Unreachable])
+def test_what_the_memory_storage_gives_to_all_that_ask_cannot_change(value: type) -> None:
+    assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert "__dict__" not in dir(value)
