@@ -57,26 +57,18 @@ def one(**fields: Any) -> Override:
         pytest.param("http://127.0.0.3/", "127.3", id="spelling-of-the-key"),
         pytest.param("http://ba.example/", None, id="another-host"),
         pytest.param("http://example/", None, id="above"),
+        pytest.param("http://b.a.test/", "*.test", id="domain-of-one-label"),
+        pytest.param("http://test/", None, id="domain-of-one-label-itself"),
+        pytest.param("https://" + "x." * 400 + "a.example", "*.a.example", id="many-labels"),
     ],
 )
 def test_most_specific_override_counts(url: str, key: str | None) -> None:
     keys = ["https://a.example", "A.Example", "*.a.example", "*.b.a.example", "bücher.example"]
-    keys += ["*.xn--bcher-kva.example", "[0:0::1]", "http://[::2]:80/", "c.example.", "127.0.0.1", "127.3"]
-    found = read(dict.fromkeys(keys, IGNORE)).of(Origin.of(url), NOW)
-    assert (found.key if found else None) == key
-
-
-def test_domain_of_one_label_counts_for_all_below_it() -> None:
-    overrides = read({"*.test": IGNORE})
-    assert overrides.of(Origin.of("http://a.test/"), NOW) is not None
-    assert overrides.of(Origin.of("http://b.a.test/"), NOW) is not None
-    assert overrides.of(Origin.of("http://test/"), NOW) is None
-
-
-def test_overrides_of_all_kinds_are_counted() -> None:
-    keys = [f"https://{name}.example" for name in "abc"] + ["d.example"] + [f"*.{name}.example" for name in "efghi"]
+    keys += ["*.xn--bcher-kva.example", "[0:0::1]", "http://[::2]:80/", "c.example.", "127.0.0.1", "127.3", "*.test"]
     overrides = read(dict.fromkeys(keys, IGNORE))
     assert len(overrides) == len(list(overrides)) == len(keys)
+    found = overrides.of(Origin.of(url), NOW)
+    assert (found.key if found else None) == key
 
 
 def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
@@ -100,15 +92,13 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
         pytest.param("2027-03-09", Standing.RUN_OUT, id="yesterday"),
     ],
 )
-def test_last_day_counts_in_utc(until: Any, standing: Standing) -> None:
-    assert one(rules="ignore", until=until).standing(NOW) is standing
-
-
-def test_last_second_of_the_last_day_counts() -> None:
-    override = one(rules="ignore", until="2027-03-10")
-    end = datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
-    assert override.standing(end - 1) is Standing.RUNS_OUT_SOON
-    assert override.standing(end) is Standing.RUN_OUT
+def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standing) -> None:
+    override = one(rules="ignore", until=until)
+    assert override.standing(NOW) is standing
+    if until is not None:
+        assert override.standing(override.ends_at - 1) is Standing.RUNS_OUT_SOON
+        assert override.standing(override.ends_at) is Standing.RUN_OUT
+    assert one(rules="ignore", until="2027-03-10").ends_at == datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -131,6 +121,9 @@ def test_what_an_override_does_is_said_in_few_words(fields: dict[str, Any], acti
     override = one(**fields)
     assert (override.action, override.what) == (action, what)
     assert override.decides == ("rules" in fields)
+    assert read({"a.example": {**IGNORE}, "b.example": {**fields, "reason": "x"}}).have_delays == (
+        "crawl_delay" in fields
+    )
 
 
 def test_verdicts_name_the_override() -> None:
@@ -143,17 +136,6 @@ def test_verdicts_name_the_override() -> None:
     assert refused.override == free.override == "a.example"
     assert str(override.verdict(allowed=False)) == "disallowed: override for a.example (contract)"
     assert override.verdict(allowed=True).override == "a.example"
-
-
-def test_place_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"must be there once, got 'a.example' and 'A.EXAMPLE'$"):
-        read({"a.example": IGNORE, "A.EXAMPLE": IGNORE})
-
-
-def test_whether_there_is_a_delay_is_known() -> None:
-    assert one(crawl_delay=0).crawl_delay == 0
-    assert read({"a.example": IGNORE, "b.example": {"crawl_delay": 1, "reason": "x"}}).have_delays
-    assert not read({"a.example": IGNORE}).have_delays
 
 
 def test_finding_one_of_many_takes_no_longer_than_finding_one_of_few() -> None:
@@ -171,34 +153,30 @@ def test_finding_one_of_many_takes_no_longer_than_finding_one_of_few() -> None:
     assert secs(20_000) < 100 * secs(10)  # going through them all would take a thousand times as long
 
 
-def test_host_of_many_labels_is_looked_up_by_as_many_as_there_are_in_a_key() -> None:
-    deep = Origin.of("https://" + "a." * 400 + "example")
-    assert read({"*.a.example": IGNORE}).of(deep, NOW) is not None
-    assert read({"a.example": IGNORE}).of(deep, NOW) is None
-
-
 # Reading the setting
 
 
-def test_rules_may_come_from_a_file() -> None:
-    asked = []
-
-    def file(path: str) -> bytes:
-        asked.append(path)
-        return b"user-agent: *\ndisallow: /x"
-
-    (override,) = read_overrides({"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}, file)
-    assert asked == ["robots/shop.txt"]
+@pytest.mark.parametrize("strict", [False, True])
+def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(*, strict: bool) -> None:
+    files = {"robots/shop.txt": b"user-agent: *\ndisalow: /x"}
+    value = {"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}
+    (override,) = read_overrides(value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict))
     assert override.what == "file:robots/shop.txt"
     assert override.robotstxt is not None
-    assert not override.robotstxt.allowed("/x", "mybot")
+    assert override.robotstxt.allowed("/x", "mybot") is strict
 
 
-def test_reading_of_rules_is_the_caller_s() -> None:
-    value = {"a.example": {"rules": "user-agent: *\ndisalow: /x", "reason": "mail"}}
-    (override,) = read_overrides(value, no_file, lambda body: RobotsTxt.parse(body, strict=True))
-    assert override.robotstxt is not None
-    assert override.robotstxt.allowed("/x", "mybot")
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
+        ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
+        ({"a.example": IGNORE, "A.EXAMPLE": IGNORE}, "must be there once, got 'a.example' and 'A.EXAMPLE'"),
+    ],
+)
+def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read(value)
 
 
 @pytest.mark.parametrize("key", ["", "a b.example", "é" * 2_000, *WRONG_KEYS.split()])
@@ -264,9 +242,3 @@ def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: 
 def test_json_that_says_two_things_or_is_nested_too_deeply_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         json_of(text)
-
-
-@pytest.mark.parametrize("value", [["a.example"], {7: IGNORE}, None])
-def test_what_is_no_dict_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"):
-        read(value)
