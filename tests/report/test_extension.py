@@ -164,21 +164,6 @@ async def test_a_crawl_that_asks_no_robots_txt_has_no_summary(caplog: pytest.Log
     assert summaries(caplog) == []
 
 
-@in_reactor
-async def test_page_is_written_where_the_setting_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "new" / "report.html"
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, caplog.at_level(logging.INFO):
-        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=[site.url("/no")])
-        html = path.read_text(encoding="utf-8")
-        assert f"<td>{site.url('/robots.txt')}</td>" in html
-        assert "<td>Disallow: /no</td>" in html
-        why = html.partition("Why requests were blocked")[2]
-        assert '<span class="rule">by a rule of the robots.txt</span>' in why.partition("</section>")[0]
-        assert "; the highest is 1." in html.partition("Blocked over time")[2].partition("</section>")[0]
-        assert site.url("/robots.txt") in html.partition("Sites that blocked most")[2].partition("</section>")[0]
-    assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
-
-
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -314,17 +299,34 @@ def test_refusal_without_an_origin_is_counted() -> None:
 
 
 @in_reactor
-async def test_page_has_examples_of_what_was_blocked_and_says_where_a_robots_txt_came_from(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as there, Site({"*": b"ok"}, host="127.0.0.2") as here:
+async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_and_redirects(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "new" / "report.html"
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as there,
+        Site({"*": b"ok"}, host="127.0.0.2") as here,
+        caplog.at_level(logging.INFO),
+    ):
         here.pages["/robots.txt"] = redirect(there.url("/robots.txt"))
         urls = [here.url(page) for page in ("/no", "/no/1", "/no/2")]
         await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
-        document = Selector(text=path.read_text(encoding="utf-8"))
-        (rule,) = document.css("#rules tbody tr")
-        (origin,) = document.css("#origins tbody tr")
-        for row in (rule, origin):
-            examples = row.css("td:last-child::text").get("").split()
-            assert len(examples) == 2
-            assert set(examples) < set(urls)
-        assert origin.css("td:nth-child(5)::text").get("").endswith(f"; redirected to {there.url('/robots.txt')}")
+    assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
+    html = path.read_text(encoding="utf-8")
+    document = Selector(text=html)
+    (rule,) = document.css("#rules tbody tr")
+    (origin,) = document.css("#origins tbody tr")
+    for row in (rule, origin):
+        assert here.url("/robots.txt") in row.css("td::text").getall()
+        examples = row.css("td:last-child::text").get("").split()
+        assert len(examples) == 2
+        assert set(examples) < set(urls)
+    assert "Disallow: /no" in rule.css("td::text").getall()
+    assert origin.css("td:nth-child(5)::text").get("").endswith(f"; redirected to {there.url('/robots.txt')}")
+    why, when, where = (
+        html.partition(title)[2].partition("</section>")[0]
+        for title in ("Why requests were blocked", "Blocked over time", "Sites that blocked most")
+    )
+    assert '<span class="rule">by a rule of the robots.txt</span>' in why
+    assert "; the highest is " in when
+    assert here.url("/robots.txt") in where

@@ -174,37 +174,15 @@ async def test_host_outside_allowed_domains_is_not_fed_from_even_if_the_crawl_ge
 
 
 @in_reactor
-async def test_sitemap_that_a_robots_txt_gains_during_the_crawl_is_fed() -> None:
-    class Slow(Sitemaps):
-        site: Site
-
-        async def start(self) -> AsyncIterator[Request]:
-            for number in range(6):
-                await pause(0.2)
-                if number == 2:
-                    more = f"Sitemap: {self.site.url('/s.xml')}\nSitemap: {self.site.url('/other.xml')}"
-                    self.site.pages["/robots.txt"] = more.encode()
-                yield Request(self.site.url(f"/{number}"))
-
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0.3}
-        crawler = await crawl(Slow, settings, site=site)
-        assert {site.url("/page"), site.url("/other")} < set(parsed(crawler))
-        assert sitemap_stats(crawler) == {"found": 2, "fed": 2}
-        assert site.paths().count("/s.xml") == 1
-
-
-@in_reactor
-async def test_no_more_are_fed_however_often_a_robots_txt_changes() -> None:
+async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound() -> None:
     class Slow(Sitemaps):
         site: Site
 
         async def start(self) -> AsyncIterator[Request]:
             for number in range(8):
-                self.site.pages["/robots.txt"] = f"Sitemap: {self.site.url(f'/s{number}.xml')}".encode()
                 yield Request(self.site.url(f"/{number}"))
                 await pause(0.15)
+                self.site.pages["/robots.txt"] = f"Sitemap: {self.site.url(f'/s{number}.xml')}".encode()
 
     with Site({"*": b"ok"}) as site:
         crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2}, site=site)

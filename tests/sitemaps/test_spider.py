@@ -100,15 +100,6 @@ async def test_server_error_that_says_not_found_is_no_robots_txt(addon: bool) ->
 
 
 @in_reactor
-async def test_host_whose_lines_are_all_bad_has_no_sitemap() -> None:
-    with Site({"/robots.txt": b"Sitemap: /s.xml"}) as site:
-        crawler = await crawl(Hosts, hosts=[site.url()])
-        assert without(crawler) == {
-            site.url(): "its robots.txt lists none that can be used: line 1: no absolute URL with a host: /s.xml"
-        }
-
-
-@in_reactor
 async def test_attributes_of_a_sitemap_spider_work(site: Site) -> None:
     class Choosy(Hosts):
         sitemap_rules = (("/shoes/", "parse_shoe"), ("/hats/", "parse"))
@@ -202,22 +193,32 @@ async def test_server_without_tls_is_found_on_a_port_that_looks_like_it() -> Non
         assert stats(crawler)["robotstxt/request_count"] == 2
 
 
+@pytest.mark.parametrize(
+    ("answer", "outcome", "why"),
+    [
+        pytest.param(None, "unreachable", "connection refused", id="no-server"),  # it is not waited for
+        pytest.param(Reply(403), "refused", "its robots.txt is HTTP 403: refused", id="refused"),
+        pytest.param(
+            b"Sitemap: /s.xml",
+            "without",
+            "its robots.txt lists none that can be used: line 1: no absolute URL with a host: /s.xml",
+            id="bad-lines-only",
+        ),
+    ],
+)
 @in_reactor
-async def test_host_that_does_not_answer_is_given_up_without_waiting() -> None:
-    with Site({}) as gone:
-        host = f"127.0.0.1:{gone.port}"
-    crawler = await crawl(Hosts, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, hosts=host)
-    assert host_stats(crawler) == {"unreachable": 1}
-    assert "connection refused" in without(crawler)[host]
-
-
-@in_reactor
-async def test_host_that_refuses_is_no_unreachable_host() -> None:
-    with Site({"/robots.txt": Reply(403)}) as site:
+async def test_host_without_a_sitemap_is_told_with_the_reason(
+    answer: Reply | bytes | None, outcome: str, why: str
+) -> None:
+    with contextlib.ExitStack() as stack:
+        site = stack.enter_context(Site({"/robots.txt": answer or b""}))
+        if answer is None:
+            stack.close()
         host = f"127.0.0.1:{site.port}"
-        crawler = await crawl(Hosts, {"GBOT_ROBOTS_REFUSED": "disallow"}, hosts=host)
-    assert host_stats(crawler) == {"refused": 1}
-    assert without(crawler)[host] == "its robots.txt is HTTP 403: refused"
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_REFUSED": "disallow"}
+        crawler = await crawl(Hosts, settings, hosts=host)
+    assert host_stats(crawler) == {outcome: 1}
+    assert why in without(crawler)[host]
 
 
 @in_reactor
