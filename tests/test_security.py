@@ -10,7 +10,7 @@ import logging
 import math
 import time
 import zlib
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,22 +103,17 @@ async def test_nothing_forged_reaches_the_log(
 ) -> None:
     settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01, "DOWNLOAD_TIMEOUT": 5}
     hostile = [sites(robots) for robots in ROBOTS.values()]
+    urls: list[str | Request] = [site.url(path) for site in hostile for path in PATHS]
+    verbatim = sites(b"user-agent: *\ndisallow: /no").url("/no/\x1b[31m\x9b\u202e\r\n2026")
+    urls.append(Request(verbatim, meta={"verbatim_url": True}, dont_filter=True))
     with caplog.at_level("DEBUG"):
-        crawler = await crawl(Pages, settings, urls=[site.url(path) for site in hostile for path in PATHS])
+        crawler = await crawl(Pages, settings, urls=urls)
     assert_nothing_forged(messages(caplog))
     for site in hostile:
         assert any(f":{site.port}" in line for line in messages(caplog))
+    assert any("Forbidden by robots.txt: <GET" in line and "2026" in line for line in messages(caplog))
     for error in pages(crawler).refused.values():
         assert_nothing_forged([str(error)])
-
-
-@in_reactor
-async def test_verbatim_url_of_a_refused_request_forges_nothing_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no"}) as site, caplog.at_level("DEBUG"):
-        request = Request(site.url("/no/\x1b[31m\x9b\u202e\r\n2026"), meta={"verbatim_url": True}, dont_filter=True)
-        await crawl(Pages, urls=[request])
-        assert_nothing_forged(messages(caplog))
-        assert any("Forbidden by robots.txt: <GET" in line for line in messages(caplog))
 
 
 class Forger(Remembers, RobotsSitemapSpider):
@@ -192,6 +187,16 @@ def redis_url() -> Iterator[str]:
         yield server.url
 
 
+@pytest.fixture
+def store(redis_url: str) -> Iterator[Any]:
+    """A client of the shared Redis, in which nothing is."""
+    import redis
+
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushall()
+        yield client
+
+
 def sealed_bomb() -> bytes:
     """A valid head and checksum over what inflates to a hundred megabytes."""
     packer = zlib.compressobj(9)
@@ -205,8 +210,6 @@ def copied(fetched_at: float, fresh_until: float, **facts: Any) -> bytes:
 
 
 NOW, YEAR_9999, FIRST = time.time(), 253_370_764_800.0, -1e308
-ALLOW_ALL = b""
-
 
 POISON = {
     "garbage": b"\x00garbage\xff",
@@ -214,28 +217,12 @@ POISON = {
     "decompression-bomb": sealed_bomb(),
     "fetched-in-the-year-9999": copied(YEAR_9999, YEAR_9999 + 1),
     "fresh-until-the-year-9999": copied(NOW - 2 * 86_400, YEAR_9999),
+    "forged-more-than-a-day-ago": copied(NOW - 86_500, YEAR_9999),
     "fetched-before-all-time": copied(FIRST, YEAR_9999),
     "largest-times": copied(math.nextafter(math.inf, 0), math.nextafter(math.inf, 0)),
     "most-failures": encode(Entry(None, Outage(NOW, 2**32 - 1, 503, "x", NOW - 1))),
     "not-to-be-asked-before-9999": encode(Entry(None, Outage(NOW - 9, 1, 503, FORGED, YEAR_9999))),
 }
-
-
-@in_reactor
-async def test_poisoned_entry_is_a_miss_and_the_site_is_asked(
-    redis_url: str, sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
-) -> None:
-    import redis
-
-    poisoned = {key_of(site := sites(b"user-agent: *\ndisallow: /no")): (site, value) for value in POISON.values()}
-    with closing(redis.Redis.from_url(redis_url)) as client:
-        client.mset({key: value for key, (_, value) in poisoned.items()})
-        urls = {path: {site.url(path) for site, _ in poisoned.values()} for path in ("/yes", "/no")}
-        crawler = await crawl(Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"]])
-        assert set(pages(crawler).crawled) == urls["/yes"]
-        assert "gbot_robots/storage/errors" not in stats(crawler)
-        assert [key for key, (_, value) in poisoned.items() if client.get(key) == value] == []
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 def key_of(site: Site) -> str:
@@ -247,84 +234,69 @@ def in_redis(url: str) -> dict[str, str]:
 
 
 @in_reactor
-async def test_forged_entry_rules_for_no_longer_than_a_day(redis_url: str, sites: Callable[[Content], Site]) -> None:
-    import redis
-
-    young, old = sites(b"user-agent: *\ndisallow: /no"), sites(b"user-agent: *\ndisallow: /no")
-    with closing(redis.Redis.from_url(redis_url)) as client:
-        for site, age in ((young, 86_000), (old, 86_500)):
-            client.set(key_of(site), copied(time.time() - age, YEAR_9999, body=ALLOW_ALL))
-        crawler = await crawl(Pages, in_redis(redis_url), urls=[young.url("/no"), old.url("/no")])
-    assert set(pages(crawler).crawled) == {young.url("/no")}
+async def test_poisoned_entry_is_a_miss_and_a_forged_one_rules_for_no_longer_than_a_day(
+    redis_url: str, store: Any, sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = b"user-agent: *\ndisallow: /no"
+    poisoned = {key_of(site := sites(rules)): (site, value) for value in POISON.values()}
+    forged = sites(rules)
+    store.mset({key: value for key, (_, value) in poisoned.items()})
+    store.set(key_of(forged), copied(NOW - 80_000, YEAR_9999))
+    urls = {path: {site.url(path) for site, _ in poisoned.values()} for path in ("/yes", "/no")}
+    crawler = await crawl(Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"], forged.url("/no")])
+    assert set(pages(crawler).crawled) == {*urls["/yes"], forged.url("/no")}
+    assert "gbot_robots/storage/errors" not in stats(crawler)
+    assert [key for key, (_, value) in poisoned.items() if store.get(key) == value] == []
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 @in_reactor
 async def test_forged_reason_is_printable_in_log_error_and_summary(
-    redis_url: str, caplog: pytest.LogCaptureFixture
+    redis_url: str, store: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import redis
-
-    with closing(redis.Redis.from_url(redis_url)) as client, Site({}) as site, caplog.at_level("DEBUG"):
-        forged = encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 60)))
-        client.set(key_of(site), forged)
-        settings = in_redis(redis_url)
-        crawler = await crawl(Pages, settings, urls=[site.url("/a"), site.url("/robots.txt")])
-        assert len(pages(crawler).refused) == 2
-        for error in pages(crawler).refused.values():
-            assert "forged" in str(error)
-            assert_nothing_forged([str(error)])
-        assert any("forged" in line for line in messages(caplog))
-        assert_nothing_forged(messages(caplog))
+    with Site({}) as site, caplog.at_level("DEBUG"):
+        store.set(key_of(site), encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 600))))
+        crawler = await crawl(Pages, in_redis(redis_url), urls=[site.url("/a"), site.url("/robots.txt")])
+    errors = [str(error) for error in pages(crawler).refused.values()]
+    assert ["forged" in error for error in errors] == [True, True]
+    assert any("forged" in line for line in messages(caplog))
+    assert_nothing_forged([*errors, *messages(caplog)])
 
 
 @in_reactor
-async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(
-    redis_url: str,
-) -> None:
-    import redis
-
-    with closing(redis.Redis.from_url(redis_url)) as client, Site({"*": b"ok", "/robots.txt": b""}) as site:
-        client.set(f"gbot_robots:lease:{Origin.of(site.url())}", "forged")
-        settings = {**in_redis(redis_url), "GBOT_ROBOTS_TIMEOUT_SECS": 1}
-        crawler = await crawl(Pages, settings, urls=[site.url("/a")])
+async def test_lease_forged_for_ever_holds_a_crawl_up_for_seconds_only(redis_url: str, store: Any) -> None:
+    with Site({"*": b"ok", "/robots.txt": b""}) as site:
+        store.set(f"gbot_robots:lease:{Origin.of(site.url())}", "forged")
+        settings = {"GBOT_ROBOTS_TIMEOUT_SECS": 1, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+        crawler = await crawl(Pages, in_redis(redis_url) | settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}
+
+
+class NoRedis(Site):
+    """Answers whatever it is asked with a forged error."""
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(b"-ERR " + IN_A_HEADER + b"\r\n" * 20)
 
 
 @in_reactor
 async def test_server_that_is_no_redis_forges_no_log_lines(caplog: pytest.LogCaptureFixture) -> None:
-    def evil(connection: socket.socket) -> None:
-        connection.sendall(b"-ERR " + IN_A_HEADER + b"\r\n" * 20)
-
-    class Redis(Site):
-        def _serve(self, connection: socket.socket) -> None:
-            connection.recv(65536)
-            evil(connection)
-
-    with Redis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
+    with NoRedis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
         settings = in_redis(f"redis://127.0.0.1:{server.port}")
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}
-        assert stats(crawler)["gbot_robots/storage/errors"]
-        assert any("forged" in line for line in messages(caplog))
-        assert_nothing_forged(messages(caplog))
+    assert stats(crawler)["gbot_robots/storage/errors"]
+    assert any("forged" in line for line in messages(caplog))
+    assert_nothing_forged(messages(caplog))
 
 
-def test_command_shows_a_poisoned_storage_in_printable_text(redis_url: str, project: Path) -> None:
-    import redis
-
+def test_command_shows_a_poisoned_storage_in_printable_text(redis_url: str, store: Any, project: Path) -> None:
     settings = ["-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={redis_url}"]
-    with closing(redis.Redis.from_url(redis_url)) as client:
-        client.flushall()
-        client.set(b"gbot_robots:entry:http://evil.example" + AS_BYTES, copied(NOW, NOW))
-        client.set(b"gbot_robots:entry:http://b.example", encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))))
-        client.set(b"gbot_robots:entry:http://c.example", copied(NOW, NOW, url=FORGED, body=AS_BYTES))
-        outs = [
-            run_here("cache", "list", *settings, cwd=project),
-            run_here("cache", "list", "--json", *settings, cwd=project),
-        ]
-        outs += [run_here("cache", "show", f"http://{name}.example", *settings, cwd=project) for name in "bc"]
-    for ended in outs:
+    store.set(b"gbot_robots:entry:http://evil.example" + AS_BYTES, copied(NOW, NOW))
+    store.set(b"gbot_robots:entry:http://b.example", encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))))
+    store.set(b"gbot_robots:entry:http://c.example", copied(NOW, NOW, url=FORGED, body=AS_BYTES))
+    for asked in (["list"], ["list", "--json"], ["show", "http://b.example"], ["show", "http://c.example"]):
+        ended = run_here("cache", *asked, *settings, cwd=project)
         assert "forged" in ended.out
-        for line in (ended.out + ended.err).split("\n"):
-            assert line.isprintable(), ascii(line)
-            assert not line.startswith("2026"), line
+        assert_nothing_forged((ended.out + ended.err).split("\n"))
