@@ -6,20 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.spiders import SitemapSpider
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
 
-from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages
-from .support.web import Site
+from .support.crawls import Pages, own_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
@@ -134,48 +128,6 @@ def test_wrong_setting_comes_up_at_start() -> None:
 def test_add_on_may_be_given_as_a_class() -> None:
     crawler = get_crawler(Pages, {"ADDONS": {Addon: 500}})
     assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
-
-
-@in_reactor
-async def test_spider_that_does_not_obey_crawls_freely() -> None:
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {"ROBOTSTXT_OBEY": False}, urls=[site.url("/x")])
-        assert set(pages(crawler).crawled) == {site.url("/x")}
-        assert site.paths() == ["/x"]
-
-
-class Front(SitemapSpider):
-    """Starts at a front page and lists no sitemap."""
-
-    name = "front"
-
-    def __init__(self, url: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.url = url
-        self.listed: list[str] = []
-
-    async def start(self) -> AsyncIterator[Request]:
-        from scrapy import Request
-
-        yield Request(self.url, self.parse_front)
-
-    def parse_front(self, response: Response) -> None:
-        """The front page itself is of no interest."""
-
-    def parse(self, response: Response) -> None:
-        self.listed.append(response.url)
-
-
-@in_reactor
-async def test_sitemaps_of_a_robots_txt_feed_the_running_sitemap_spider() -> None:
-    with Site({"/": b"front", "/a": b"page a", "/b": b"page b"}) as site:
-        urls = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/a", "/b"))
-        site.pages["/robots.txt"] = f"sitemap: {site.url('/map.xml')}\nuser-agent: *\ndisallow: /b"
-        site.pages["/map.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
-        crawler = await crawl(Front, url=site.url())
-        assert isinstance(crawler.spider, Front)
-        assert crawler.spider.listed == [site.url("/a")]
-        assert sorted(site.paths()) == ["/", "/a", "/map.xml", "/robots.txt"]
 
 
 @pytest.mark.parametrize(

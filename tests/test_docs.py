@@ -3,8 +3,8 @@
 | block      | what the tests do with it                                                                               |
 |------------|---------------------------------------------------------------------------------------------------------|
 | `pycon`    | a doctest                                                                                               |
-| `python`   | import it as a module; then crawl with each spider, each middleware and the settings in it. test_engines.py |
-|            | runs the examples for engines                                                                           |
+| `python`   | import it as a module; then crawl with each spider, each middleware and the settings in it. An example    |
+|            | for a data engine runs as printed in a process; `nox -s engines` installs the engines                    |
 | `sh`       | run it in an empty directory that has the page's files, by `documented_shell`                           |
 | `console`  | compare it with the output of `scrapy robots`: only docs/command.md has these, for commands/test_docs.py |
 | `text`     | nothing                                                                                                 |
@@ -22,7 +22,9 @@ import doctest
 import importlib
 import importlib.util
 import json
+import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +36,7 @@ from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks
 from .support.documented_shell import run_block
+from .support.processes import run
 from .support.redis_server import redis_server
 from .support.sitemap_web import urlset
 from .support.web import Reply, Site
@@ -259,6 +262,25 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
     assert "spider_exceptions/count" not in stats(crawler)
     assert "/yes" in site.paths()
     assert "/no" not in site.paths()
+
+
+ENGINES = [(block.engine, block) for page in PAGES for block in blocks(page, "python") if block.engine]
+
+
+def test_each_engine_has_its_example() -> None:
+    assert sorted(name for name, _ in ENGINES) == ["dask", "duckdb", "polars", "pyspark"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("name", "block"), ENGINES, ids=[name for name, _ in ENGINES])
+def test_example_for_an_engine_runs(name: str, block: Block, tmp_path: Path) -> None:
+    needed = {"duckdb": "numpy"}.get(name, name)  # DuckDB's functions need numpy
+    if importlib.util.find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed: it comes with the extra `engines`")
+    (tmp_path / "example.py").write_text(block.text)
+    here = {**os.environ, "PYTHONPATH": str(HOME), "PYSPARK_PYTHON": sys.executable}
+    done = run([sys.executable, "example.py"], tmp_path, here)
+    assert done.returncode == 0, done.stderr
 
 
 # Shell

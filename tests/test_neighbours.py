@@ -5,13 +5,13 @@ scrapy-redis has a file of its own. Where a plugin needs a remote service, a ser
 
 from __future__ import annotations
 
-import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Request
 
+from .support.browser import CHROMIUM, QUIET
 from .support.command import only_one, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.web import Reply, Site
@@ -45,20 +45,6 @@ def needs_asyncio(pytestconfig: pytest.Config) -> None:
 
 # scrapy-playwright: requests with `playwright` in their meta go through a browser
 
-CHROMIUM = shutil.which("chromium")
-_OFFLINE = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
-_OFFLINE += "--disable-component-update --disable-sync".split()
-
-
-def with_a_browser(**settings: Any) -> dict[str, Any]:
-    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
-    launch = {"executable_path": CHROMIUM, "args": _OFFLINE}
-    return {
-        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
-        "PLAYWRIGHT_LAUNCH_OPTIONS": launch,
-        **settings,
-    }
-
 
 @pytest.mark.usefixtures("needs_asyncio")
 @pytest.mark.parametrize(
@@ -73,7 +59,13 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     urls = [Request(site.url(path), meta={"playwright": True}) for path in ("/yes", "/no")]
-    crawler = await crawl(Pages, with_a_browser(GBOT_ROBOTS_META_KEYS=meta_keys), urls=urls)
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    settings = {
+        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
+        "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM, "args": QUIET},
+        "GBOT_ROBOTS_META_KEYS": meta_keys,
+    }
+    crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/yes")}
     assert set(pages(crawler).refused) == {site.url("/no")}
     assert stats(crawler)["playwright/request_count/navigation"] == rendered
@@ -174,33 +166,28 @@ def crawling(project: Path) -> Path:
     return project
 
 
-BLOCKED = 'Forbidden by robots.txt: <GET {}>: disallowed by "Disallow: /no" (line 2, group "*")'
+BLOCKED = 'Forbidden by robots.txt: <GET {0}no>: disallowed by "Disallow: /no" (line 2, group "*")'
 
 
-def test_scrapy_fetch_prints_what_may_be_fetched_and_says_why_not(site: Site, crawling: Path) -> None:
-    fetched = run("fetch", "--nolog", site.url("/yes"), cwd=crawling, command=SCRAPY)
-    assert "<title>Yes</title>" in fetched.out
-    blocked = run("fetch", site.url("/no"), cwd=crawling, command=SCRAPY)
-    assert blocked.out == ""
-    assert BLOCKED.format(site.url("/no")) in blocked.err
-    assert site.paths() == ["/robots.txt", "/yes"]  # the second command finds the robots.txt in the storage
-
-
-def test_scrapy_fetch_shows_a_robots_txt(site: Site, crawling: Path) -> None:
-    assert run("fetch", "--nolog", site.url("/robots.txt"), cwd=crawling, command=SCRAPY).out.strip() == RULES.strip()
-
-
-def test_scrapy_parse_prints_what_the_spider_makes_of_it(site: Site, crawling: Path) -> None:
-    parsed = run("parse", "--spider=titles", site.url("/yes"), cwd=crawling, command=SCRAPY)
-    assert "{'title': 'Yes'}" in parsed.out
-    assert site.paths() == ["/robots.txt", "/yes"]
-
-
-def test_scrapy_shell_obeys_and_ends(site: Site, crawling: Path) -> None:
-    code = f"[response.status, fetch('{site.url('/no')}'), response]"
-    ended = run("shell", site.url("/yes"), "-c", code, cwd=crawling, command=SCRAPY)
-    assert ended.out.strip() == "[200, None, None]"
-    assert BLOCKED.format(site.url("/no")) in ended.err
+@pytest.mark.parametrize(
+    ("line", "out", "err"),
+    [
+        pytest.param("fetch --nolog {0}yes", "<title>Yes</title>", "", id="fetch"),
+        pytest.param("fetch {0}no", "", BLOCKED, id="fetch-what-is-disallowed"),
+        pytest.param("fetch --nolog {0}robots.txt", RULES, "", id="fetch-a-robots.txt"),
+        pytest.param("parse --spider=titles {0}yes", "{{'title': 'Yes'}}", "", id="parse"),
+        pytest.param(
+            "shell {0}yes -c [response.status,fetch('{0}no'),response]", "[200, None, None]", BLOCKED, id="shell"
+        ),
+    ],
+)
+def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
+    line: str, out: str, err: str, site: Site, crawling: Path
+) -> None:
+    ended = run(*line.format(site.url()).split(), cwd=crawling, command=SCRAPY)
+    assert out.format(site.url()) in ended.out
+    assert err.format(site.url()) in ended.err
+    assert "/no" not in site.paths()
 
 
 @pytest.mark.parametrize(

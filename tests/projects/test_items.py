@@ -130,11 +130,7 @@ class Meetings(Spider):
     name = "meetings"
     custom_settings = {"ROBOTSTXT_OBEY": False}
 
-    @property
-    def start_urls(self) -> list[str]:  # type: ignore[override]
-        return [f"{self.here}law/{n}" for n in (1, 2)] + [f"{self.here}private/law"]
-
-    here = "{0}"
+    start_urls = ["{0}law/1", "{0}law/2", "{0}private/law"]
 
     def parse(self, response: Response) -> Iterator[Any]:
         yield {"title": response.css("h1::text").get("none"), "url": response.url}
@@ -202,16 +198,6 @@ class Contracts(Spider):
             yield response.follow(found["next"], meta={"file_name": "later"})
 
 
-class Posts(Meetings):
-    """Of a social network: cookies and headers by settings, no robots.txt."""
-
-    custom_settings = {
-        "ROBOTSTXT_OBEY": False,
-        "COOKIES_ENABLED": False,
-        "DEFAULT_REQUEST_HEADERS": {"Cookie": "a=b", "Accept": "*/*"},
-    }
-
-
 class OldNews(CrawlSpider):
     """Of 2018: rules that follow tags, and a page that several links name."""
 
@@ -264,10 +250,14 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
         (Rendered, 7, {}),
         (StartsItself, 6, {}),
         (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
+        (
+            Meetings,
+            2,
+            {"ITEM_PIPELINES": {NoDraft: 100}, "COOKIES_ENABLED": False, "DEFAULT_REQUEST_HEADERS": {"Cookie": "a"}},
+        ),
         (Laws, 2, {"HTTPCACHE_ENABLED": True}),
         (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
         (Contracts, 3, {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}),
-        (Posts, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
         (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
         (WithAnAgreement, 2, {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Agreed: 100}}),
     ],

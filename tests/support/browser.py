@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
 QUIET += "--disable-component-update --disable-sync".split()
 
 
@@ -23,7 +23,7 @@ def dom(path: Path, fragment: str, place: Path, *flags: str) -> str:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     options = ["--virtual-time-budget=20000", f"--user-data-dir={place / 'profile'}", "--dump-dom"]
-    command = [CHROMIUM, *QUIET, *flags, *options, f"{path.as_uri()}#{fragment}"]
+    command = [CHROMIUM, "--headless", *QUIET, *flags, *options, f"{path.as_uri()}#{fragment}"]
     return subprocess.run(command, capture_output=True, timeout=120, check=True).stdout.decode()
 
 

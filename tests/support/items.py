@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
+
 from .crawls import crawl
 
 if TYPE_CHECKING:
@@ -12,24 +14,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Keeps:
-    """A pipeline that keeps the items of its crawl, after all others."""
+async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) -> list[Any]:
+    """The items of a crawl, as its pipelines have left them, sorted by what they look like."""
+    kept: list[Any] = []
 
-    def __init__(self, crawler: Crawler) -> None:
-        self.items: list[Any] = []
-        crawler.items = self.items  # type: ignore[attr-defined]
+    def keep(item: Any) -> None:
+        kept.append(item)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+    class Kept(spider):  # type: ignore[misc,valid-type]
+        @classmethod
+        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+            crawler.signals.connect(keep, signals.item_scraped, weak=False)
+            made: Self = super().from_crawler(crawler, *args, **kwargs)
+            return made
 
-    def process_item(self, item: Any, spider: Any = None) -> Any:
-        self.items.append(item)
-        return item
-
-
-async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool, **arguments: Any) -> list[Any]:
-    """The items of a crawl, sorted by what they look like."""
-    pipelines = {**settings.get("ITEM_PIPELINES", {}), Keeps: 900}
-    crawler = await crawl(spider, {**settings, "ITEM_PIPELINES": pipelines}, addon=addon, **arguments)
-    return sorted(crawler.items, key=repr)  # type: ignore[attr-defined]
+    await crawl(Kept, settings, addon=addon)
+    return sorted(kept, key=repr)
