@@ -12,12 +12,12 @@ from scrapy_gbot_robots.pages import page as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
 from scrapy_gbot_robots.report import counters, page
-from scrapy_gbot_robots.sitemaps import reader, urls
+from scrapy_gbot_robots.sitemaps import reader, spider, urls
 from scrapy_gbot_robots.storage import client, memory, redis
 
 from .support.documentation import HOME
 
-WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten"}
+WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
 ORDINALS = {5: "fifth"}
 
 NUMBERS = [
@@ -46,6 +46,7 @@ NUMBERS = [
     ("semantics", "no longer counts, for at most {} requests", waiting.MOST_UNCOUNTED),
     ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
+    ("sitemaps", "A {} hosts are asked", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
     ("stats", "above {} an origin that comes back counts again", events._MOST_COUNTED),
     ("stats", "The first {} of a crawl are named", events.MOST_WARNED),

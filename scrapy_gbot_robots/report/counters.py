@@ -64,8 +64,9 @@ class Tally(Generic[_K]):
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
-        if example:
-            add_example(self._examples.setdefault(key, []), example)
+        examples = self._examples.setdefault(key, []) if example else []
+        if example and len(examples) < _EXAMPLES and example[:_MOST_EXAMPLE] not in examples:
+            examples.append(example[:_MOST_EXAMPLE])
         self.update((key,))
 
     def update(self, keys: Collection[_K]) -> None:
@@ -88,12 +89,6 @@ class Tally(Generic[_K]):
     def examples(self, key: _K) -> Sequence[str]:
         """Return the examples of a key."""
         return self._examples.get(key, ())
-
-
-def add_example(examples: list[str], url: str) -> None:
-    """Keep a URL as an example, unless there are enough."""
-    if len(examples) < _EXAMPLES and url[:_MOST_EXAMPLE] not in examples:
-        examples.append(url[:_MOST_EXAMPLE])
 
 
 class OverTime:

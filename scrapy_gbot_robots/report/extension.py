@@ -47,8 +47,12 @@ class RobotsReport:
             ValueError: a setting has a wrong value, or the page cannot be written at its path.
         """
         settings = GbotSettings.of(crawler.settings)
-        if settings.report is not None:
-            _try_out(settings.report)
+        try:
+            if settings.report is not None:
+                try_out(settings.report)
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+            rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
+            raise ValueError(f"{rule}, got {str(settings.report)!r}: {error}") from error
         report = cls(crawler, settings)
         counts, connect = report._counts, crawler.signals.connect
         connect(counts.origins.learn, robotstxt_known)
@@ -80,15 +84,6 @@ class RobotsReport:
             if any(said):
                 counts.preferences[purpose] = said
         return counts
-
-
-def _try_out(path: Path) -> None:
-    try:
-        try_out(path)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
-        raise ValueError(
-            f"GBOT_ROBOTS_REPORT must be the path of a file that can be written, got {str(path)!r}: {error}"
-        ) from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from html import escape
 from importlib.resources import files
@@ -24,7 +24,7 @@ from ..core.urls import shown
 from .summary import amount, answers_in_words, end_in_words, most_used, states_in_words, walls_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from .counters import CrawlCounts, OriginRow, Rule
@@ -239,12 +239,8 @@ def try_out(path: Path) -> None:
         with path.open("rb") as file:
             if file.read(len(_PAGE)).lower() not in {b"", _PAGE}:
                 raise OSError("it exists and is no HTML page, so it is not overwritten")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = _beside(path)
-    try:
+    with _beside(path) as beside:
         beside.touch(exist_ok=False)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def write(path: Path, text: str) -> None:
@@ -253,16 +249,19 @@ def write(path: Path, text: str) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = _beside(path)
-    try:
+    with _beside(path) as beside:
         beside.write_text(text, encoding="utf-8")
         beside.replace(path.resolve())
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Make the directory of `path`, and return the path of a new file in it, which is gone afterwards."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    real = path.resolve()  # so that a symbolic link stays a link
+    beside = real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
+    try:
+        yield beside
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-
-
-def _beside(path: Path) -> Path:
-    real = path.resolve()  # so that a symbolic link stays a link
-    return real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
