@@ -112,7 +112,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler | None = None, *, read_on
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
         opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
-        return StorageChoice("sqlite", partial(opens, tell=logger.warning), str(path))
+        return StorageChoice("sqlite", opens, str(path))
     if settings.storage == "sqlite":
         return StorageChoice("memory", MemoryStorage, why=f"{_NO_PROJECT}, so nothing is kept for the next run")
     if settings.storage == "memory":

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _E = TypeVar("_E", "Entry", "Entry | None")
 
-PREFIX = "gbot_robots:"  # of all keys
+_PREFIX = "gbot_robots:"  # of all keys
 _KEEP_SECS = KEEP_DAYS * 86_400
 _BEAT_LASTS_SECS = 30
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
@@ -121,12 +121,11 @@ def place_of(url: str) -> str:
 
 
 class RedisStorage(Storage):
-    """A `Storage` in a Redis, under keys that start with `prefix`.
+    """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
         server: the URL of the Redis (redis://, rediss:// or unix://); with a `client`, what to call it in the log.
         client: a redis-py client to use in place of the URL, for sentinels or a cluster.
-        prefix: how all keys begin.
         timeout: bounds each wait for the server of the URL, in seconds. A client brings its own.
         max_body: bounds the bodies that are returned, in bytes.
 
@@ -139,11 +138,9 @@ class RedisStorage(Storage):
         server: str,
         *,
         client: Any = None,
-        prefix: str = PREFIX,
         timeout: float = _TIMEOUT_SECS,
         max_body: int = MAX_BODY,
     ) -> None:
-        self._prefix = prefix
         self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body
         self.server = server
@@ -250,13 +247,13 @@ class RedisStorage(Storage):
         Returns 0 if the turn was taken; else for how many seconds it is not free yet.
         """
         with self._asked():
-            answer = self._redis.eval(_TURN, 1, f"{self._prefix}turn:{slot}", self._id, _millisecs(secs))
+            answer = self._redis.eval(_TURN, 1, f"{_PREFIX}turn:{slot}", self._id, _millisecs(secs))
             return max(0.0, int(answer) / 1000)
 
     def beat(self, facts: Mapping[str, object]) -> None:
         """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
         with self._asked():
-            self._redis.set(f"{self._prefix}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
+            self._redis.set(f"{_PREFIX}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
 
     def fleet(self, most_origins: int) -> dict[str, Any]:
         """Return what is known about the processes, and count origins up to a bound."""
@@ -295,11 +292,11 @@ class RedisStorage(Storage):
         return [node.connection_pool for node in nodes if node is not None]
 
     def _key(self, kind: str, origin: str) -> str:
-        return f"{self._prefix}{kind}:{{{origin}}}" if self._is_cluster else f"{self._prefix}{kind}:{origin}"
+        return f"{_PREFIX}{kind}:{{{origin}}}" if self._is_cluster else f"{_PREFIX}{kind}:{origin}"
 
     def _keys(self, kind: str, start: str = "") -> Iterator[tuple[str, bytes]]:
         """Yield what each key of a kind is for, if that begins with `start`, and the key."""
-        before = f"{self._prefix}{kind}:"
+        before = f"{_PREFIX}{kind}:"
         first = "{" if self._is_cluster and kind != "process" else ""
         pattern = f"{before}{first}{start}".translate(_GLOB) + "*"
         with self._asked():

@@ -20,6 +20,7 @@ call compares the file at the path with the open one.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sqlite3
 import time
@@ -100,6 +101,8 @@ _FREE_SHARE = 0.25  # of the pages of the file: if more are unused, the file shr
 _FREE_PAGES = 500  # given back at a time
 _AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the future
 
+logger = logging.getLogger(__name__)
+
 
 class SqliteStorage(Storage):
     """A `Storage` in one SQLite file.
@@ -109,7 +112,6 @@ class SqliteStorage(Storage):
         max_body: bounds the bodies that are returned, in bytes.
         history: how many versions of each robots.txt are kept; 0: none is stored, and those that are there stay.
         read_only: nothing is created, renamed or written to, and only the methods that read may be used.
-        tell: called with one sentence, in any thread, when a broken file was set aside.
         clock: returns seconds since the epoch.
 
     Raises:
@@ -123,14 +125,12 @@ class SqliteStorage(Storage):
         max_body: int = MAX_BODY,
         history: int = 0,
         read_only: bool = False,
-        tell: Callable[[str], object] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._path = Path(path).absolute()
         self._max_body = max_body
         self._history = history
         self._read_only = read_only
-        self._tell = tell
         self._clock = clock
         self._lock = RLock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
@@ -291,7 +291,7 @@ class SqliteStorage(Storage):
             if _identity(self._path) != self._file or not _says_it_is_ours(self._path):
                 return
             aside = _renamed(self._path, f"set-aside-{self._clock():.0f}")
-        self._tell(f"{self._path} cannot be read ({error}): renamed to {aside.name}; a new file replaces it")
+        logger.warning("%s cannot be read (%s): renamed to %s; a new file replaces it", self._path, error, aside.name)
 
     def _disconnect(self) -> None:
         if self._connection is not None:

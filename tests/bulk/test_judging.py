@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -131,19 +130,6 @@ def test_each_body_is_read_once_however_many_origins_serve_it(monkeypatch: pytes
     robots = {f"https://{number}.example": ROBOTS for number in range(50)}
     assert judge(urls, robots, "a") == {"a": [0, 1] * 50}
     assert len(read) == 1
-
-
-def test_many_urls_get_the_answers_they_get_one_by_one() -> None:
-    chance = random.Random(1)
-    words = ["no", "but", "google", "a", "ü", "%c3", "x?y", "z#z"]
-    hosts = [f"https://{name}.example" for name in "abc"] + ["http://a.example:8080", "https://a.example.example"]
-    bodies = {
-        host: f"user-agent: *\ndisallow: /{chance.choice(words)}\nallow: /*{word}".encode()
-        for host, word in zip(hosts, words, strict=False)
-    }
-    urls = [f"{chance.choice(hosts)}/{'/'.join(chance.choices(words, k=3))}" for _ in range(2_000)]
-    expected = [RobotsTxt.parse(bodies[str(Origin.of(url))]).allowed(url, "a") for url in urls]
-    assert judge(urls, bodies, "a") == {"a": expected}
 
 
 @pytest.mark.parametrize("others", [0, 1, 10, 1_000], ids="{} others".format)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
-import sqlite3
 import threading
 import time
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +24,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it, together, under_way
-from ..support.entries import FAILED, MISSING, ORIGIN, RULES, WORKS, rules
+from ..support.entries import FAILED, ORIGIN, RULES, WORKS
 from ..support.until import until
 
 if TYPE_CHECKING:
@@ -271,41 +269,6 @@ async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_agai
 
 
 @as_scrapy_runs_it
-async def test_memory_in_place_of_a_storage_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    async with opened(partial(SqliteStorage, tmp_path / "file" / "robots.sqlite"), caplog) as entries:
-        body = bytes(100_000)
-        for number in range(1000):
-            await entries.put(f"https://host{number}.example", rules(body))
-        kept = [number for number in range(1000) if await entries.get(f"https://host{number}.example")]
-        assert 500 < len(kept) < 700  # 64 MiB
-        assert kept[-1] == 999
-
-
-@as_scrapy_runs_it
-async def test_file_that_breaks_in_mid_crawl_is_set_aside_and_the_crawl_goes_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "robots.sqlite"
-    choice = choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_SQLITE_PATH": str(path)})))
-    async with opened(choice.opens, caplog) as entries:
-        for number in range(200):
-            await entries.put(f"https://host{number}.example", rules(os.urandom(2000)))
-        with closing(sqlite3.connect(path)) as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with path.open("r+b") as file:  # in place: it stays the same file
-            file.seek(8192)
-            file.write(os.urandom(path.stat().st_size - 8192))
-        for number in range(200):
-            await entries.get(f"https://host{number}.example")
-        await entries.put(ORIGIN, Entry(MISSING))
-        assert await entries.get(ORIGIN) == Entry(MISSING)
-        (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-        assert "renamed to robots.sqlite.set-aside-" in warning
-        assert len(list(tmp_path.glob("robots.sqlite.set-aside-*"))) == 1
-
-
-@as_scrapy_runs_it
 async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogCaptureFixture) -> None:
     class Sticky(MemoryStorage):
         def close(self) -> None:
@@ -316,19 +279,6 @@ async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records] == [
         "The robots.txt storage could not be closed properly: it sticks"
     ]
-
-
-@pytest.mark.parametrize("name", ["nowhere.Storage", "scrapy_gbot_robots.storage.client.Nothing"])
-def test_error_about_a_missing_storage_class_names_the_setting(name: str) -> None:
-    settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name}))
-    with pytest.raises(ImportError, match=f"^GBOT_ROBOTS_STORAGE must name a class that can be imported, got '{name}'"):
-        choice_of(settings)
-
-
-def test_storage_that_is_no_class_is_refused_at_the_start() -> None:
-    settings = GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": "os.path"}))
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_STORAGE must name a class, got 'os.path', which is <module"):
-        choice_of(settings)
 
 
 class Duck:
@@ -349,8 +299,15 @@ def test_class_with_the_methods_of_a_storage_is_one() -> None:
     assert storage.find([(ORIGIN, is_there)], 60) == [(None, "token")]
 
 
-def test_class_that_lacks_a_method_of_a_storage_is_refused_at_the_start() -> None:
-    with pytest.raises(
-        ValueError, match=r"^GBOT_ROBOTS_STORAGE must name .*, got '.*Lame', which lacks lease, release$"
-    ):
-        choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Lame"})))
+@pytest.mark.parametrize(
+    ("name", "error", "why"),
+    [
+        ("nowhere.Storage", ImportError, "a class that can be imported, got 'nowhere.Storage': "),
+        (f"{__name__}.Nothing", ImportError, f"a class that can be imported, got '{__name__}.Nothing': "),
+        ("os.path", ValueError, "a class, got 'os.path', which is <module"),
+        (f"{__name__}.Lame", ValueError, f".*, got '{__name__}.Lame', which lacks lease, release$"),
+    ],
+)
+def test_what_is_no_class_of_a_storage_is_refused_at_the_start(name: str, error: type[Exception], why: str) -> None:
+    with pytest.raises(error, match=f"^GBOT_ROBOTS_STORAGE must name {why}"):
+        choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name})))

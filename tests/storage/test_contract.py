@@ -13,7 +13,6 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.client import redis_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -23,6 +22,8 @@ from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, rul
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from scrapy_gbot_robots.storage.base import Storage
 
     from .conftest import Servers
 
@@ -57,24 +58,11 @@ def storage(opened: Callable[[], Storage]) -> Iterator[Storage]:
         yield storage
 
 
-def test_every_driver_is_a_storage(storage: Storage) -> None:
-    assert isinstance(storage, Storage)
-
-
-def test_unknown_origin_is_a_miss(storage: Storage) -> None:
-    assert storage.get(ORIGIN) is None
-
-
 @pytest.mark.parametrize("entry", EACH_KIND)
-def test_what_is_put_can_be_got(storage: Storage, entry: Entry) -> None:
+def test_what_is_put_last_can_be_got(storage: Storage, entry: Entry) -> None:
+    storage.put(ORIGIN, Entry(RULES, GONE))
     storage.put(ORIGIN, entry)
     assert storage.get(ORIGIN) == entry
-
-
-def test_last_put_counts(storage: Storage) -> None:
-    storage.put(ORIGIN, Entry(RULES, DOWN))
-    storage.put(ORIGIN, Entry(MISSING))
-    assert storage.get(ORIGIN) == Entry(MISSING)
 
 
 def test_origins_are_kept_apart(storage: Storage) -> None:
@@ -163,12 +151,6 @@ def test_lease_ends_in_time(storage: Storage) -> None:
     assert storage.lease(ORIGIN, 60)
     storage.release(ORIGIN, late)  # too late: another holds it now
     assert storage.lease(ORIGIN, 60) is None
-
-
-def test_lease_is_no_entry(storage: Storage) -> None:
-    storage.lease(ORIGIN, 60)
-    assert storage.get(ORIGIN) is None
-    assert not storage.delete(ORIGIN)
 
 
 def test_all_who_open_it_share_it(opened: Callable[[], Storage]) -> None:

@@ -131,8 +131,6 @@ REDIS: dict[str, Callable[[RedisServer], AbstractContextManager[None]]] = {
 ANSWERS = {
     "loading": b"-LOADING Redis is loading the dataset in memory\r\n",
     "silent": b"",
-    "http": b"HTTP/1.1 400 Bad Request\r\n\r\n",
-    "number-that-is-none": b":x\r\n",
     "nested-without-end": b"*1\r\n" * 5000,
 }
 
@@ -260,25 +258,6 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     await assert_storage_is_replaced_and_taken_back(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-@in_reactor
-async def test_path_of_a_foreign_file_is_one_warning_and_the_crawl_goes_on_from_memory(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "items.jsonl"
-    path.write_bytes(b'{"url": "https://example.com/"}\n')
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            assert await visitor.may(site.url("/"))
-            assert not await visitor.may(site.url("/no"))
-
-        await visit(script, **in_sqlite(path))
-    assert [each.name for each in tmp_path.iterdir()] == ["items.jsonl"]
-    assert path.read_bytes() == b'{"url": "https://example.com/"}\n'
-    (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert f"{path} is no SQLite database" in warning
 
 
 # A Redis that is far away, or slow

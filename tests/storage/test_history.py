@@ -36,33 +36,31 @@ def kept(path: Path, *entries: Entry, most: int = 3) -> list[tuple[float, int, b
         return [(version.fetched_at, version.status, version.body) for version in storage.versions(ORIGIN)]
 
 
-def test_version_is_kept_when_the_body_is_another(path: Path) -> None:
-    found = kept(path, entry(b"a", 1), entry(b"a", 2), entry(b"b", 3), entry(b"a", 4))
-    assert found == [(1, 200, b"a"), (3, 200, b"b"), (4, 200, b"a")]
+YEARS = 10 * 365 * 86_400
+OTHERS = entry(b"a", 1), entry(b"a", 2), entry(b"b", 3), entry(b"a", 4)
+DOWN = Entry(entry(b"b", 2).copy, Outage(3, 1, 503, "HTTP 503", 4))
+AHEAD = entry(b"a", 100), entry(b"b", 100 + YEARS), entry(b"b", 200), entry(b"c", 300), entry(b"c", 400)
 
 
-def test_file_that_vanished_is_a_version(path: Path) -> None:
-    assert kept(path, entry(b"a", 1), entry(b"", 2, 404)) == [(1, 200, b"a"), (2, 404, b"")]
-
-
-def test_outage_is_no_version(path: Path) -> None:
-    down = Entry(entry(b"b", 2).copy, Outage(3, 1, 503, "HTTP 503", 4))
-    assert kept(path, entry(b"a", 1), down) == [(1, 200, b"a")]
-
-
-def test_no_more_than_the_last_few_are_kept(path: Path) -> None:
-    found = kept(path, *(entry(str(number).encode(), number) for number in range(10)), most=3)
-    assert [body for _, _, body in found] == [b"7", b"8", b"9"]
-
-
-def test_older_version_than_the_latest_is_not_put_behind_it(path: Path) -> None:
-    assert kept(path, entry(b"new", 5), entry(b"old", 1)) == [(5, 200, b"new")]
-
-
-def test_version_from_a_clock_that_was_years_ahead_does_not_stop_the_history(path: Path) -> None:
-    years = 10 * 365 * 86_400
-    found = kept(path, entry(b"a", 100), entry(b"b", 100 + years), entry(b"b", 200), entry(b"c", 300), entry(b"c", 400))
-    assert found == [(100, 200, b"a"), (200, 200, b"b"), (300, 200, b"c")]
+@pytest.mark.parametrize(
+    ("entries", "versions"),
+    [
+        pytest.param(OTHERS, [(1, 200, b"a"), (3, 200, b"b"), (4, 200, b"a")], id="another-body"),
+        pytest.param([entry(b"a", 1), entry(b"", 2, 404)], [(1, 200, b"a"), (2, 404, b"")], id="vanished"),
+        pytest.param([entry(b"a", 1), DOWN], [(1, 200, b"a")], id="outage-is-none"),
+        pytest.param(
+            [entry(b"%d" % number, number) for number in range(10)],
+            [(7, 200, b"7"), (8, 200, b"8"), (9, 200, b"9")],
+            id="the-last-few",
+        ),
+        pytest.param([entry(b"new", 5), entry(b"old", 1)], [(5, 200, b"new")], id="older-than-the-latest"),
+        pytest.param(AHEAD, [(100, 200, b"a"), (200, 200, b"b"), (300, 200, b"c")], id="clock-that-was-years-ahead"),
+    ],
+)
+def test_last_versions_with_another_body_are_kept(
+    entries: list[Entry], versions: list[tuple[float, int, bytes]], path: Path
+) -> None:
+    assert kept(path, *entries) == versions
 
 
 def test_file_that_has_no_history_gets_one_and_loses_nothing(path: Path) -> None:

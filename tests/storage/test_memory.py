@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -32,17 +31,6 @@ def test_all_texts_of_an_entry_count() -> None:
     assert sorted(storage.origins()) == ["98", "99"]
 
 
-def test_lease_is_held_for_its_time_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now, time=lambda: now))
-    storage = MemoryStorage()
-    assert storage.lease("a", 0.5) is not None
-    now += 0.4
-    assert storage.lease("a", 0.5) is None
-    now += 0.2
-    assert storage.lease("a", 0.5) is not None
-
-
 def test_bytes_are_counted_down_again() -> None:
     storage = MemoryStorage(max_bytes=100_000)
     for _ in range(100):
@@ -59,26 +47,22 @@ def test_entry_larger_than_the_bound_is_not_kept() -> None:
     assert storage.get("a") is None
 
 
-def test_leases_of_the_dead_do_not_pile_up() -> None:
+def test_leases_of_the_dead_do_not_pile_up_and_those_of_the_living_stay() -> None:
     storage = MemoryStorage()
     for number in range(10_000):
         storage.lease(str(number), 0.0)
     assert len(storage._leases) <= 1000
-
-
-def test_leases_of_the_living_stay_however_many() -> None:
-    storage = MemoryStorage()
     for number in range(3000):
         assert storage.lease(str(number), 60)
     assert not any(storage.lease(str(number), 60) for number in range(3000))
 
 
-def test_twelve_thousand_ordinary_entries_are_kept() -> None:
-    storage = MemoryStorage()
-    ordinary = rules(b"user-agent: *\n" + b"disallow: /some/path/\n" * 100)
-    for number in range(12_000):
-        storage.put(str(number), ordinary)
-    assert all(storage.get(str(number)) for number in range(12_000))
+@pytest.mark.parametrize(("length", "least", "most"), [(2_000, 12_000, 30_000), (100_000, 500, 700)])
+def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) -> None:
+    storage, entry = MemoryStorage(), rules(bytes(length))
+    for number in range(most):
+        storage.put(str(number), entry)
+    assert least <= len(list(storage.origins())) < most
 
 
 def test_closed_storage_holds_nothing() -> None:

@@ -60,13 +60,6 @@ def test_keys_say_whose_they_are(storage: RedisStorage, client: Any) -> None:
     assert set(client.keys()) == {ENTRY.encode(), LEASE.encode()}
 
 
-def test_prefix_keeps_crawls_apart(storage: RedisStorage, redis_url: str) -> None:
-    storage.put(ORIGIN, Entry(RULES))
-    with closing(RedisStorage(redis_url, prefix="other:")) as other:
-        assert other.get(ORIGIN) is None
-        assert list(other.origins()) == []
-
-
 def test_entry_is_kept_for_a_time(storage: RedisStorage, client: Any) -> None:
     storage.put(ORIGIN, Entry(RULES))
     assert KEEP_SECS - 5 < client.ttl(ENTRY) <= KEEP_SECS
@@ -195,17 +188,6 @@ def test_server_that_is_away_is_a_storage_error_and_may_come_later(new_server: N
         with new_server(port=port):
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
-
-
-def test_server_that_dies_and_comes_back_is_used_again(new_server: NewServer) -> None:
-    with new_server() as server, closing(RedisStorage(server.url)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        server.kill()
-        assert every_verb(storage) == ALL
-        server.start()
-        assert storage.get(ORIGIN) is None
-        storage.put(ORIGIN, Entry(RULES))
-        assert storage.get(ORIGIN) == Entry(RULES)
 
 
 def test_first_command_on_a_connection_is_answered_in_one_round_trip(new_server: NewServer) -> None:
@@ -365,11 +347,6 @@ def test_one_of_many_takes_a_turn_and_the_others_are_told_how_long_to_wait(redis
         waits = sorted(wait for taken in pool.map(take, range(4)) for wait in taken)
     assert waits.count(0) == 1
     assert all(60 < wait <= 100 for wait in waits[1:])
-
-
-def test_slots_do_not_wait_for_one_another(redis_url: str) -> None:
-    with closing(RedisStorage(redis_url)) as turns:
-        assert turns.take_turn("a.example", 100) == turns.take_turn("b.example", 100) == 0
 
 
 def test_turn_is_free_again_when_its_time_has_come(redis_url: str) -> None:

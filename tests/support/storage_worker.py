@@ -58,7 +58,7 @@ def write(storage: Storage, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    storage = SqliteStorage(sys.argv[1], tell=lambda sentence: print(sentence, file=sys.stderr))
+    storage = SqliteStorage(sys.argv[1])
     match sys.argv[2:]:
         case ["share", origins]:
             share(storage, int(origins))
