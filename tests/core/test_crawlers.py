@@ -62,22 +62,36 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
     assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
 
 
-def test_crawler_that_ignores_robots_is_allowed_everything() -> None:
-    verdict = RobotsTxt.parse(b"user-agent: *\nuser-agent: Google-Safety\ndisallow: /").verdict(
-        "http://e.com/", Crawler.of("Google-Safety")
-    )
-    assert str(verdict) == "allowed: this crawler does not heed robots.txt"
+@pytest.mark.parametrize(
+    ("agents", "name", "verdict"),
+    [
+        ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
+        ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
+        ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
+        ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
+        (
+            "googlebot-image|allow:|googlebot",
+            "Googlebot-Image",
+            'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches',
+        ),
+        (
+            "googlebot-image|allow:|googlebot",
+            "Googlebot-Video",
+            'disallowed by "Disallow: /" (line 4, group "googlebot")',
+        ),
+    ],
+)
+def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(agents: str, name: str, verdict: str) -> None:
+    lines = "\n".join(agent if ":" in agent else f"user-agent: {agent}" for agent in agents.split("|"))
+    assert str(RobotsTxt.parse(f"{lines}\ndisallow: /".encode()).verdict("http://e.com/", Crawler.of(name))) == verdict
 
 
-def test_crawler_without_a_token_heeds_the_global_group() -> None:
-    assert not RobotsTxt.parse(b"user-agent: *\ndisallow: /").allowed("http://e.com/", Crawler.of("\0"))
-
-
-def test_chain_stops_at_the_first_token_with_a_group() -> None:
-    robots = RobotsTxt.parse(b"user-agent: googlebot\ndisallow: /\nuser-agent: googlebot-image\n")
-    assert robots.verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot-image"
-    assert robots.allowed("http://e.com/", Crawler.of("Googlebot-Image"))
-    assert not robots.allowed("http://e.com/", Crawler.of("Googlebot-Video"))
+def test_plain_token_is_not_cut_however_long() -> None:
+    token = "a" * 1_000 + "-b"
+    robots = RobotsTxt.parse(f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode())
+    assert product_token(token) == token
+    asked: list[str | bytes] = [token, token.upper().encode(), token[:-1], "a" * 1_000]
+    assert [robots.allowed("/", each) for each in asked] == [True, True, False, False]
 
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -138,12 +152,7 @@ HEADERS = [
 def test_product_token_of_header(header: str, token: str) -> None:
     assert product_token(header) == token
     assert product_token(header.encode("utf-8", "surrogatepass")) == token
-
-
-@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
-def test_only_a_browser_is_browser_like(header: str, token: str) -> None:
-    assert is_browser_like(header) == (token == "Mozilla")
-    assert is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
+    assert is_browser_like(header) == is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
 
 
 @pytest.mark.parametrize(
@@ -165,16 +174,6 @@ def test_token_that_is_only_the_beginning_of_a_name_is_told(user_agent: str, cut
 def test_hostile_header_has_an_answer(header: str) -> None:
     assert len(product_token(header)) <= MAX_LINE_BYTES
     Crawler.of(header.encode())
-
-
-def test_plain_token_is_not_cut_however_long() -> None:
-    token = "a" * 1_000 + "-b"
-    robots = RobotsTxt.parse(f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode())
-    assert product_token(token) == token
-    assert robots.allowed("/", token)
-    assert robots.allowed("/", token.upper().encode())
-    assert not robots.allowed("/", token[:-1])
-    assert not robots.allowed("/", "a" * 1_000)
 
 
 @pytest.mark.parametrize(

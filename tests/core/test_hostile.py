@@ -164,21 +164,6 @@ def test_rules_hold_neither_the_body_nor_other_groups(questions: int) -> None:
     assert not any("secret" in text for text in texts)
 
 
-def test_rules_take_little_memory() -> None:
-    from protego import Protego
-
-    body = b"user-agent: *\n" + b"".join(b"disallow: /path-%d/\n" % number for number in range(200))
-
-    def size(root: object) -> int:
-        return sum(map(sys.getsizeof, held_by(root)))
-
-    rules = RobotsTxt.parse(body).rules_for("bot")
-    rules.allowed("http://e.com/x")
-    parser = Protego.parse(body.decode())
-    parser.can_fetch("http://e.com/x", "bot")
-    assert size(rules) * 4 < size(parser)
-
-
 def test_rules_of_nothing_allow_everything() -> None:
     assert Rules().allowed("http://e.com/")
     assert str(Rules().verdict("http://e.com/")) == "allowed: no rule matches"

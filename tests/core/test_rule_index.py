@@ -116,6 +116,7 @@ def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str) -
     assert path.needles < 600  # those shorter than a piece are tried
 
 
+STATED = [f"content-usage: /*{'*'.join(str(number))} train-ai=n" for number in range(1_000)]
 PLAIN = [f"/{number}/" for number in range(1_500)]
 ALIKE = ["/*" + "a" * 20 + f"{number:04}ba" for number in range(1_500)]
 SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") for number in range(1_500)]
@@ -124,6 +125,8 @@ SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") f
 @pytest.mark.parametrize(
     ("patterns", "url", "first", "later"),
     [
+        pytest.param(STATED, "http://e.com/" + "1" * 5_000, True, True, id="preferences"),
+        pytest.param(STATED[9:10], "http://e.com/" + "1" * 5_000, False, False, id="one-preference"),
         pytest.param(PLAIN, "http://e.com/" + "a" * 16_000, False, False, id="plain-rules-and-a-long-url"),
         pytest.param(ALIKE, "http://e.com/a", False, False, id="wildcards-and-a-short-url"),
         pytest.param(ALIKE, "http://e.com/" + "a" * 16_000, True, True, id="needles-that-are-not-in-the-path"),
@@ -136,7 +139,8 @@ SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") f
 def test_question_that_may_take_long_is_known_before_it_is_asked(
     patterns: list[str], url: str, first: bool, later: bool
 ) -> None:
-    body = "\n".join(["user-agent: *", *(f"disallow: {pattern}" for pattern in patterns)]).encode()
+    lines = [pattern if pattern in STATED else f"disallow: {pattern}" for pattern in patterns]
+    body = "\n".join(["user-agent: *", *lines]).encode()
     rules = RobotsTxt.parse(body).rules_for("a")
     assert takes_long(rules, url) is first
     for _ in range(6):
@@ -157,20 +161,3 @@ def test_verdict_without_a_deciding_rule_reads_the_rules_once(last: str) -> None
     first = [rules.verdict("http://e.com/") for _ in range(9)][-1]
     assert rules.verdict("http://e.com/other") is first
     assert (first.rule is None) == (not last)
-
-
-def test_bytes_are_asked_about_as_text_is_when_there_is_an_index() -> None:
-    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private\n").rules_for("a")
-    for _ in range(6):
-        assert rules.allowed("http://e.com/public")
-    assert rules.allowed(b"http://e.com/public")
-    assert not rules.allowed(b"http://e.com/private")
-
-
-def test_preferences_that_take_long_are_known_to() -> None:
-    lines = [
-        b"content-usage: /*%s train-ai=n\n" % b"*".join(b"%d" % int(n) for n in str(number)) for number in range(5_000)
-    ]
-    rules = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines)).rules_for("a")
-    assert takes_long(rules, "https://e.com/" + "1" * 5_000)
-    assert not takes_long(RobotsTxt.parse(b"user-agent: *\n" + lines[9]).rules_for("a"), "https://e.com/" + "1" * 5_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,6 @@ def test_first_of_several_names_that_has_a_group_is_followed(names: list[str | b
     assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
 
 
-def test_crawler_of_one_name_in_a_list_is_that_of_the_name() -> None:
-    assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
-    assert Crawler.of(("a", "b", "A")) == Crawler("a, b, A", ("a", "b"))
-
-
 @pytest.mark.parametrize(
     ("path", "allowed", "crawler", "line"),
     [
@@ -61,29 +57,10 @@ def test_url_is_refused_to_all_if_it_is_refused_to_any(
         assert ROBOTS.rules_for(agents).allowed(path) is allowed
 
 
-def test_verdict_says_for_which_crawler() -> None:
-    assert str(ROBOTS.verdict("/google", AllOf(["mybot", "googlebot"]))) == (
-        'disallowed for Googlebot by "Disallow: /google" (line 2, group "googlebot")'
-    )
-    assert str(RobotsTxt.parse(b"user-agent: *\ndisallow: /").verdict("/", AllOf(["1"]))).startswith("disallowed for *")
-
-
 def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
     assert ROBOTS.crawl_delay(Crawler.of(["nobot", "googlebot", "mybot"])) == 2
     assert ROBOTS.crawl_delay(AllOf(["nobot", "googlebot", "mybot"])) == 5
     assert ROBOTS.crawl_delay(AllOf(["nobot"])) is None
-
-
-def test_all_of_is_a_value_that_can_be_a_key() -> None:
-    assert {AllOf(["a", "b", "a"]): 1}[AllOf([b"a", Crawler.of("b")])] == 1
-    assert AllOf(["a", "b"]).name == "a, b"
-    assert weight_of(ROBOTS.rules_for(AllOf(["mybot", "googlebot"]))) > weight_of(ROBOTS.rules_for("mybot"))
-
-
-def test_rules_of_all_are_pickled_with_all_their_parts() -> None:
-    rules = pickle.loads(pickle.dumps(ROBOTS.rules_for(AllOf(["mybot", "googlebot"]))))  # noqa: S301
-    assert [rules.allowed(path) for path in ("/x", "/google", "/mine")] == [True, False, False]
-    assert rules.verdict("/google").crawler == "Googlebot"
 
 
 @pytest.mark.parametrize("names", [["mybot"], ["mybot", "googlebot", "nobot"]])
@@ -104,18 +81,6 @@ def test_rules_of_all_take_long_if_those_of_one_do() -> None:
     assert [takes_long(hard.rules_for(AllOf(names)), url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
 
 
-def test_no_name_and_one_name_are_refused() -> None:
-    for empty in (AllOf, Crawler.of):
-        with pytest.raises(ValueError, match="no crawler is named"):
-            empty([])
-    with pytest.raises(TypeError, match="AllOf takes a list of crawlers, not one"):
-        AllOf("mybot")
-    with pytest.raises(TypeError, match="not int"):
-        Crawler.of(7)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="not int"):
-        AllOf([7])  # type: ignore[list-item]
-
-
 @pytest.mark.parametrize("agents", ["mybot", AllOf(["mybot", "googlebot"])])
 def test_rules_of_the_same_wording_are_recognised(agents: str | AllOf) -> None:
     wording = wording_of(ROBOTS.rules_for(agents))
@@ -123,3 +88,30 @@ def test_rules_of_the_same_wording_are_recognised(agents: str | AllOf) -> None:
     other = wording_of(RobotsTxt.parse(b"user-agent: *\ndisallow: /elsewhere").rules_for(agents))
     assert wording == same != other
     assert hash(wording) == hash(same)
+
+
+def test_several_crawlers_are_a_value_that_can_be_a_key_and_pickled() -> None:
+    assert {AllOf(["a", "b", "a"]): 1}[AllOf([b"a", Crawler.of("b")])] == 1
+    assert AllOf(["a", "b"]).name == "a, b"
+    assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
+    assert Crawler.of(("a", "b", "A")) == Crawler("a, b, A", ("a", "b"))
+    rules = ROBOTS.rules_for(AllOf(["mybot", "googlebot"]))
+    assert weight_of(rules) > weight_of(ROBOTS.rules_for("mybot"))
+    assert str(pickle.loads(pickle.dumps(rules)).verdict("/google")) == (  # noqa: S301
+        'disallowed for Googlebot by "Disallow: /google" (line 2, group "googlebot")'
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "error", "said"),
+    [
+        (AllOf, [], ValueError, "no crawler is named"),
+        (Crawler.of, [], ValueError, "no crawler is named"),
+        (AllOf, "mybot", TypeError, "AllOf takes a list of crawlers, not one"),
+        (Crawler.of, 7, TypeError, "not int"),
+        (AllOf, [7], TypeError, "not int"),
+    ],
+)
+def test_no_name_and_one_name_are_refused(make: Any, value: object, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        make(value)

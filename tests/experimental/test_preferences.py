@@ -28,8 +28,8 @@ def said(body: bytes, path: str = "/", agent: str = "bot") -> tuple[bool | None,
     return RobotsTxt.parse(body).preferences(f"https://e.com{path}", agent)[:4]
 
 
-def to_all(*lines: bytes, path: str = "/") -> tuple[bool | None, bool | None, bool | None, str | None]:
-    return said(b"\n".join([b"user-agent: *", *lines]), path)
+def to_all(*lines: bytes) -> tuple[bool | None, bool | None, bool | None, str | None]:
+    return said(b"\n".join([b"user-agent: *", *lines]))
 
 
 @pytest.mark.parametrize(
@@ -89,58 +89,44 @@ def test_statement_of_a_group(lines: list[bytes], expected: tuple[bool | None, .
     assert to_all(*lines)[:3] == expected
 
 
+BEFORE = b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no"
+LONG = b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000
+OWN = b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /"
+BETWEEN = b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
+PARTS = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n"
+PATHS = (
+    b"user-agent: *\ncontent-usage: /a train-ai=n, search=n\n"
+    b"content-usage: /a/b train-ai=y\ncontent-usage: /*.pdf$ ai-use=n\n"
+)
+NARROW = b"user-agent: *\ncontent-signal: "
+
+
 @pytest.mark.parametrize(
-    ("value", "use"),
+    ("body", "agent", "path", "expected"),
     [
-        (b"use=reference", "reference"),
-        (b"use=full,use=immediate", "immediate"),
-        (b"use=all", None),
-        (b"search=yes", None),
+        pytest.param(BEFORE, "a", "/", (False, None, None, None), id="signal-before-any-group"),
+        pytest.param(BEFORE, "b", "/", (False, False, None, None), id="signal-before-any-group-and-an-own"),
+        pytest.param(BEFORE, "c", "/", (False, None, None, None), id="signal-before-any-group-for-others"),
+        pytest.param(LONG, "a", "/", (False, None, None, None), id="signal-alone-in-a-long-file"),
+        pytest.param(LONG + b"user-agent: x\nallow: /\n", "a", "/", (False, None, None, None), id="in-a-long-file"),
+        pytest.param(OWN, "own", "/", (None, None, None, None), id="own-group-does-not-heed-what-is-said-to-all"),
+        pytest.param(OWN, "other", "/", (False, None, None, None), id="group-of-all"),
+        pytest.param(BETWEEN, "a", "/", (False, False, None, None), id="agent-named-before-the-line"),
+        pytest.param(BETWEEN, "b", "/", (None, False, None, None), id="agent-named-after-the-line"),
+        pytest.param(PARTS, "a", "/", (False, False, None, None), id="group-in-several-parts"),
+        pytest.param(PATHS, "a", "/a/x", (False, False, None, None), id="path"),
+        pytest.param(PATHS, "a", "/a/b/x", (True, None, None, None), id="longest-path-counts-whole"),
+        pytest.param(PATHS, "a", "/a/b.pdf", (None, None, False, None), id="path-with-wildcards"),
+        pytest.param(PATHS, "a", "/c", (None, None, None, None), id="no-path"),
+        pytest.param(NARROW + b"use=reference", "a", "/", (None, None, None, "reference"), id="use"),
+        pytest.param(NARROW + b"use=full,use=immediate", "a", "/", (None, None, None, "immediate"), id="narrowest-use"),
+        pytest.param(NARROW + b"use=all", "a", "/", (None, None, None, None), id="unknown-use"),
     ],
 )
-def test_narrowest_use_counts(value: bytes, use: str | None) -> None:
-    assert to_all(b"content-signal: " + value)[3] == use
-
-
-@pytest.mark.parametrize("agent", ["a", "b", "c"])
-def test_signal_before_any_group_is_for_all(agent: str) -> None:
-    body = b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no"
-    assert said(body, agent=agent) == (False, False if agent == "b" else None, None, None)
-
-
-def test_signal_before_any_group_is_found_in_a_long_file() -> None:
-    body = b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000
-    assert said(body) == (False, None, None, None)
-    assert said(body + b"user-agent: x\nallow: /\n") == (False, None, None, None)
-
-
-def test_group_of_its_own_does_not_heed_what_is_said_to_all() -> None:
-    body = b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /"
-    assert said(body, agent="own")[0] is None
-    assert said(body, agent="other")[0] is False
-
-
-def test_statement_counts_for_the_agents_named_before_it() -> None:
-    body = b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
-    assert said(body, agent="a") == (False, False, None, None)
-    assert said(body, agent="b") == (None, False, None, None)
-
-
-def test_group_may_be_written_in_several_parts() -> None:
-    body = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n"
-    assert said(body, agent="a") == (False, False, None, None)
-
-
-def test_longest_path_counts_whole() -> None:
-    body = [
-        b"content-usage: /a train-ai=n, search=n",
-        b"content-usage: /a/b train-ai=y",
-        b"content-usage: /*.pdf$ ai-use=n",
-    ]
-    assert to_all(*body, path="/a/x") == (False, False, None, None)
-    assert to_all(*body, path="/a/b/x") == (True, None, None, None)
-    assert to_all(*body, path="/a/b.pdf") == (None, None, False, None)
-    assert to_all(*body, path="/c") == (None, None, None, None)
+def test_statement_counts_for_its_crawlers_and_paths(
+    body: bytes, agent: str, path: str, expected: tuple[bool | str | None, ...]
+) -> None:
+    assert said(body, path, agent) == expected
 
 
 def test_of_several_crawlers_the_more_restrictive_counts() -> None:

@@ -36,7 +36,7 @@ from . import promises
 STRICT = st.booleans()
 
 
-@given(BODIES, URLS, USER_AGENTS, STRICT)
+@given(BODIES | GROUPS.map(written), URLS | PATHS, USER_AGENTS, STRICT)
 @example(b"user-agent:\xa0googlebot\ndisallow: /", "/", "googlebot", False)
 @example(b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", "/", "a", False)
 @example(b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b", False)
@@ -55,13 +55,6 @@ def test_long_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: s
     with promises.small_limits():
         promises.assert_one_meaning(body, url, agent, strict=strict)
         promises.assert_told_in_full(body, strict=strict)
-
-
-@given(GROUPS, PATHS, USER_AGENTS, STRICT)
-def test_groups_have_one_meaning_however_they_are_asked(
-    groups: list[WrittenGroup], path: str, agent: str, strict: bool
-) -> None:
-    promises.assert_one_meaning(written(groups), path, agent, strict=strict)
 
 
 @given(
