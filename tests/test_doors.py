@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import scrapy_gbot_robots
+
+from .support.processes import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,21 +90,23 @@ def _modules(room: str) -> list[Path]:
     return sorted((PACKAGE / room).glob("*.py")) or [PACKAGE / f"{room}.py"]
 
 
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
 def _imports(path: Path) -> set[str]:
     """Dotted names of what a module imports, type checking included; those of the package start with a dot."""
     package = path.relative_to(PACKAGE).parent.parts
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add(node.module or "")
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1]
-            targets = (
-                [node.module] if node.module else [alias.name for alias in node.names if alias.name != "__version__"]
-            )
-            names |= {"." + ".".join([*base, target]) for target in targets}
+            base = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
+            targets = [base, *([*base, alias.name] for alias in node.names if alias.name != "__version__")]
+            names |= {"." + ".".join(target) for target in targets if target}
     return names
 
 
@@ -130,39 +133,22 @@ def test_room_imports_nothing_else_from_outside(room: str) -> None:
 @pytest.mark.parametrize("path", [path for room in PURE for path in _modules(room)], ids=lambda path: str(path.stem))
 def test_pure_room_uses_no_clock_network_file_or_log(path: Path) -> None:
     assert not {name.split(".")[0] for name in _imports(path)} & (_IMPURE | {"time"})
-    nodes = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    nodes = [node.func for node in _nodes(path) if isinstance(node, ast.Call)]
     called = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     called |= {node.id for node in nodes if isinstance(node, ast.Name)}
     assert not called & _IMPURE_NAMES
 
 
-def test_only_what_is_pure_says_so() -> None:
-    said = {
-        path.parent.name for path in PACKAGE.rglob("*.py") if re.search(r"\bPure\b", path.read_text(encoding="utf-8"))
-    }
-    assert said == set(PURE)
-
-
 def test_house_does_not_grow() -> None:
     files = sorted(PACKAGE.rglob("*.py"))
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
-    importers = Counter(name for path in files for name in {*_imported_modules(path)} - {path})
+    imported = {
+        path: {PACKAGE.joinpath(*name[1:].split(".")).with_suffix(".py") for name in _imports(path)} for path in files
+    }
+    importers = Counter(target for path in files for target in imported[path] & {*files} - {path})
     chapters = [path for path, number in importers.items() if number == 1 and path.parent.name != "commands"]
     assert lines <= MOST_LINES
     assert len(chapters) <= MOST_CHAPTERS
-
-
-def _imported_modules(path: Path) -> Iterator[Path]:
-    """The modules of the package that a module imports. From a room, each name may be one."""
-    base = path.parent
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            folder = base
-            for _ in range(node.level - 1):
-                folder = folder.parent
-            target = folder.joinpath(*(node.module or "").split("."))
-            named = [target / f"{alias.name}.py" for alias in node.names]
-            yield from (file for file in [*named, target.with_suffix(".py")] if file.exists())
 
 
 def test_every_room_has_its_row() -> None:
@@ -187,7 +173,7 @@ PARTS_OF_THE_ENGINE = {
 
 def test_only_one_module_names_parts_of_the_engine() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        nodes = list(_nodes(path))
         named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         named |= {str(node.value) for node in nodes if isinstance(node, ast.Constant)}  # for getattr
         if path.name == "engine.py":
@@ -200,7 +186,7 @@ def test_undocumented_names_of_scrapy_are_listed_in_one_place() -> None:
     used = {
         alias.name
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in _nodes(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scrapy.utils.")
         for alias in node.names
     }
@@ -227,27 +213,23 @@ def test_pure_part_and_the_judge_of_columns_load_neither_scrapy_nor_what_extras_
         "assert bulk.judge(['https://a.example/x'], [b'user-agent: *\\ndisallow: /x'], 'a') == {'a': [0]}\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = set(run.stdout.split())
+    ended = run([sys.executable, "-c", script])
+    assert ended.returncode == 0, ended.stderr
+    loaded = set(ended.stdout.split())
     assert "scrapy_gbot_robots" in loaded
     assert not loaded & {*FOREIGN, "duckdb", "pyarrow"}
 
 
-def test_importing_what_settings_name_installs_no_reactor() -> None:
+def test_every_public_name_can_be_imported_and_installs_no_reactor() -> None:
     script = (
         "import sys, scrapy_gbot_robots as g\n"
-        "assert all(getattr(g, name) for name in g.__all__)\n"
+        "assert [getattr(g, name).__name__ for name in g.__all__] == [*g.__all__]\n"
+        "assert {*g.__all__} <= {*dir(g)}\n"
         "import scrapy_gbot_robots.report.extension, scrapy_gbot_robots.sitemaps.middlewares\n"
         "assert 'twisted.internet.reactor' not in sys.modules\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    ended = run([sys.executable, "-c", script])
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_every_public_name_can_be_imported() -> None:
-    for name in scrapy_gbot_robots.__all__:
-        assert getattr(scrapy_gbot_robots, name).__name__ == name
-    assert set(scrapy_gbot_robots.__all__) <= set(dir(scrapy_gbot_robots))
 
 
 def test_unknown_public_name_is_an_attribute_error() -> None:
@@ -255,8 +237,8 @@ def test_unknown_public_name_is_an_attribute_error() -> None:
         _ = scrapy_gbot_robots.Nonsense
 
 
-@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
-def test_no_test_module_is_imported(path: Path) -> None:
+def test_no_test_module_is_imported() -> None:
     """Code that several test modules need belongs in tests/support."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
-    assert [node.module for node in nodes if node.module and node.module.split(".")[-1].startswith("test_")] == []
+    for path in TESTS.rglob("*.py"):
+        named = [node.module for node in _nodes(path) if isinstance(node, ast.ImportFrom) and node.module]
+        assert not [name for name in named if name.split(".")[-1].startswith("test_")], path

@@ -19,18 +19,7 @@ from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.signals import sitemap_found
 
 from ..support.crawls import crawl, in_reactor, stats
-from ..support.hosts_spider import Hosts
-from ..support.sitemap_web import (
-    Links,
-    Remembers,
-    Sitemaps,
-    index,
-    listing,
-    parsed,
-    sitemap_stats,
-    urlset,
-    xml,
-)
+from ..support.sitemap_web import Hosts, Links, Remembers, Sitemaps, index, listing, parsed, sitemap_stats, urlset, xml
 from ..support.web import Site
 
 if TYPE_CHECKING:

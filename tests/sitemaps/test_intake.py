@@ -14,8 +14,7 @@ from scrapy_gbot_robots.meta import LISTED
 from scrapy_gbot_robots.sitemaps import reader
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
-from ..support.hosts_spider import Hosts
-from ..support.sitemap_web import index, parsed, sitemap_stats, urlset, xml
+from ..support.sitemap_web import Hosts, index, parsed, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:

@@ -7,17 +7,7 @@ from typing import Any
 import pytest
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
-from ..support.hosts_spider import Hosts
-from ..support.sitemap_web import (
-    Remembers,
-    Sitemaps,
-    index,
-    listing,
-    parsed,
-    sitemap_stats,
-    urlset,
-    xml,
-)
+from ..support.sitemap_web import Hosts, Remembers, Sitemaps, index, listing, parsed, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site, redirect
 
 

@@ -17,10 +17,9 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
 from ..support.crawls import crawl, in_reactor, stats
-from ..support.hosts_spider import Hosts, host_stats, without
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
-from ..support.sitemap_web import Web, found, index, parsed, sitemap_stats, urlset, xml
+from ..support.sitemap_web import Hosts, Web, found, host_stats, index, parsed, sitemap_stats, urlset, without, xml
 from ..support.tls import tls_context
 from ..support.web import Reply, Site, free_port_like_tls
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider
 from scrapy.spiders import CrawlSpider, SitemapSpider
 
-from scrapy_gbot_robots import SitemapDiscovery
+from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDiscovery
 
 from .crawls import stats
 from .web import Reply, Site
@@ -163,6 +163,21 @@ class Links(Remembers, CrawlSpider):
         return ()
 
 
+class Hosts(Remembers, RobotsSitemapSpider):
+    """Remembers the hosts without a sitemap, too."""
+
+    name = "hosts"
+    progress_secs = 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.without: dict[str, str] = {}
+
+    def host_without_sitemap(self, host: str, why: str) -> None:
+        super().host_without_sitemap(host, why)
+        self.without[host] = why
+
+
 def listing(site: Site) -> None:
     """Let the robots.txt of `site` list /s.xml, which lists /page. The robots.txt does not list /other.xml with /other."""
     site.pages |= {
@@ -186,3 +201,12 @@ def found(crawler: Crawler) -> dict[str, list[str]]:
     discovery = crawler.get_extension(SitemapDiscovery)
     assert discovery is not None
     return dict(discovery.found)
+
+
+def without(crawler: Crawler) -> dict[str, str]:
+    assert isinstance(crawler.spider, Hosts)
+    return crawler.spider.without
+
+
+def host_stats(crawler: Crawler) -> dict[str, int]:
+    return {name.rpartition("/")[2]: count for name, count in stats(crawler, "gbot_robots/hosts/").items()}
