@@ -38,11 +38,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
     wanted = [facts for facts in found if options.only is None or facts["allowed"] == (options.only == "yes")]
-    out.rows(wanted, _COLUMNS, as_json=options.json)
-    if not options.json:
-        refused = sum(not facts["allowed"] for facts in found)
-        said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"
-        out.say((version.name, "strong"), said)
+    out.rows(wanted, _COLUMNS)
+    refused = sum(not facts["allowed"] for facts in found)
+    said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"
+    out.say((version.name, "strong"), said)
     return FINE
 
 

@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a URL, or a host for all its schemes and ports; without ORIGIN, list shows all",
     )
     parser.add_argument("--all", action="store_true", help="with forget: delete all origins")
-    parser.add_argument("--json", action="store_true", help="with list: write one JSON object per origin, one per line")
+    parser.add_argument("--json", action="store_true", help="with list or show: write one JSON object per line")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -65,9 +65,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         found = [(text, _kept(text, origin, storage)) for text, origin in wanted]
         origins = [origin for _, kept in found for origin in kept]
         if options.act == "list":
-            listed = _list(origins if wanted else storage.origins(), options.json, storage, gbot, out)
-            if not options.json:
-                out.say(f"{count(listed, 'origin')} in {where}")
+            listed = _list(origins if wanted else storage.origins(), storage, gbot, out)
+            out.say(f"{count(listed, 'origin')} in {where}")
             return FINE
         missing = [text for text, kept in found if not kept]
         for text in missing:
@@ -132,10 +131,9 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
+def _list(origins: Iterable[str], storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
     """Write the origins at once, as there may be millions; return their number."""
-    if not as_json:
-        out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
+    out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
     listed = 0
     for origin in origins:
         entry = storage.get(origin)
@@ -143,11 +141,9 @@ def _list(origins: Iterable[str], as_json: bool, storage: Storage, gbot: GbotSet
             continue
         listed += 1
         facts = _facts(origin, entry, gbot)
-        if as_json:
-            out.json(facts)
-        else:
-            status = "" if facts["status"] is None else facts["status"]
-            out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
+        out.json(facts)
+        status = "" if facts["status"] is None else facts["status"]
+        out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
     return listed
 
 
@@ -191,6 +187,7 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> N
         "failures": f"{facts['failures']:,} in a row" if facts["failures"] else None,
         "size": f"{count(facts['bytes'], 'byte')}{', the rest was cut off' if entry.copy and entry.copy.cut else ''}",
     }
+    out.json(facts)
     out.say((origin, "strong"))
     for name, value in told.items():
         if value:

@@ -64,12 +64,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     askers = crawlers.named(options.agents, settings, err, options.mode)
     checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, settings, err)
     for number, check in enumerate(checks):
-        if options.json:
-            out.json(check.facts)
-        else:
-            if number:
-                out.say()
-            _show(check, out)
+        out.json(check.facts)
+        if number:
+            out.say()
+        _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
     return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND

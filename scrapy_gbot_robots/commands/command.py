@@ -129,7 +129,7 @@ class RobotsCommand(ScrapyCommand):
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
         from .output import Terminal  # noqa: PLC0415  see the module's law
 
-        out, err = Terminal(sys.stdout), Terminal(sys.stderr)
+        out, err = Terminal(sys.stdout, as_json=getattr(opts, "json", False)), Terminal(sys.stderr)
         told = f"{self.name} {opts.subcommand}: error: "
         try:
             try:

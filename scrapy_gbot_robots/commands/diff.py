@@ -58,10 +58,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     )
     found = changes(before, after)
     for change in found:
-        if options.json:
-            out.json(_facts(change))
-        else:
-            _show(change, out)
+        out.json(_facts(change))
+        _show(change, out)
     told = [count(len(found), "user agent") + " changed"]
     flips = 0
     if options.urls is not None:
@@ -73,14 +71,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((_JUDGED_FOR_SOME.format(len(judges), len(names)), "warning"))
         for flip in _flips(options.urls, judges, err):
             flips += 1
-            if options.json:
-                out.json(flip)
-            else:
-                now, style = ("now allowed   ", "good") if flip["allowed"] else ("now disallowed", "bad")
-                out.say((now, style), f"  {flip['agent']}  {flip['url']}  {flip['reason']}")
+            out.json(flip)
+            now, style = ("now allowed   ", "good") if flip["allowed"] else ("now disallowed", "bad")
+            out.say((now, style), f"  {flip['agent']}  {flip['url']}  {flip['reason']}")
         told.append(count(flips, "URL") + " judged otherwise")
-    if not options.json:
-        out.say((f"{old.name} -> {new.name}", "strong"), ": ", ", ".join(told))
+    out.say((f"{old.name} -> {new.name}", "strong"), ": ", ", ".join(told))
     return FOUND if found or flips else FINE
 
 

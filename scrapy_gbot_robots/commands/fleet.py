@@ -42,7 +42,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     try:
         with closing(redis_of(gbot, settings)()) as storage:
             while True:
-                lives = _show(storage, out, as_json=options.json)
+                lives = _show(storage, out)
                 if not options.watch:
                     return FINE if lives else FOUND
                 out.flush()
@@ -51,13 +51,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(str(error)) from None
 
 
-def _show(storage: RedisStorage, out: Terminal, *, as_json: bool) -> bool:
+def _show(storage: RedisStorage, out: Terminal) -> bool:
     """Write what the Redis knows of its fleet; return whether a process runs."""
     fleet = storage.fleet(_MOST_ORIGINS)
     processes, origins = fleet["processes"], fleet["origins"]
-    if as_json:
-        out.json(fleet)
-        return bool(processes)
+    out.json(fleet)
     if processes:
         out.table(_TITLES, [_row(facts) for facts in processes])
     known = f"{count(origins['known'], 'origin', exact=not origins['more'])} known"

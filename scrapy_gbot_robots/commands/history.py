@@ -46,7 +46,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
         found.append(_facts(version, None if before is None else changes(before, robotstxt)))
         before = robotstxt
-    out.rows(found, _COLUMNS, as_json=options.json)
+    out.rows(found, _COLUMNS)
     if not found:
         err.say((f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
     return FINE if found else FOUND

@@ -104,15 +104,17 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         results.append((source, found))
         if status == FINE and any(finding.kind in options.fail_on for finding in found):
             status = FOUND
+    out.as_json = options.format == "json"
     FORMATS[options.format](results, out)
     return status
 
 
-def _write_text(results: Results, out: Terminal) -> None:
-    """Write each finding with its line, and the counts for each source."""
+def _write_lines(results: Results, out: Terminal) -> None:
+    """Write each finding with its line, and the counts for each source; or JSON."""
     for source, found in results:
         lines = split_lines(source.body)
         for finding in found:
+            out.json({"source": source.name, **finding._asdict()})
             style, part, where = _STYLES[finding.level], KINDS[finding.kind].part, f"{source.name}:{finding.line}: "
             out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
             for line in excerpt(lines, [Mark(finding.line, part, "", style)] if part else []):
@@ -120,12 +122,6 @@ def _write_text(results: Results, out: Terminal) -> None:
         levels = Counter(finding.level for finding in found)
         counts = [count(levels[level], level) for level in LEVELS if levels[level]]
         out.say((source.name, "strong"), ": ", ", ".join(counts) or ("clean", "good"))
-
-
-def _write_json(results: Results, out: Terminal) -> None:
-    for source, found in results:
-        for finding in found:
-            out.json({"source": source.name, **finding._asdict()})
 
 
 def _write_github(results: Results, out: Terminal) -> None:
@@ -192,8 +188,8 @@ def _is_file(source: Version) -> bool:
 
 
 FORMATS: dict[str, Callable[[Results, Terminal], None]] = {
-    "text": _write_text,
-    "json": _write_json,
+    "text": _write_lines,
+    "json": _write_lines,
     "sarif": _write_sarif,
     "github": _write_github,
 }

@@ -57,10 +57,16 @@ def _styled(part: Part) -> tuple[str, str]:
 
 
 class Terminal:
-    """One of the process's output streams."""
+    """One of the process's output streams, for people, or as lines of JSON for programs: each gets only what is for them.
 
-    def __init__(self, stream: TextIO) -> None:
+    Args:
+        stream: the stream.
+        as_json: whether programs read it.
+    """
+
+    def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self._stream = stream
+        self.as_json = as_json
         self._rich: Any = _rich_console(stream)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # escapes and no exception on a terminal that is not UTF-8
@@ -71,7 +77,9 @@ class Terminal:
         return self._stream.isatty()
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
-        """Write a line. On a terminal it may be wrapped between words; otherwise the terminal breaks a long one anywhere."""
+        """Write a line for people. With `wrap` a terminal breaks it between words, otherwise anywhere."""
+        if self.as_json:
+            return
         texts = [(printable(text), style) for text, style in map(_styled, parts)]
         if self._rich is None:
             self._stream.write("".join(text for text, _ in texts) + "\n")
@@ -90,26 +98,26 @@ class Terminal:
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
-        """Write an object as a line of JSON, for programs."""
+        """Write an object for programs, as a line of JSON."""
+        if not self.as_json:
+            return
         text = json.dumps(record)
         if "\\udc" in text:  # maybe bytes of a file name, which Python takes for lone surrogates in the C locale
             raw = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape")
             text = json.dumps(json.loads(raw.decode("utf-8", "backslashreplace")))
         self.write(text + "\n")
 
-    def rows(self, records: Iterable[Mapping[str, Any]], columns: Mapping[str, Column], *, as_json: bool) -> None:
+    def rows(self, records: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> None:
         """Write records as lines of JSON, or as a table.
 
         Args:
             records: what is written.
             columns: the titles of the table, each with a key of the records, or with a function of a record.
-            as_json: whether to write JSON.
         """
-        if as_json:
-            for record in records:
-                self.json(record)
-        elif shown := list(records):
-            self.table(list(columns), [[_cell(column, record) for column in columns.values()] for record in shown])
+        for record in records:
+            self.json(record)
+        if records:
+            self.table(list(columns), [[_cell(column, record) for column in columns.values()] for record in records])
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last cell with text has no padding."""

@@ -28,10 +28,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
     found = [_facts(override, override.standing(now)) for override in overrides_checked(settings)]
-    out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")}, as_json=options.json)
+    out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")})
     run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
-    if not options.json:
-        out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
+    out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
     return FOUND if run_out else FINE
 
 

@@ -52,10 +52,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
             listed += [_facts(line, _TOO_MANY) for line in lines[most:]]
             records = [{"robots_txt": origin.robots_url, **facts} for facts in listed]
-            if not options.json:
-                found = known.why if known.unreachable else count(len(lines), "sitemap")
-                out.say((origin.robots_url, "strong"), ": ", found)
-            out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"}, as_json=options.json)
+            found = known.why if known.unreachable else count(len(lines), "sitemap")
+            out.say((origin.robots_url, "strong"), ": ", found)
+            out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
             out.flush()
             worst = max(worst, FAILED if known.unreachable else FINE if all(map(_is_fine, listed)) else FOUND)
         return worst

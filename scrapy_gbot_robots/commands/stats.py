@@ -68,13 +68,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         study = _studied(store, judge, options.top, err)
     for part in damage:
         err.say(part)
-    if options.json:
-        out.json(study)
-    else:
-        for title, titles, rows in _tables(study):
-            out.say((title, "strong"))
-            out.table(titles, rows)
-            out.say()
+    out.json(study)
+    for title, titles, rows in _tables(study):
+        out.say((title, "strong"))
+        out.table(titles, rows)
+        out.say()
     return FINE
 
 

@@ -76,16 +76,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         check = None if each.asker is None else _check(each.url, each.asker, robots, robotstxt)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
-        if options.json:
-            out.json(
-                {"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)}
-            )
-        elif not met:
+        out.json({"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)})
+        if not met:
             out.say((f"{options.expectations}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
             _show(check, robotstxt, out)
-    if not options.json:
-        said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
-        out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
+    said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
+    out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
     return FOUND if failed else FINE
 
 
