@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from ..bulk.audit import Piece
     from ..bulk.files import CsvText, JsonText
     from ..core.verdict import Verdict
     from ..obeying.overrides import Ruling
@@ -83,12 +84,23 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(f"--robots takes one robots.txt, or archives, got {len(options.robots)} files")
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
-    askers = crawlers.named(options.agents, settings, err)
+    askers, gbot = crawlers.named(options.agents, settings, err), GbotSettings.of(settings)
+    judge = Judge(
+        [asker.crawler for asker in askers],
+        policy=gbot.policy,
+        strict=gbot.strict,
+        max_bytes=gbot.max_bytes,
+        overrides=overrides_checked(settings) if is_archive else None,
+        now=time.time(),
+        purposes=options.purposes,
+    )
     with archives.errors_in_a_line(), Audit(options, [asker.name for asker in askers], out, err) as audit:
         if is_archive:
-            _by_archive(audit, askers, settings)
+            _by_archive(audit, judge, gbot)
         elif options.robots or options.diff:
-            _by_files(audit, askers, settings)
+            robots = [Served(200, read(path)) for path in options.robots or reversed(options.diff)]  # the new one first
+            for found in audit.judged(by_files(audit.rows("Auditing"), *robots), judge):
+                audit.take(found)
         else:
             _by_host(audit, askers, settings)
         audit.finish()
@@ -96,34 +108,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return audit.status
 
 
-def _by_files(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
-    """Judge all URLs by one robots.txt, or by two; the new one comes first."""
-    options, gbot = audit.options, GbotSettings.of(settings)
-    robots = [Served(200, read(path)) for path in options.robots or reversed(options.diff)]
-    crawlers_asked = [asker.crawler for asker in askers]
-    judge = Judge(crawlers_asked, strict=gbot.strict, max_bytes=gbot.max_bytes, purposes=options.purposes)
-    pieces = by_files(audit.rows("Auditing"), *robots)
-    for found in judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers):
-        audit.take(found)
-
-
-def _by_archive(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
+def _by_archive(audit: Audit, judge: Judge, gbot: GbotSettings) -> None:
     """Judge each URL by the robots.txt of its origin in the archives."""
-    options, gbot = audit.options, GbotSettings.of(settings)
-    judge = Judge(
-        [asker.crawler for asker in askers],
-        policy=gbot.policy,
-        strict=gbot.strict,
-        max_bytes=gbot.max_bytes,
-        overrides=overrides_checked(settings),
-        now=time.time(),
-        purposes=options.purposes,
-    )
     collect_rarely()
-    with archives.opened(options.robots, gbot, audit.err) as (store, damage):
+    with archives.opened(audit.options.robots, gbot, audit.err) as (store, damage):
         audit.about += [f"robots.txt files of {count(len(store), 'origin')} in the archive", *damage]
-        pieces = by_archive(store, audit.rows("Reading the URLs"), audit.others)
-        every = judged(pieces, judge, gives_reasons=audit.gives_reasons, workers=options.workers)
+        every = audit.judged(by_archive(store, audit.rows("Reading the URLs"), audit.others), judge)
         first = list(islice(every, 1))  # before it comes, all URLs are read
         with audit.err.progress("Judging", audit.read, beside=audit.beside) as progress:
             for found in chain(first, every):
@@ -222,6 +212,10 @@ class Audit:
         elif error is KeyboardInterrupt:
             self.err.say(("Interrupted. So far:", "warning"))
             self.summarise()
+
+    def judged(self, pieces: Iterable[Piece], judge: Judge) -> Iterator[Judged]:
+        """Yield the answers to pieces of work."""
+        return judged(pieces, judge, gives_reasons=self.gives_reasons, workers=self.options.workers)
 
     def rows(self, what: str) -> Iterator[Rows]:
         """Yield the list, some rows at a time, and show how far it is read."""
