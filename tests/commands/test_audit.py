@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.processes import output, start
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -44,17 +46,17 @@ def counts(summary: str) -> list[list[str]]:
 
 
 def test_each_url_gets_a_row_and_each_rule_its_count(files: Path) -> None:
-    ended = run("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
+    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
     assert ended.status == 0
     title, *rows = ended.out.splitlines()
     assert title.split() == ["a", "RULE", "URL"]
-    assert [row.split()[-1] for row in rows] == URLS
-    assert [row.split()[0] for row in rows] == ["disallowed"] * 3 + ["allowed"] * 3
+    assert [(row.split()[0], row.split()[-1]) for row in rows] == list(
+        zip(["disallowed"] * 3 + ["allowed"] * 3, URLS, strict=True)
+    )
     assert "Disallow: /a (line 2)" in rows[0]
     assert "6 URLs in" in ended.err
     assert counts(ended.err) == [["a", "3", "3", "0"]]
-    rules = [re.split("  +", row) for row in ended.err.splitlines() if re.search("allowed +a  ", row)]
-    assert rules == [
+    assert [re.split("  +", row) for row in ended.err.splitlines() if re.search("allowed +a  ", row)] == [
         ["2", "disallowed", "a", "Disallow: /a (line 2)"],
         ["1", "disallowed", "a", "Disallow: /b (line 3)"],
         ["3", "allowed", "a", "no rule matches"],
@@ -189,38 +191,21 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
         urls = site.url("/private/%d\n")
         with (project / "urls.txt").open("w") as file:
             file.writelines(urls % number for number in range(2_000_000))
-        command = [*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"]
-        with subprocess.Popen(
-            command, cwd=project, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            assert process.stdout
-            assert process.stderr
+        with start([*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"], project, environment()) as process:
+            assert process.stdout is not None
             assert process.stdout.readline()  # it is at work, and waits for what it writes to be read
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = output(process)
     assert process.returncode == 130
-    assert b"Interrupted. So far:" in err
-    assert out.count(b"\n") < 1_000_000
+    assert "Interrupted. So far:" in err
+    assert out.count("\n") < 1_000_000
 
 
 def test_closed_pipe_is_no_error(files: Path) -> None:
     (files / "many.txt").write_text("https://example.com/a\n" * 200_000)
-    with (
-        subprocess.Popen(
-            [*COMMAND, "audit", "--urls", "many.txt", "--robots", "old.txt"],
-            cwd=files,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(),
-        ) as audit,
-        subprocess.Popen(["head", "-n", "3"], stdin=audit.stdout, stdout=subprocess.PIPE) as head,
-    ):
-        assert audit.stdout is not None
-        audit.stdout.close()
-        assert head.communicate(timeout=30)[0].count(b"\n") == 3
-        assert audit.stderr is not None
-        assert audit.stderr.read() == b""
-        assert audit.wait(timeout=30) == 141
+    audit = shlex.join([*COMMAND, "audit", "--urls", "many.txt", "--robots", "old.txt"])
+    ended = run(cwd=files, command=["bash", "-c", f"{audit} | head -n 3; exit ${{PIPESTATUS[0]}}"])
+    assert (ended.status, ended.out.count("\n"), ended.err) == (141, 3, "")
 
 
 def test_full_disk_is_one_line_and_status_2(files: Path) -> None:

@@ -38,15 +38,20 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_expectations_that_are_met_are_status_0(files: Path) -> None:
-    ended = run_here("test", "met.txt", "--robots", "robots.txt", cwd=files)
-    assert ended == (0, "robots.txt: 7 expectations, all met\n", "")
+    asked = ("test", "met.txt", "--robots", "robots.txt")
+    assert run_here(*asked, cwd=files) == (0, "robots.txt: 7 expectations, all met\n", "")
+    rows = [json.loads(line) for line in run_here(*asked, "--json", cwd=files).out.splitlines()]
+    assert [row["line"] for row in rows] == [2, 3, 4, 5, 7, 8, 9]
+    assert all(row["met"] for row in rows)
+    assert rows[0]["rule"] == {"line": 2, "allow": True, "pattern": "/a"}
+    assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
 
 
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
     (files / "more.txt").write_text(
         "allow Googlebot /a\nallow Googlebot /g/1\ndeny * /c\nsitemap https://a.example/t.xml\n"
     )
-    ended = run("test", "more.txt", "--robots", "robots.txt", cwd=files)
+    ended = run_here("test", "more.txt", "--robots", "robots.txt", cwd=files)
     assert (ended.status, ended.err) == (1, "")
     assert ended.out == (
         "more.txt:2: not met: allow Googlebot /g/1\n"
@@ -68,15 +73,6 @@ def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> Non
         "  = the robots.txt does not list this sitemap; it lists 1 other sitemap\n"
         "robots.txt: 4 expectations, 3 not met\n"
     )
-
-
-def test_json_has_one_object_an_expectation(files: Path) -> None:
-    ended = run_here("test", "met.txt", "--robots", "robots.txt", "--json", cwd=files)
-    rows = [json.loads(line) for line in ended.out.splitlines()]
-    assert [row["line"] for row in rows] == [2, 3, 4, 5, 7, 8, 9]
-    assert all(row["met"] for row in rows)
-    assert rows[0]["rule"] == {"line": 2, "allow": True, "pattern": "/a"}
-    assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
 
 
 def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
