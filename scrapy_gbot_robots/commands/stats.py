@@ -6,7 +6,7 @@ database counts them: it uses the disk for what exceeds its memory.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ..bulk.judging import Judge
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from ..bulk.judging import Served
     from ..bulk.store import Store
-    from ..core.crawlers import RobotsAgent
-    from ..core.robots import RobotsTxt
     from .output import Terminal
 
     Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
@@ -117,118 +115,101 @@ def _size_in_words(size: int | None) -> str:
 def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, Any]:
     """Go through all robots.txt files, and show how far that is; return what was found, for JSON.
 
-    The `most` frequent fields and agents count. A crawler is blocked if it may not fetch "/".
+    The `most` frequent fields and agents count.
     """
-    census = _Census(store, judge)
+    census = _Census(store)
     with err.progress("Counting", len(store)) as progress:
         for done, served in enumerate(store.everything(), 1):
-            census.take(served)
+            census.add(_facts(served, judge))
             if done % _FILES == 0:
                 census.flush()
                 progress(done, f"{done:,}")
     census.flush()
-    return census.result(most)
+    kinds = ("state", "status", "size", "preference", "crawler")
+    states, statuses, sizes, said, blocked = map(census.counted, kinds)
+    rules, size = states[State.RULES.value]
+    fields, agents = (census.counted(kind, most).items() for kind in ("field", "agent"))
+    asked = [crawler.name or "*" for crawler in judge.crawlers]
+    return {
+        "origins": sum(files for files, _ in states.values()),
+        "states": {state.value: states[state.value][0] for state in State},
+        "statuses": {status or "none": files for status, (files, _) in sorted(statuses.items())},
+        "bytes": size,
+        "sizes": [{"up_to_bytes": size, "files": sizes[str(size)][0]} for size in (*_SIZES, None)],
+        "fields": [{"name": name, "files": files, "lines": lines} for name, (files, lines) in fields],
+        "agents": [{"name": name, "files": files, "blocked": times} for name, (files, times) in agents],
+        "crawlers": [{"name": name, "files": rules, "blocked": blocked[name][0]} for name in asked],
+        "preferences": {
+            label: {"granted": said[label][1], "refused": said[label][0] - said[label][1]} for label, _, _ in LABELS
+        },
+    }
+
+
+def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
+    """Yield what counts of one answer: a kind, a name, and a number to add up. A blocked crawler may not fetch "/"."""
+    decision = judge.decision(served)
+    yield "status", str(served.status or ""), 0
+    if decision is not None:
+        yield "state", decision.state.value, 0
+        return
+    size = len(served.body)
+    yield "state", State.RULES.value, size
+    yield "size", str(None if served.cut else next((each for each in _SIZES if size <= each), None)), 0
+    robots = judge.parsed(served)
+    for crawler in judge.crawlers:
+        if not robots.allowed(_HOME, crawler):
+            yield "crawler", crawler.name or "*", 0
+    said = robots.preferences(_HOME, _ALL)
+    for label, _, _ in LABELS:
+        if getattr(said, label) is not None:
+            yield "preference", label, getattr(said, label)
+    keys = (_FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE)
+    for field, lines in Counter(keys).items():
+        yield "field", field, lines
+    agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
+    for group in groups_of(robots):
+        may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
+        for agent in group.agents:
+            agents[agent] = agents.get(agent, False) or may_block
+    for agent, may_block in agents.items():
+        token = agent.decode("latin-1")
+        is_blocked = may_block and not robots.allowed(_HOME, Crawler(token, (token,) if agent != GLOBAL else ()))
+        yield "agent", _name(agent) or "(none)", is_blocked
 
 
 class _Census:
-    """Counts; names go to the database now and then."""
+    """Counts the files that have a name of some kind, and adds up its numbers. Names go to the database now and then."""
 
-    def __init__(self, store: Store, judge: Judge) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._judge = judge
-        self._states: Counter[str] = Counter()
-        self._statuses: Counter[int] = Counter()
-        self._sizes: Counter[int | None] = Counter()
-        self._blocked: Counter[RobotsAgent] = Counter()
-        self._preferences: Counter[tuple[str, bool]] = Counter()
-        self._bytes = 0
-        self._names: Counter[tuple[str, str]] = Counter()
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._files: Counter[tuple[str, str]] = Counter()
+        self._numbers: Counter[tuple[str, str]] = Counter()
 
-    def take(self, served: Served) -> None:
-        """Count one answer."""
-        decision = self._judge.decision(served)
-        state = State.RULES if decision is None else decision.state
-        self._states[state.value] += 1
-        self._statuses[served.status or 0] += 1
-        if state is not State.RULES:
-            return
-        size = len(served.body)
-        self._bytes += size
-        self._sizes[None if served.cut else next((each for each in _SIZES if size <= each), None)] += 1
-        robots = self._judge.parsed(served)
-        self._blocked.update(crawler for crawler in self._judge.crawlers if not robots.allowed(_HOME, crawler))
-        said = robots.preferences(_HOME, _ALL)
-        for label, _, _ in LABELS:
-            if getattr(said, label) is not None:
-                self._preferences[label, getattr(said, label)] += 1
-        self._take_fields(robots)
-        self._take_agents(robots)
-
-    def _take_fields(self, robots: RobotsTxt) -> None:
-        fields = Counter(
-            _FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE
-        )
-        for field, lines in fields.items():
-            self._names["field", field] += 1
-            self._counts["field", field] += lines
-
-    def _take_agents(self, robots: RobotsTxt) -> None:
-        agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
-        for group in groups_of(robots):
-            may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
-            for agent in group.agents:
-                agents[agent] = agents.get(agent, False) or may_block
-        for agent, may_block in agents.items():
-            name = _name(agent) or "(none)"
-            self._names["agent", name] += 1
-            if may_block:
-                token = agent.decode("latin-1")
-                crawler = Crawler(token, (token,) if agent != GLOBAL else ())
-                self._counts["agent", name] += not robots.allowed(_HOME, crawler)
+    def add(self, facts: Iterable[tuple[str, str, int]]) -> None:
+        """Count what one file has."""
+        for kind, name, number in facts:
+            self._files[kind, name] += 1
+            self._numbers[kind, name] += number
 
     def flush(self) -> None:
         """Put the names into the database."""
         import pyarrow as pa  # noqa: PLC0415
 
-        rows = [(kind, name, files, self._counts[kind, name]) for (kind, name), files in self._names.items()]
-        schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "count": "i8"})
+        rows = [(kind, name, files, self._numbers[kind, name]) for (kind, name), files in self._files.items()]
+        schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "number": "i8"})
         named = [dict(zip(schema.names, row, strict=True)) for row in rows]
         self._store.insert("names", pa.Table.from_pylist(named, schema))
-        self._names.clear()
-        self._counts.clear()
+        self._files.clear()
+        self._numbers.clear()
 
-    def result(self, most: int) -> dict[str, Any]:
-        """Return all that was found, by name."""
-        rules = self._states[State.RULES.value]
-        asked = ((crawler.name or "*", rules, self._blocked[crawler]) for crawler in self._judge.crawlers)
-        return {
-            "origins": self._states.total(),
-            "states": {state.value: self._states[state.value] for state in State},
-            "statuses": {str(status or "none"): number for status, number in sorted(self._statuses.items())},
-            "bytes": self._bytes,
-            "sizes": [{"up_to_bytes": size, "files": self._sizes[size]} for size in (*_SIZES, None)],
-            "fields": _objects("lines", self._most_frequent("field", most)),
-            "agents": _objects("blocked", self._most_frequent("agent", most)),
-            "crawlers": _objects("blocked", asked),
-            "preferences": {
-                label: {"granted": self._preferences[label, True], "refused": self._preferences[label, False]}
-                for label, _, _ in LABELS
-            },
-        }
-
-    def _most_frequent(self, kind: str, most: int) -> Iterable[tuple[str, int, int]]:
-        """The names that most files have: in how many files each is, and its count."""
-        rows: list[tuple[str, int, int]] = self._store.database.execute(
-            "SELECT name, sum(files)::BIGINT, sum(count)::BIGINT FROM names WHERE kind = ?"
+    def counted(self, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
+        """The names of a kind that most files have: in how many files each is, and the sum of its numbers."""
+        rows = self._store.database.execute(
+            "SELECT name, sum(files)::BIGINT, sum(number)::BIGINT FROM names WHERE kind = ?"
             " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
             [kind, most],
         ).fetchall()
-        return rows
-
-
-def _objects(what: str, rows: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
-    return [{"name": name, "files": files, what: times} for name, files, times in rows]
+        return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})
 
 
 def _name(raw: bytes) -> str:
