@@ -96,6 +96,10 @@ def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[
             yield store, _read(store, _files_of(names), gbot.max_bytes, err)
     except duckdb.Error as error:
         raise BulkError(str(error)) from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # as DuckDB says Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> list[Part]:

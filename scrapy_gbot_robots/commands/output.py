@@ -104,7 +104,7 @@ class Terminal:
         text = json.dumps(record)
         if "\\udc" in text:  # maybe bytes of a file name, which Python takes for lone surrogates in the C locale
             raw = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape")
-            text = json.dumps(json.loads(raw.decode("utf-8", "backslashreplace")))
+            text = json.dumps(json.loads(raw.decode("utf-8", "replace")))
         self.write(text + "\n")
 
     def rows(self, records: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> None:

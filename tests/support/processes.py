@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,16 @@ def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[st
         process.kill()
         raise
     raise AssertionError(f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s\n{out}\n{err}")
+
+
+def sleeps(process: subprocess.Popen[Any]) -> bool:
+    """Whether a process has waited for a while. Python misses a signal that comes just before it begins to wait."""
+    stat = Path(f"/proc/{process.pid}/stat")  # there is none on macOS
+    for _ in range(10):
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "S":
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def run(
