@@ -35,7 +35,7 @@ def asked(path: str, home: Path, *more: str) -> list[str]:
 
 
 def test_crawlers_are_refused_by_their_own_lines(home: Path) -> None:
-    lines = {
+    lines: dict[str, dict[str, int | None]] = {
         "/g": {"Googlebot": 2, "Googlebot-News": 2, "Applebot": 2, "Bingbot": None},  # two of them fall back
         "/x": {"GPTBot": 6, "MJ12bot": 6},  # its digits are no part of a token, in the file and here
         "/all": {"CCBot": 9, "Googlebot": None},

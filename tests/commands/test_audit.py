@@ -45,24 +45,6 @@ def counts(summary: str) -> list[list[str]]:
     return [line.split() for line in summary.splitlines() if re.search(r"^\S+ +\d+ +\d+", line)]
 
 
-def test_each_url_gets_a_row_and_each_rule_its_count(files: Path) -> None:
-    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
-    assert ended.status == 0
-    title, *rows = ended.out.splitlines()
-    assert title.split() == ["a", "RULE", "URL"]
-    assert [(row.split()[0], row.split()[-1]) for row in rows] == list(
-        zip(["disallowed"] * 3 + ["allowed"] * 3, URLS, strict=True)
-    )
-    assert "Disallow: /a (line 2)" in rows[0]
-    assert "6 URLs in" in ended.err
-    assert counts(ended.err) == [["a", "3", "3", "0"]]
-    assert [re.split("  +", row) for row in ended.err.splitlines() if re.search("allowed +a  ", row)] == [
-        ["2", "disallowed", "a", "Disallow: /a (line 2)"],
-        ["1", "disallowed", "a", "Disallow: /b (line 3)"],
-        ["3", "allowed", "a", "no rule matches"],
-    ]
-
-
 def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     arguments = ["audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "googlebot-news,other,googlebot-news"]
     arguments += ["--rules"]

@@ -1,14 +1,17 @@
-"""`scrapy robots diff`: what changed between two robots.txt files, in words, for programs, and for URLs."""
+"""`scrapy robots diff` and `history`: what changed between versions of a robots.txt, for people, programs and URLs."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from scrapy_gbot_robots.commands import diff
 from scrapy_gbot_robots.core.changes import changes
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import run_here
 
@@ -16,6 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
+DAY = 86_400
+BODIES = (
+    b"user-agent: *\ndisallow: /a\n",
+    b"# new\nuser-agent: *\ndisallow: /a\n",
+    b"user-agent: *\ndisallow: /\ncontent-signal: search=no",
+)
 NEW = "# new\nuser-agent: *\ndisallow: /\n\nuser-agent: mybot\ndisallow: /b\nallow: /b/c\n"
 
 
@@ -27,29 +36,26 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def at(tmp_path: Path) -> list[str]:
+    """Settings that name a file with three versions: of the first, third and fifth of January 1970."""
+    path = tmp_path / "robots.sqlite"
+    with closing(SqliteStorage(path, history=9)) as storage:
+        for number, body in enumerate(BODIES):
+            then = 2.0 * number * DAY + 3600
+            url = "https://a.example/robots.txt"
+            storage.put("https://a.example", Entry(Copy(Kind.RULES, 200, url, body, False, "", then, then + DAY)))
+    return ["-s", f"GBOT_ROBOTS_SQLITE_PATH={path}"]
+
+
 def test_same_rules_are_status_0(files: Path) -> None:
     (files / "same.txt").write_text("# another day\n" + OLD.upper().replace("/A", "/a").replace("/B", "/b"))
     assert run_here("diff", "old.txt", "same.txt", cwd=files) == (0, "old.txt -> same.txt: 0 user agents changed\n", "")
 
 
-def test_changes_are_told_by_user_agent_with_their_lines(files: Path) -> None:
-    ended = run_here("diff", "old.txt", "new.txt", cwd=files)
-    assert ended == (
-        1,
-        "User-agent: *\n"
-        "  ! everything is disallowed to it now\n"
-        "  - Disallow: /a  (line 2)\n"
-        "  + Disallow: /  (line 3)\n"
-        "  crawl-delay: 2 s -> none\n"
-        "User-agent: mybot\n"
-        "  + Allow: /b/c  (line 7)\n"
-        "old.txt -> new.txt: 2 user agents changed\n",
-        "",
-    )
-
-
 def test_urls_whose_verdict_differs_are_told_for_those_who_changed_or_are_named(files: Path) -> None:
     out = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=files).out
+    assert out.startswith("User-agent: *\n  ! everything is disallowed to it now\n  - Disallow: /a  (line 2)\n")
     flips = [line.split()[:4] for line in out.split("\n") if "https:" in line]
     assert flips == [
         ["now", "disallowed", "*", "https://a.example/b/c"],
@@ -123,3 +129,38 @@ def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -
         "https://a.example/b/c",
     ]
     assert ended.err == "3 lines of urls.txt left out: no absolute URL and no path, such as: hello\n"
+
+
+def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) -> None:
+    ended = run_here("history", "a.example", *at, cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    _, first, second, third = ended.out.splitlines()
+    assert first.startswith("1970-01-01 01:00:00  200     27 ")
+    assert second.startswith("1970-01-03 01:00:00  200     33 ")
+    assert second.endswith("  nothing that a crawler reads")
+    told = "1 rule added, 1 removed for 1 user agent; everything is disallowed to * now; preferences turned for *"
+    assert third.endswith(f"  {told}")
+    rows = [json.loads(line) for line in run_here("history", "a.example", "--json", *at, cwd=tmp_path).out.splitlines()]
+    assert [row["changed_for"] for row in rows] == [None, [], ["*"]]
+    assert (rows[0]["fetched"], len(rows[0]["sha256"])) == ("1970-01-01T01:00:00+00:00", 64)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("a.example@1970-01-01", "a.example@1970-01-02", 0),
+        ("a.example@1970-01-02", "https://a.example/any@1970-01-04T00:00:00", 0),
+        ("a.example@1970-01-04", "a.example@1970-01-05", 1),
+        ("a.example@1970-01-04", "a.example@2031-01-01", 1),
+        ("a.example@1970-01-05T00:59:59", "a.example@1970-01-05T01:00:00+00:00", 1),
+    ],
+)
+def test_diff_compares_what_counted_then(at: list[str], tmp_path: Path, old: str, new: str, status: int) -> None:
+    ended = run_here("diff", old, new, *at, cwd=tmp_path)
+    assert (ended.status, ended.err) == (status, "")
+
+
+def test_origin_without_versions_is_status_1(at: list[str], tmp_path: Path) -> None:
+    ended = run_here("history", "b.example", *at, cwd=tmp_path)
+    assert (ended.status, ended.out) == (1, "")
+    assert "GBOT_ROBOTS_HISTORY" in ended.err
