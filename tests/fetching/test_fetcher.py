@@ -7,6 +7,7 @@ import gzip
 import random
 import threading
 import time
+from contextlib import ExitStack
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -167,16 +168,15 @@ async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there()
         assert far.paths() == ["/rules"]
 
 
-@pytest.mark.parametrize("status", [404, 503])
 @in_reactor
-async def test_handle_httpstatus_list_of_the_spider_changes_nothing(status: int) -> None:
+async def test_handle_httpstatus_list_of_the_spider_changes_nothing() -> None:
     class Handling(Pages):
         name = "handling"
-        handle_httpstatus_list: ClassVar = [status]
+        handle_httpstatus_list: ClassVar = [404, 503]
 
-    with Site({"/robots.txt": Reply(status, RULES), "*": b"ok"}) as site:
-        crawler = await crawl(Handling, urls=[site.url("/page")])
-        assert bool(pages(crawler).crawled) is (status == 404)
+    with Site({"/robots.txt": Reply(404), "*": b"ok"}) as absent, Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        crawler = await crawl(Handling, urls=[absent.url("/page"), ill.url("/page")])
+        assert set(pages(crawler).crawled) == {absent.url("/page")}
 
 
 @in_reactor
@@ -387,30 +387,27 @@ class UnspeakableError(Exception):
 
 
 class Raising(HangingHandler):
-    """A download handler that raises what it is told to, for the first request for a robots.txt."""
+    """A download handler that raises one of its errors for each of the first requests for a robots.txt."""
 
-    error: ClassVar[BaseException]
-    left: ClassVar[int]
+    errors: ClassVar[list[BaseException]]
 
     def hang(self) -> Deferred[Response] | None:
-        Raising.left -= 1
-        return fail(Raising.error) if Raising.left >= 0 else None
+        return fail(Raising.errors.pop()) if Raising.errors else None
 
 
-@pytest.mark.parametrize(
-    "error",
-    [ReasonsError(), UnspeakableError(), CancelledError(), asyncio.CancelledError(), RuntimeError("x" * 9999)],
-    ids=lambda error: f"{type(error).__module__}.{type(error).__qualname__}",
-)
 @in_reactor
 async def test_exception_of_a_download_handler_is_a_network_failure_and_tried_again(
-    error: BaseException, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    Raising.error, Raising.left = error, 1
+    errors = [ReasonsError(), UnspeakableError(), CancelledError(), asyncio.CancelledError(), RuntimeError("x" * 9999)]
+    Raising.errors = [*errors]
     settings: dict[str, Any] = {"DOWNLOAD_HANDLERS": {"http": Raising}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
-    got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
-    assert got == OBEY
-    assert stats(crawler)["gbot_robots/unreachable"] == 1
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in errors]
+        urls = [site.url(path) for site in sites for path in ("/page", "/free")]
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/free") for site in sites}
+    assert stats(crawler)["gbot_robots/unreachable"] == len(errors)
     assert "looking up" not in caplog.text
 
 

@@ -79,25 +79,18 @@ class Hearing(Pages):
         self.served.append(request.url)
 
 
-@in_reactor
-async def test_only_what_a_server_sends_is_told_as_served(cached: dict[str, Any]) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        first = await crawl(Hearing, cached, urls=urls(site))
-    again = await crawl(Hearing, cached, urls=urls(site))
-    assert isinstance(first.spider, Hearing)
-    assert isinstance(again.spider, Hearing)
-    assert (first.spider.served, again.spider.served) == ([site.url("/robots.txt")], [])
-
-
 @pytest.mark.parametrize("settings", [{}, PURE], ids=["network-gone", "HTTPCACHE_IGNORE_MISSING"])
 @in_reactor
-async def test_crawl_is_replayed_without_its_server(
+async def test_crawl_is_replayed_without_its_server_and_nothing_is_told_as_served(
     settings: dict[str, Any], pages_of_site: dict[str, Any], cached: dict[str, Any]
 ) -> None:
     with Site(pages_of_site) as site:
-        first = await crawl(Pages, cached, urls=urls(site))
+        first = await crawl(Hearing, cached, urls=urls(site))
         assert set(pages(first).crawled) == free(site)
-    again = await crawl(Pages, {**cached, **settings}, urls=urls(site))
+    again = await crawl(Hearing, {**cached, **settings}, urls=urls(site))
+    assert isinstance(first.spider, Hearing)
+    assert isinstance(again.spider, Hearing)
+    assert (len(first.spider.served), again.spider.served) == (1, [])
     assert set(pages(again).crawled) == free(site)
     assert set(pages(again).refused) == {site.url("/page")}
     assert {"cached" in response.flags for response in pages(again).crawled.values()} == {True}

@@ -349,22 +349,11 @@ async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end
         assert stats(crawler)["finish_reason"] == "finished"
 
 
-@in_reactor
-async def test_handler_that_does_not_wait_is_done_before_the_first_request_goes_on() -> None:
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        asked: list[list[str]] = []
-
-        async def script(visitor: Visitor) -> None:
-            visitor.crawler.signals.connect(lambda: asked.append(site.paths()), robotstxt_known, weak=False)
-            assert await visitor.may(site.url("/"))
-
-        await visit(script)
-        assert asked == [["/robots.txt"]]
-
-
 @pytest.mark.parametrize("waits", [False, True])
 @in_reactor
-async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
+    waits: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     async def fail_later() -> None:
         await pause(0.01)
         raise ZeroDivisionError
@@ -373,10 +362,10 @@ async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplo
         raise ZeroDivisionError
 
     with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        told: list[Origin] = []
+        told: list[tuple[Origin, list[str]]] = []
 
         def hear(origin: Origin) -> None:
-            told.append(origin)
+            told.append((origin, site.paths()))
 
         async def script(visitor: Visitor) -> None:
             visitor.crawler.signals.connect(fail_later if waits else fail, robotstxt_known, weak=False)
@@ -384,7 +373,7 @@ async def test_handler_that_fails_is_logged_and_costs_no_page(waits: bool, caplo
             assert await visitor.may(site.url("/"))
 
         await visit(script)
-        assert told == [Origin.of(site.url(""))]
+        assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for
         (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
         assert "Error caught on signal handler" in error.getMessage()
         assert "ZeroDivisionError" in caplog.text

@@ -322,7 +322,7 @@ async def test_cancelling_requests_strands_no_other_and_costs_no_answer(cancelle
 
 
 @in_reactor
-async def test_agents_in_any_number_share_one_body() -> None:
+async def test_agents_in_any_number_share_one_body_and_are_read_once_each() -> None:
     groups = "".join(f"user-agent: bot{chr(97 + number)}\ndisallow: /{number}.\n\n" for number in range(26))
     with Site({"/robots.txt": Reply(200, groups.encode(), after_secs=0.1), "*": b"ok"}) as site:
 
@@ -335,7 +335,8 @@ async def test_agents_in_any_number_share_one_body() -> None:
                 assert answers == [not refused for _, _, refused in asked]
             assert fetches(site) == 1
 
-        await visit(script, CONCURRENT_REQUESTS=100)
+        crawler = await visit(script, CONCURRENT_REQUESTS=100)
+        assert stats(crawler).get("gbot_robots/lookup/storage", 0) < 26
 
 
 @in_reactor

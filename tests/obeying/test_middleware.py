@@ -96,17 +96,12 @@ async def test_user_agent_chooses_the_group(
 
 
 @in_reactor
-async def test_dont_obey_robotstxt_is_respected() -> None:
+async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt() -> None:
     with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
-        crawler = await crawl(Pages, urls=[Request(site.url("/x"), meta={"dont_obey_robotstxt": True})])
-        assert set(pages(crawler).crawled) == {site.url("/x")}
+        urls = [Request(site.url("/x"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
+        crawler = await crawl(Pages, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url("/x"), "data:,hello"}
         assert site.paths() == ["/x"]
-
-
-@in_reactor
-async def test_other_schemes_are_not_subject_to_robots_txt() -> None:
-    crawler = await crawl(Pages, urls=["data:,hello"])
-    assert [response.body for response in pages(crawler).crawled.values()] == [b"hello"]
 
 
 class WebSockets:

@@ -9,7 +9,7 @@ import pytest
 from scrapy_gbot_robots.storage.client import StorageClient
 
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor, in_sqlite, stats
+from ..support.crawls import in_reactor, in_sqlite
 from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site
 
@@ -166,21 +166,3 @@ async def test_one_page_is_requested_as_a_probe_if_only_that_is_missing(  # S2.2
         await visit(script, **settings)
         pages = [path for path in site.paths() if path != "/robots.txt"]
         assert pages == ["/probe", "/probe", "/more", "/no"]
-
-
-@in_reactor
-async def test_hundreds_of_user_agents_are_read_once_each() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        names = ["bot" + "".join(chr(97 + int(digit)) for digit in f"{number:03}") for number in range(200)]
-
-        async def script(visitor: Visitor) -> None:
-            for _ in range(2):
-                for name in names:
-                    assert await visitor.may(site.url("/yes"), name)
-
-        crawler = await visit(script)
-        assert stats(crawler, "gbot_robots/lookup/") == {
-            "gbot_robots/lookup/fetched": 1,
-            "gbot_robots/lookup/storage": 199,
-            "gbot_robots/lookup/memory": 200,
-        }

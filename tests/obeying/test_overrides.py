@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from contextlib import ExitStack
 from threading import Event
@@ -55,25 +54,30 @@ def paths_of(crawler: Crawler, site: Site) -> set[str]:
 
 
 @in_reactor
-async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_seven_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.txt").write_text("user-agent: *\ndisallow: /own")
     with ExitStack() as stack:
-        hosts = [f"127.0.0.{number}" for number in (1, 2, 3, 4, 5, 9)]
-        ignored, never, text, file, other, below = sites = [
+        hosts = [f"127.0.0.{number}" for number in (1, 2, 3, 4, 5, 6, 9)]
+        ignored, never, text, file, other, late, below = sites = [
             stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}, host=host)) for host in hosts
         ]
-        below.pages["/robots.txt"] = Reply(503)
+        late.pages["/robots.txt"] = below.pages["/robots.txt"] = Reply(503)
         overrides = {
             ignored.url(""): {"rules": "ignore", "reason": "contract", "until": "2999-12-31"},
             "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
             text.url("/"): {"rules": "User-agent: *\nDisallow: /own", "reason": "served too late"},
             "127.0.0.4": {"rules": "file:shop.txt", "reason": "agreed by mail"},
             "127.0.0.5": {"as": "otherbot", "crawl_delay": 0.05, "reason": "their wish"},
+            "127.0.0.6": {"rules": "User-agent: *\nDisallow: /own", "reason": "often away"},
             "*.0.0.9": {"rules": "ignore", "reason": "partner"},
             "127.0.0.7": {"rules": "ignore", "reason": "nobody is there"},
         }
-        settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+        settings = {
+            "GBOT_ROBOTS_OVERRIDES": overrides,
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,  # which no request of these hosts waits
+            "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01,  # for robots.txt files alone
+        }
         crawler = await crawl(Watched, settings, urls=[site.url(path) for site in sites for path in PATHS])
         assert [paths_of(crawler, site) for site in sites] == [
             {"/yes", "/no", "/other", "/own"},
@@ -81,6 +85,7 @@ async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkey
             {"/yes", "/no", "/other"},
             {"/yes", "/no", "/other"},
             {"/yes", "/no", "/own"},
+            {"/yes", "/no", "/other"},
             {"/yes", "/no", "/other", "/own"},
         ]
         assert never.paths() == []  # not its robots.txt either
@@ -88,12 +93,12 @@ async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkey
         assert stats(crawler, "gbot_robots/override/") == {
             "gbot_robots/override/ignored": 8,
             "gbot_robots/override/disallowed": 4,
-            "gbot_robots/override/rules": 8,
+            "gbot_robots/override/rules": 12,
             "gbot_robots/override/kept": 4,
             "gbot_robots/override/against_robotstxt": 3,  # /no of three hosts
         }
         assert "gbot_robots/held" not in stats(crawler)
-        assert stats(crawler)["gbot_robots/crawl_delay"] == 1
+        assert stats(crawler, "gbot_robots/crawl_delay") == {"gbot_robots/crawl_delay": 1}
         said = {url: str(error.verdict) for url, error in refusals(crawler).items()}
         assert said[never.url("/yes")] == "disallowed: override for 127.0.0.2 (asked us to stop)"
         assert said[file.url("/own")] == (
@@ -103,7 +108,7 @@ async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkey
             'disallowed by "Disallow: /other" (line 2, group "otherbot"): override for 127.0.0.5 (their wish)'
         )
         uses = crawler.spider.uses  # type: ignore[union-attr]
-        assert len(uses) == 24
+        assert len(uses) == 28
         assert {use["override"].key for use in uses if use["against_robotstxt"]} == {
             ignored.url(""), text.url("/"), "127.0.0.4"
         }  # fmt: skip
@@ -111,19 +116,6 @@ async def test_six_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkey
 
 def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
     return {url: error for url, error in pages(crawler).refused.items() if isinstance(error, ForbiddenByRobotsTxt)}
-
-
-@pytest.mark.parametrize("rules", ["ignore", "user-agent: *\ndisallow: /own"])
-@in_reactor
-async def test_unreachable_robots_txt_holds_no_request_of_an_overridden_host(rules: str) -> None:
-    settings = {
-        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": rules, "reason": "contract"}},
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,
-    }
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-        assert paths_of(crawler, site) == {"/yes", "/no"}
-        assert "gbot_robots/override/against_robotstxt" not in stats(crawler)
 
 
 @in_reactor
@@ -210,22 +202,6 @@ async def test_crawl_delay_of_an_ignored_robots_txt_is_kept_if_that_is_on() -> N
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, **settings}, urls=[site.url("/no")])
         assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
-
-
-@in_reactor
-async def test_crawl_delay_of_an_override_has_no_cap_and_leaves_other_hosts_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    overrides = {"127.0.0.1": {"crawl_delay": 0.05, "reason": "their wish"}}
-    settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01}
-    with (
-        Site({"/robots.txt": RULES, "*": b"ok"}) as slow,
-        Site({"/robots.txt": RULES, "*": b"ok"}, host="127.0.0.2") as other,
-        caplog.at_level(logging.DEBUG),
-    ):
-        crawler = await crawl(Pages, settings, urls=[slow.url("/yes"), other.url("/yes")])
-    assert stats(crawler, "gbot_robots/crawl_delay") == {"gbot_robots/crawl_delay": 1}
-    assert f"Applying a crawl-delay of 0.05 s to {slow.url('')}" in caplog.text
 
 
 @in_reactor

@@ -351,27 +351,15 @@ def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World
     assert world.order == ["a.x", "a.x"]
 
 
-def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate(either: World) -> None:
-    either.push(*(f"a.x/{number}" for number in range(100)))
+def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate_and_all_when_it_is_dead(either: World) -> None:
+    either.push(*(f"a.x/{number}" for number in range(400)))
     given_up = []
     while len(either.scheduler):
         either.fails("a.x", secs=10)
         given_up.append(len(either.pull()))
         either.waits(10)
-    assert given_up == [0] * 6 + [64] + [0] * 5 + [4] * 9
-    assert sum(given_up) == 100
-    assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (100, 0, 0)
-
-
-def test_dead_host_lets_all_go_to_be_refused(world: World) -> None:
-    world.push(*(f"a.x/{number}" for number in range(400)))
-    for _ in range(30):
-        world.fails("a.x", secs=10)
-        world.pull()
-        world.waits(10)
-    world.fails("a.x", secs=10)
-    assert len(world.pull()) > 50
-    assert (len(world.scheduler), world.stat("waiting")) == (0, 0)
+    assert given_up == [0] * 6 + [64] + [0] * 5 + [4] * 18 + [400 - 64 - 18 * 4]
+    assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
 
 
 def test_robots_txt_that_may_be_asked_too_late_is_not_waited_for(world: World) -> None:

@@ -44,25 +44,21 @@ HANDLERS = [
 
 @pytest.mark.parametrize("settings", HANDLERS)
 @in_reactor
-async def test_no_spelling_of_a_disallowed_path_reaches_the_server(settings: dict[str, Any]) -> None:
+async def test_no_spelling_of_a_disallowed_path_reaches_the_server_and_the_verdict_names_it(
+    settings: dict[str, Any],
+) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         urls = [*map(site.url, SPELLINGS), site.url("/%70ublic"), site.url("/x/../open")]
         crawler = await crawl(Pages, settings, urls=urls)
         assert len(pages(crawler).crawled) == 2
         assert len(pages(crawler).refused) == len(SPELLINGS)
-        assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {"/robots.txt"}
-
-
-@in_reactor
-async def test_verdict_names_the_form_that_is_disallowed() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, urls=[site.url("/x/../private/2")])
         error = pages(crawler).refused[site.url("/x/../private/2")]
         assert isinstance(error, ForbiddenByRobotsTxt)
         assert str(error.verdict) == (
             'disallowed by "Disallow: /private" (line 2, group "*"): '
             f"some download handlers send it as {site.url('/private/2')}"
         )
+        assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {"/robots.txt"}
 
 
 @pytest.mark.parametrize("settings", HANDLERS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +20,7 @@ from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.until import block_until
-from ..support.visits import CLOSED, Gate, Opening
+from ..support.visits import Gate, Opening
 from ..support.web import Reply, Site, raw
 
 if TYPE_CHECKING:
@@ -39,20 +38,6 @@ RULES = b"user-agent: *\ndisallow: /page\n"
 
 
 @in_reactor
-async def test_origins_that_do_not_answer_do_not_hold_up_the_others() -> None:
-    gate = Gate(CLOSED)
-    with Site({"/robots.txt": gate}) as dead, Site({"/robots.txt": b"", "*": b"ok"}) as alive:
-        waiting = [dead.url(f"/{number}") for number in range(20)]
-        going = [alive.url(f"/{number}") for number in range(20)]
-        settings = {"CONCURRENT_REQUESTS": 2}
-        crawler = await crawl(Opening, settings, urls=waiting + going, gate=gate, after=len(going))
-        assert isinstance(crawler.spider, Opening)
-        assert set(crawler.spider.ended[:20]) == set(going)
-        assert set(crawler.spider.ended[20:]) == set(waiting)
-        assert dead.paths() == ["/robots.txt"]
-
-
-@in_reactor
 async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause() -> None:
     with Site({"*": b"ok"}) as healthy:
         with Site({}) as gone:
@@ -65,16 +50,6 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
         assert "connection refused" in str(error)
         assert stats(crawler)["gbot_robots/gone"] == 1
         assert stats(crawler)["gbot_robots/unreachable"] == 3
-
-
-@in_reactor
-async def test_closing_crawl_ends_the_wait_at_once() -> None:
-    with Site({"/robots.txt": raw(30.0)}) as site:
-        began = time.monotonic()
-        crawler = await crawl(Pages, {"CLOSESPIDER_TIMEOUT": 1}, urls=[site.url("/a")])
-        assert time.monotonic() - began < 25
-        assert stats(crawler)["finish_reason"] == "closespider_timeout"
-        assert not pages(crawler).crawled
 
 
 class Inside(Spider):
