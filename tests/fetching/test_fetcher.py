@@ -110,6 +110,7 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
             "METAREFRESH_ENABLED": True,
             "DOWNLOAD_MAXSIZE": 100,
             "DOWNLOAD_TIMEOUT": 1,
+            "GBOT_ROBOTS_TIMEOUT_SECS": 20,
             "DOWNLOAD_FAIL_ON_DATALOSS": False,
             "RETRY_ENABLED": True,
         },

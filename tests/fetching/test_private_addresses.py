@@ -37,6 +37,10 @@ NAMES = {
     "other.example": ["1.1.1.1"],
     "inside.example": ["1.1.1.1", "10.0.0.7"],
     "both.example": ["10.0.0.8", "1.1.1.1"],
+    **{
+        f"{name}.example": ["93.184.216.34"]
+        for name in ("loopback", "metadata", "name", "another", "nowhere", "address")
+    },
 }
 
 
@@ -69,54 +73,39 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield site
 
 
-INSIDE = [
-    pytest.param("http://127.0.0.1:9/r", id="loopback"),
-    pytest.param("http://169.254.169.254/latest/meta-data", id="metadata"),
-    pytest.param("http://inside.example/r", id="name-that-resolves-there"),
-]
+REDIRECTS = {  # where the robots.txt of a public site leads, and whether that is inside
+    "loopback.example": ("http://127.0.0.1:9/r", True),
+    "metadata.example": ("http://169.254.169.254/latest/meta-data", True),
+    "name.example": ("http://inside.example/r", True),
+    "both.example": ("http://127.0.0.1/r", True),
+    "another.example": ("http://other.example/r", False),
+    "nowhere.example": ("http://unknown.example/r", False),
+    "address.example": ("http://93.184.216.34/r", False),
+}
 
 
-@pytest.mark.parametrize("target", INSIDE)
+@pytest.mark.parametrize("refuses", [True, False])
 @in_reactor
-async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
-    proxy: Site, target: str, caplog: pytest.LogCaptureFixture
+async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404_if_the_setting_is_on(
+    refuses: bool, proxy: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"{PUBLIC}/1"), f"{PUBLIC}/1": redirect(target), target: RULES}
-    crawler = await crawl(Pages, REFUSE, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
-    assert sorted(proxy.paths()) == [f"{PUBLIC}/{name}" for name in ("1", "free", "page", "robots.txt")]
-    assert stats(crawler)["gbot_robots/refused_private"] == 1
-    assert stats(crawler)["gbot_robots/unavailable"] == 1
+    for host, (target, _) in REDIRECTS.items():
+        proxy.pages |= {
+            f"http://{host}/robots.txt": redirect("/1"),
+            f"http://{host}/1": redirect(target),
+            target: RULES,
+        }
+    urls = [f"http://{host}/{name}" for host in REDIRECTS for name in ("page", "free")]
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_REFUSE_PRIVATE": refuses}, urls=urls)
+    refused = {host: target for host, (target, is_inside) in REDIRECTS.items() if refuses and is_inside}
+    pages_of_all = {f"http://{host}/free" for host in REDIRECTS} | {f"http://{host}/page" for host in refused}
+    assert set(pages(crawler).crawled) == pages_of_all
+    assert {target for target, _ in REDIRECTS.values()} - set(proxy.paths()) == set(refused.values())
+    for stat in ("refused_private", "unavailable"):
+        assert stats(crawler).get(f"gbot_robots/{stat}", 0) == len(refused)
     said = [record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()]
-    assert len(said) == 1
-    assert said[0].startswith(f"{PUBLIC}/robots.txt ")
-    assert said[0].endswith(target)
-
-
-@in_reactor
-async def test_site_with_a_public_and_a_private_address_names_nothing_inside(proxy: Site) -> None:
-    site, inside = "http://both.example", "http://127.0.0.1/r"
-    proxy.pages |= {f"{site}/robots.txt": redirect(inside), inside: RULES}
-    crawler = await crawl(Pages, REFUSE, urls=[f"{site}/free"])
-    assert inside not in proxy.paths()
-    assert stats(crawler)["gbot_robots/refused_private"] == 1
-
-
-@pytest.mark.parametrize("target", INSIDE)
-@in_reactor
-async def test_redirect_is_followed_anywhere_by_default(proxy: Site, target: str) -> None:
-    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(target), target: RULES}
-    crawler = await crawl(Pages, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
-    assert proxy.paths() == [f"{PUBLIC}/robots.txt", target, f"{PUBLIC}/free"]
-    assert "gbot_robots/refused_private" not in stats(crawler)
-
-
-@pytest.mark.parametrize("target", ["http://other.example/r", "http://unknown.example/r", "http://93.184.216.34/r"])
-@in_reactor
-async def test_redirect_to_what_is_public_or_unknown_is_followed(proxy: Site, target: str) -> None:
-    proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(target), target: RULES}
-    crawler = await crawl(Pages, REFUSE, urls=[f"{PUBLIC}/page", f"{PUBLIC}/free"])
-    assert set(pages(crawler).crawled) == {f"{PUBLIC}/free"}
-    assert target in proxy.paths()
+    assert {line.split()[0] for line in said} == {f"http://{host}/robots.txt" for host in refused}
+    assert sorted(line.split()[-1] for line in said) == sorted(refused.values())
 
 
 @in_reactor
