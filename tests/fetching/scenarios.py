@@ -1,4 +1,4 @@
-"""Odd servers, and what a crawl has to make of each: `python -m tests.fetching.scenarios` prints them as a table.
+"""Odd servers, and what a crawl has to make of each.
 
 Every server has the pages /page and /free. Where it has rules they are RULES, which forbid /page. So there are three
 outcomes: everything is crawled (full allow), nothing is (full disallow), or /free alone (the rules decide).
@@ -6,7 +6,6 @@ outcomes: everything is crawled (full allow), nothing is (full disallow), or /fr
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import zlib
 from contextlib import ExitStack
@@ -17,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import brotli
 
-from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, download_with, handler_in_use, pages
+from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, handler_in_use, pages
 from ..support.tls import tls_context
 from ..support.web import Content, Reply, Site, raw, redirect
 from ..support.web_h2 import H2Site
 from ..support.zstd import ZSTD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from socket import socket
 
     from scrapy.crawler import Crawler
@@ -289,52 +288,21 @@ def _handlers(handler: str) -> dict[str, Any]:
     return {"DOWNLOAD_HANDLERS": {"https": DOWNLOAD_HANDLERS["h2"]}} if handler == "h2" else {}
 
 
-async def run(scenario: Scenario, *, addon: bool = True, **settings: Any) -> tuple[str, Crawler, Site]:
-    """Crawl the scenario's server; what came of it, the crawler, and the server."""
-    handler = handler_in_use()
-    with _site(scenario, handler) as site:
-        base = TIMEOUTS if addon else {**TIMEOUTS, "ROBOTSTXT_OBEY": True}
-        every = {**base, **_handlers(handler), **scenario.settings, **settings}
-        crawler = await crawl(Pages, every, addon=addon, urls=_urls(scenario, site))
-    return _outcome(scenario, site, crawler), crawler, site
+async def run(scenario: Scenario, **settings: Any) -> tuple[str, Crawler]:
+    """Crawl the scenario's server; what came of it, and the crawler."""
+    (got,), crawler = await _crawled([scenario], handler_in_use(), settings)
+    return got, crawler
 
 
-async def run_all(scenarios: Iterable[Scenario], handler: str, **settings: Any) -> dict[str, str]:
+async def run_all(scenarios: list[Scenario], handler: str, **settings: Any) -> dict[str, str]:
     """Crawl the servers of all `scenarios` in one crawl; what came of each, by its id."""
+    found, _ = await _crawled(scenarios, handler, settings)
+    return {each.id: outcome for each, outcome in zip(scenarios, found, strict=True)}
+
+
+async def _crawled(scenarios: list[Scenario], handler: str, settings: dict[str, Any]) -> tuple[list[str], Crawler]:
     with ExitStack() as stack:
         sites = [(each, stack.enter_context(_site(each, handler))) for each in scenarios]
         urls = [url for each, site in sites for url in _urls(each, site)]
         crawler = await crawl(Pages, {**TIMEOUTS, **_handlers(handler), **settings}, urls=urls)
-    return {each.id: _outcome(each, site, crawler) for each, site in sites}
-
-
-def main() -> None:
-    handlers = argparse.ArgumentParser(
-        prog="python -m tests.fetching.scenarios", description=(__doc__ or "").partition(":")[0]
-    )
-    handlers.add_argument("--download-handler", choices=[*DOWNLOAD_HANDLERS], default="http11")
-    download_with(handlers.parse_args().download_handler)
-
-    from twisted.internet import asyncioreactor
-
-    asyncioreactor.install()  # type: ignore[no-untyped-call]
-    from twisted.internet.defer import Deferred
-    from twisted.internet.task import deferLater, react
-
-    async def table() -> None:
-        print(f"{'server':36} {'expected':14} {'Scrapy alone':16} here")
-        wrong = 0
-        for scenario in SCENARIOS:
-            stock, _, _ = await run(scenario, addon=False)
-            got, _, _ = await run(scenario)
-            wrong += got != scenario.expected_with(handler_in_use())
-            mark = "" if got == scenario.expected_with(handler_in_use()) else "   <-- wrong"
-            print(f"{scenario.id:36} {scenario.expected_with(handler_in_use()):14} {stock:16} {got}{mark}", flush=True)
-        print(f"{len(SCENARIOS)} servers, {wrong} wrong")
-
-    # not before the reactor runs: aiohttp's handler asks for the running event loop
-    react(lambda reactor: deferLater(reactor, 0, lambda: Deferred.fromCoroutine(table())))
-
-
-if __name__ == "__main__":
-    main()
+    return [_outcome(each, site, crawler) for each, site in sites], crawler

@@ -365,14 +365,14 @@ class Slow:
 async def test_time_that_other_middlewares_take_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetcher, "GRACE_SECS", 0.0)
     settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Slow: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
-    got, _, _ = await run(Scenario("", OBEY, RULES), **settings)
+    got, _ = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
 
 
 @in_reactor
 async def test_download_handler_has_its_whole_time_and_some_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetcher, "GRACE_SECS", 4.5)
-    got, _, _ = await run(Scenario("", OBEY, Reply(200, RULES, after_secs=1.0)), GBOT_ROBOTS_TIMEOUT_SECS=5)
+    got, _ = await run(Scenario("", OBEY, Reply(200, RULES, after_secs=1.0)), GBOT_ROBOTS_TIMEOUT_SECS=5)
     assert got == OBEY
 
 
@@ -428,7 +428,7 @@ class Cancelling:
 async def test_middleware_that_is_cancelled_is_a_network_failure_and_tried_again() -> None:
     Cancelling.left = 1
     settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Cancelling: 600}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
-    got, crawler, _ = await run(Scenario("", OBEY, RULES), **settings)
+    got, crawler = await run(Scenario("", OBEY, RULES), **settings)
     assert got == OBEY
     assert stats(crawler)["gbot_robots/unreachable"] == 1
 
@@ -454,7 +454,7 @@ class LateTheSecondTime:
 async def test_second_request_for_the_status_has_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:  # S2.11
     monkeypatch.setattr(fetcher, "_STATUS_SECS", 20.0)
     monkeypatch.setattr(fetcher, "GRACE_SECS", 0.0)
-    got, _, _ = await run(Scenario("", ALLOW, LateTheSecondTime()), GBOT_ROBOTS_TIMEOUT_SECS=1.5)
+    got, _ = await run(Scenario("", ALLOW, LateTheSecondTime()), GBOT_ROBOTS_TIMEOUT_SECS=1.5)
     assert got == ALLOW
 
 
@@ -469,7 +469,7 @@ async def test_long_body_is_decoded_off_the_reactor(size: int, off: bool, monkey
 
     monkeypatch.setattr(fetcher, "decoded", noted)
     packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
-    got, _, _ = await run(Scenario("", OBEY, coded("gzip", packed)))
+    got, _ = await run(Scenario("", OBEY, coded("gzip", packed)))
     assert got == OBEY
     assert [thread is not threading.current_thread() for thread in seen] == [off]
 
