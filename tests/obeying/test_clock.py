@@ -66,10 +66,10 @@ async def test_each_jump_costs_one_fetch_at_the_most(clock: Clock, storage: dict
         await visit(script, **storage)
 
 
-@pytest.mark.parametrize("days", [-3, 3], ids=["back", "forth"])
+@pytest.mark.parametrize("days", [-3, 3, -240 / DAY], ids=["back", "forth", "back-by-minutes"])
 @in_reactor
 async def test_jump_while_requests_are_held_changes_nothing_for_them(
-    days: int, clock: Clock, pauses: list[float]
+    days: float, clock: Clock, pauses: list[float]
 ) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
 
@@ -78,12 +78,13 @@ async def test_jump_while_requests_are_held_changes_nothing_for_them(
             await until(lambda: fetches(site) == 1)
             await until(lambda: bool(pauses))
             clock.goes_on(days * DAY)
+            await until(lambda: fetches(site) == 2)
             site.pages["/robots.txt"] = b""
             assert await maybe_deferred_to_future(held)
-            assert fetches(site) == 2
+            assert fetches(site) == 3
 
         await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=30)
-        assert all(0 <= secs <= 2 for secs in pauses)
+        assert all(0 <= secs <= 4 for secs in pauses)
 
 
 @in_reactor
@@ -98,22 +99,6 @@ async def test_request_held_while_the_clock_is_set_back_is_given_up_in_time(cloc
 
         await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
         assert sum(pauses) < 3
-
-
-@in_reactor
-async def test_clock_set_back_by_minutes_in_a_short_outage_loses_no_page(clock: Clock, pauses: list[float]) -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            held = deferred_from_coro(visitor.may(site.url("/")))
-            await until(lambda: fetches(site) == 2)
-            clock.goes_on(-240)
-            await until(lambda: len(pauses) > 2)
-            site.pages["/robots.txt"] = b""
-            assert await maybe_deferred_to_future(held)
-
-        await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=30)
-        assert sum(pauses) < 20
 
 
 @in_reactor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -113,7 +114,7 @@ async def check_that_closing_leaves_nothing(
 
 @pytest.mark.parametrize("under_way", [in_flight, held, refreshed, leased_by_another], ids=lambda each: each.__name__)
 @in_reactor
-async def test_closing_leaves_no_task_thread_or_error(
+async def test_closing_leaves_no_task_thread_lease_or_error(
     under_way: Callable[[Visitor, Site, Clock], Awaitable[None]],
     clock: Clock,
     tmp_path: Path,
@@ -133,6 +134,9 @@ async def test_closing_leaves_no_task_thread_or_error(
 
         await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
         assert [path for path in site.paths() if path[1:].isdigit()] == []
+    with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
+        leases = database.execute("SELECT origin FROM leases").fetchall()
+    assert leases == [(site.url(""),)] * (under_way is leased_by_another)
 
 
 @in_reactor

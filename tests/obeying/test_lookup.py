@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 import time
 from contextlib import ExitStack, closing
@@ -11,7 +10,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import Closing, pause, within
@@ -32,6 +30,8 @@ from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scrapy import Request
 
     from scrapy_gbot_robots.policy.outcome import Outcome
 
@@ -379,31 +379,6 @@ async def test_lookup_that_was_abandoned_starts_no_other() -> None:
             assert fetches(site) == 0
 
         await visit(script)
-
-
-@in_reactor
-async def test_closing_crawl_cancels_its_fetches_and_gives_their_leases_back(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "robots.sqlite"
-    caplog.set_level(logging.INFO)
-    with Site({"/robots.txt": Reply(200, after_secs=8), "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            assert visitor.crawler.engine
-            visitor.crawler.engine.crawl(Request(site.url("/")))
-            await until(lambda: fetches(site) == 1)
-            with closing(sqlite3.connect(path)) as database:
-                assert database.execute("SELECT origin FROM leases").fetchall() == [(site.url(""),)]
-            under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
-
-        began = time.monotonic()
-        crawler = await visit(script, **in_sqlite(path))
-        assert time.monotonic() - began < 30
-        assert stats(crawler)["finish_reason"] == "enough"
-        with closing(sqlite3.connect(path)) as database:
-            assert database.execute("SELECT origin FROM leases").fetchall() == []
-        assert [record.getMessage() for record in caplog.records if record.levelno > logging.WARNING] == []
 
 
 @in_reactor

@@ -39,16 +39,6 @@ async def test_rules_decide_and_the_refusal_names_the_rule() -> None:
 
 
 @in_reactor
-async def test_every_request_that_waits_for_a_slow_robots_txt_is_checked() -> None:
-    with Site({"/robots.txt": Reply(200, RULES.encode(), after_secs=0.3), "*": b"ok"}) as site:
-        urls = [site.url(f"/{kind}/{number}") for number in range(10) for kind in ("yes", "no")]
-        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 100}, urls=urls)
-        assert set(pages(crawler).crawled) == {url for url in urls if "/yes/" in url}
-        assert site.paths().count("/robots.txt") == 1
-        assert not [path for path in site.paths() if path.startswith("/no")]
-
-
-@in_reactor
 async def test_refused_connection_is_full_disallow_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with Site({}) as site:
         gone = site.url("/")

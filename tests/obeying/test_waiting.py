@@ -210,11 +210,14 @@ def hosts(number: int, site: Site) -> list[str]:
 
 
 @in_reactor
-async def test_no_more_requests_that_waited_are_under_way_than_the_settings_allow() -> None:
+async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_the_settings_allow() -> None:
     with Site({"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as site:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(30, site)]
-        crawler = await crawl(Watched, {"CONCURRENT_REQUESTS": 8}, urls=urls)
+        forbidden = [f"{host}/no/{number}" for number in range(2) for host in hosts(30, site)]
+        crawler = await crawl(Watched, {"CONCURRENT_REQUESTS": 8}, urls=[*forbidden, *urls])
         assert set(pages(crawler).crawled) == set(urls)
+        assert set(pages(crawler).refused) == set(forbidden)
+        assert len(site.asked) == 30 + len(urls)
         assert isinstance(crawler.spider, Watched)
         assert crawler.spider.most <= 8
 
