@@ -107,7 +107,7 @@ def test_body_that_the_crawler_lost_is_no_short_file(tmp_path: Path) -> None:
 
 
 def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) -> None:
-    large, bomb = response(A, b"#" * 100_000_000), gzip.compress(b"#" * 50_000_000, 1)
+    large, bomb = response(A, b"#" * 5_000_000), gzip.compress(b"#" * 5_000_000, 1)
     records = [large, response(B, bomb, headers={"Content-Encoding": "gzip"}), response(C, b"user-agent: *")]
     captures, reading = read(warc(tmp_path / "a.warc.gz", records))
     assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 2 + [(13, False)]
@@ -359,20 +359,6 @@ def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
             here = f"https://{name}.example{hop}" if hop and hop.startswith("/") else hop or ""
     expected = {f"https://{name}.example/x": answer for name, (_, answer) in trails.items()}
     assert judged(tmp_path, captures, list(expected)) == expected
-
-
-def test_statuses_go_by_the_ladder_and_unknown_origins_are_unreachable(tmp_path: Path) -> None:
-    captures = [
-        Capture("https://404.example/robots.txt", 1.0, 404, NOTHING),
-        Capture("https://500.example/robots.txt", 1.0, 500),
-        Capture("https://none.example/robots.txt", 1.0, None, why="no answer"),
-        Capture("https://soft.example/robots.txt", 1.0, 500, b"<h1>Not found</h1>"),
-        Capture("https://page.example/", 1.0, 200, b""),
-        Capture("dns:dns.example", 1.0, 200, b""),
-    ]
-    answers = {"404": 1, "500": 2, "none": 2, "soft": 1, "page": 2, "unknown": 2}
-    expected = {f"https://{name}.example/x": answer for name, answer in answers.items()}
-    assert judged(tmp_path, captures, [*expected, "dns:dns.example", ""]) == {**expected, "dns:dns.example": 3, "": 3}
 
 
 def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:

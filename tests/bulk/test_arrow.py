@@ -35,14 +35,9 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()])
-def test_body_may_be_text_or_bytes(kind: Any) -> None:
+def test_body_may_be_text_or_bytes_and_was_served_where_no_status_says_more(kind: Any) -> None:
     bodies = pa.array([ROBOTS.decode(), None], pa.string()).cast(kind)
     batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": bodies})
-    assert judge_batch(batch, "a")["a"].to_pylist() == [0, 2]
-
-
-def test_without_a_status_a_body_was_served_and_null_is_no_answer() -> None:
-    batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": [ROBOTS, None]})
     assert judge_batch(batch, "a")["a"].to_pylist() == [0, 2]
 
 

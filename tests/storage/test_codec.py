@@ -164,14 +164,14 @@ def test_body_over_the_limit_is_a_miss() -> None:
     assert decode(encode(rules(b"x" * 100)), max_body=100) is not None
 
 
-@pytest.mark.parametrize("claimed", [pytest.param(500_000, id="small-claim"), pytest.param(2**32 - 1, id="true-claim")])
-def test_bomb_is_not_inflated(claimed: int) -> None:
-    packer = zlib.compressobj(9)
+def test_bomb_is_not_inflated() -> None:
+    packer = zlib.compressobj(1)
     bomb = b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(100)) + packer.flush()
-    data = with_body(bomb, claimed)
-    tracemalloc.start()
-    try:
-        assert decode(data) is None
-        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
-    finally:
-        tracemalloc.stop()
+    for claimed in (500_000, 100_000_000, 2**32 - 1):
+        data = with_body(bomb, claimed)
+        tracemalloc.start()
+        try:
+            assert decode(data) is None
+            assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
+        finally:
+            tracemalloc.stop()

@@ -215,10 +215,9 @@ async def assert_storage_is_replaced_and_taken_back(
 
 
 IN_MID_CRAWL = [(name, "mid-crawl") for name in (*REDIS, *ANSWERS)]
-AT_THE_START = [(name, "start") for name in ("full", "silent", "loading")]
 
 
-@pytest.mark.parametrize(("fault", "at"), [*IN_MID_CRAWL, *AT_THE_START])
+@pytest.mark.parametrize(("fault", "at"), [*IN_MID_CRAWL, ("silent", "start")])
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_redis_fails(
     fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
