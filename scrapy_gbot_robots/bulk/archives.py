@@ -16,11 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
-from .judging import BulkError, as_text
+from .judging import BulkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

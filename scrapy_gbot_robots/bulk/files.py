@@ -13,9 +13,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.urls import shown
+from ..core.urls import as_text, shown
 from .arrow import URL, batches_of, need, parquet_file
-from .judging import BulkError, as_text
+from .judging import BulkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

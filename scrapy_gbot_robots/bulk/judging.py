@@ -22,7 +22,7 @@ from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import preferences_of, weight_of
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
-from ..core.urls import ROBOTS_PATH, Origin, escape, prefix_of
+from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
 from ..policy.outages import Policy, State, decide, renew
@@ -344,14 +344,6 @@ def _served(robots: Robots) -> Served:
         status, body = robots
         return Served(status, body or b"", why="no answer")
     raise TypeError(f"what was served is (status, body), bytes or None, not {type(robots).__name__}")
-
-
-def as_text(raw: bytes) -> str:
-    """Return UTF-8 as text. What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return escape(raw).decode("ascii")
 
 
 def _as_text(url: str | bytes | None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.crawlers import Crawler
-from ..core.urls import DEFAULT_PORTS, Origin, escape
+from ..core.urls import DEFAULT_PORTS, Origin, as_text
 from ..experimental.purposes import PURPOSES
 from ..settings import GbotSettings
 from ..storage.base import StorageError
@@ -44,7 +44,7 @@ def typed(text: str) -> str:
     In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
     """
     try:
-        return _decoded(os.fsencode(text))
+        return as_text(os.fsencode(text))
     except UnicodeEncodeError:  # not from the command line
         return text
 
@@ -195,14 +195,7 @@ def _texts(text: bytes) -> list[str]:
     try:
         return text.decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        return [_decoded(line) for line in text.split(b"\n")]
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return escape(raw).decode("ascii")
+        return [as_text(line) for line in text.split(b"\n")]
 
 
 def size_of(path: str) -> int | None:

@@ -100,6 +100,14 @@ def escape_text(text: str) -> str:
     return escape(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
+def as_text(raw: bytes) -> str:
+    """Return UTF-8 as text. What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return escape(raw).decode("ascii")
+
+
 def shown(text: str, limit: int = 200) -> str:
     """Return `text` for a log line: characters that are not printable are escaped, and all after `limit` are cut."""
     cut = text if len(text) <= limit else text[:limit] + "..."

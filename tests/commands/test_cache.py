@@ -37,7 +37,7 @@ def kept(project: Path) -> Path:
         "https://b.example:8443",
         Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now - HOUR / 2, now + 1.5 * HOUR)),
     )
-    storage.put("http://c.example", Entry(None, Outage(now - 90, 3, None, "connection refused", now - 1)))
+    storage.put("http://c.example", Entry(None, Outage(now - 1.5 * HOUR, 3, None, "connection refused", now - 1)))
     storage.close()
     return project
 
@@ -69,7 +69,7 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     assert (ended.status, ended.err) == (0, "")
     assert "  = state: rules: HTTP 200\n" in ended.out
     assert "1 | user-agent: *\n2 | disallow: /\\x1b[31m\n" in ended.out
-    assert "  = state: full disallow: robots.txt unreachable for 1 min: connection refused\n" in ended.out
+    assert "  = state: full disallow: robots.txt unreachable for 1 h: connection refused\n" in ended.out
     assert "  = failures: 3 in a row\n" in ended.out
 
 

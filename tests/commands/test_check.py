@@ -81,7 +81,7 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         blocks = [re.sub("(fetched|fresh): .*", "", ended.out).split("\n\n")[:3] for ended in (first, second)]
         assert blocks[0] == blocks[1]
         assert second.out.count("ago, from the storage (sqlite)") == 3
-        assert re.search(r"tried: unreachable for \d+ s, from the storage \(sqlite\)", second.out)
+        assert re.search(r"tried: unreachable for \d+ (s|min), from the storage \(sqlite\)", second.out)
         assert [each.paths() for each in (site, ill)] == [["/robots.txt"]] * 2
         site.pages["/robots.txt"] = b"user-agent: *\ndisallow:"
         no_cache = ("-s", "HTTPCACHE_ENABLED=True", "-s", "HTTPCACHE_IGNORE_MISSING=True")  # of Scrapy's

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
-SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\nGBOT_ROBOTS_TIMEOUT_SECS = 10\n'
+SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\n'
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
