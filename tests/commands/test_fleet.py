@@ -67,16 +67,6 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
     assert "2 processes; 2 origins known, 1 unreachable; 3 leases" in shown
 
 
-def test_looking_at_an_entry_does_not_keep_it_for_longer(url: str) -> None:
-    import redis
-
-    with closing(RedisStorage(url)) as storage, redis.Redis.from_url(url) as client:
-        storage.put("https://a.example", Entry(RULES))
-        client.expire("gbot_robots:entry:https://a.example", 100)
-        assert storage.fleet(10)["origins"]["known"] == 1
-        assert client.ttl("gbot_robots:entry:https://a.example") <= 100
-
-
 def test_of_many_origins_the_first_are_counted(url: str) -> None:
     with closing(RedisStorage(url)) as storage:
         for number in range(7):
