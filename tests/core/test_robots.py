@@ -58,6 +58,12 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
 
+def test_text_and_bytes_may_be_asked_in_turn() -> None:
+    rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
+    answers = [(rules.allowed("https://e.com/yes"), rules.allowed(b"https://e.com/no")) for _ in range(6)]
+    assert answers == [(True, False)] * 6
+
+
 def test_body_that_was_cut_before_is_remarked_on() -> None:
     assert {remark.kind for remark in RobotsTxt.parse(BODY, cut=True).remarks} - {
         remark.kind for remark in RobotsTxt.parse(BODY).remarks
