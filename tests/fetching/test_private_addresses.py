@@ -86,7 +86,7 @@ REDIRECTS = {  # where the robots.txt of a public site leads, and whether that i
 
 @pytest.mark.parametrize("refuses", [True, False])
 @in_reactor
-async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404_if_the_setting_is_on(
+async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
     refuses: bool, proxy: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     for host, (target, _) in REDIRECTS.items():

@@ -44,7 +44,7 @@ HANDLERS = [
 
 @pytest.mark.parametrize("settings", HANDLERS)
 @in_reactor
-async def test_no_spelling_of_a_disallowed_path_reaches_the_server_and_the_verdict_names_it(
+async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
     settings: dict[str, Any],
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
