@@ -295,7 +295,7 @@ def judge(
         http, https or ftp URL.
 
     Raises:
-        ValueError: a key of `robots` has no origin, the columns differ in length, or `unreachable` is no ladder.
+        ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none of its setting's.
         TypeError: `urls` is one text, or a value of `robots` is of another type.
     """
     if isinstance(urls, (str, bytes)):

@@ -110,7 +110,7 @@ LADDERS: dict[str, tuple[Rung, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters, all times in seconds. Raises ValueError for a ladder that is not in `LADDERS`."""
+    """The parameters, all times in seconds. Raises ValueError for another word than those that are allowed."""
 
     ladder: str = "google"  # a key of `LADDERS`
     max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
@@ -118,8 +118,9 @@ class Policy:
     refused: str = "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
 
     def __post_init__(self) -> None:
-        if self.ladder not in LADDERS:
-            raise ValueError(f"ladder must be one of {', '.join(LADDERS)}, got {self.ladder!r}")
+        for name, word, words in (("ladder", self.ladder, LADDERS), ("refused", self.refused, ("allow", "disallow"))):
+            if word not in words:
+                raise ValueError(f"{name} must be one of {', '.join(words)}, got {word!r}")
 
 
 class State(Enum):

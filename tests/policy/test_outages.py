@@ -164,9 +164,11 @@ def test_outage_goes_on_however_often_robots_txt_is_asked() -> None:  # S2.17
     assert 30 * DAY <= age <= 30 * DAY + HOUR
 
 
-def test_unknown_ladder_is_refused() -> None:
+def test_unknown_words_are_refused() -> None:
     with pytest.raises(ValueError, match="ladder must be one of google, google-2026, rfc9309, allow, got 'open'"):
         Policy("open")
+    with pytest.raises(ValueError, match="refused must be one of allow, disallow, got 'Disallow'"):
+        Policy(refused="Disallow")
 
 
 @pytest.mark.parametrize(
