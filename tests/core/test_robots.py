@@ -55,6 +55,8 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
     answers = [rules.allowed(url) for _ in range(12)]
     assert answers == [allowed] * 12
+    assert rules.allowed("https://e.com/yes")  # by which the rules know how URLs of this origin begin
+    assert rules.allowed(url) == allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
 
