@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("patient"), max_examples=2_000)
 settings.load_profile("patient")
+
+# What a shell runs in the background ignores Ctrl-C, and so would the processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):  # this is not the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Reasons of skips with the oldest Scrapy, with which CI runs some tests again.
 _LACKING = ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd") if scrapy.version_info < (2, 18) else ()

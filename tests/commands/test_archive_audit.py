@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import signal
 import subprocess
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.settings import Settings
-
-from scrapy_gbot_robots.commands.archives import opened
-from scrapy_gbot_robots.commands.output import Terminal
-from scrapy_gbot_robots.settings import GbotSettings
 
 from ..support.archives import response, warc
 from ..support.command import COMMAND, environment, run, run_here, run_on_terminal, without_colour
@@ -350,18 +343,6 @@ def test_audit_that_is_ended_leaves_nothing_behind(home: Path, sent: signal.Sign
         assert audit.returncode in {130, 143}
     assert set(home.iterdir()) == before
     assert not list((home / "tmp").iterdir())
-
-
-def test_ctrl_c_ends_a_query_of_the_database(home: Path) -> None:
-    slow = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
-    threading.Timer(1, signal.raise_signal, (signal.SIGINT,)).start()
-    with pytest.raises(KeyboardInterrupt):
-        _ask([str(home / "a.warc.gz")], slow)
-
-
-def _ask(archives: list[str], query: str) -> None:
-    with opened(archives, GbotSettings.of(Settings()), Terminal(io.StringIO())) as (store, _):
-        store.database.execute(query)
 
 
 # What the robots.txt files of an archive are like
