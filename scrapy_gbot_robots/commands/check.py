@@ -15,7 +15,7 @@ from ..core.crawlers import AllOf, agents_heeded
 from ..core.lines import split_lines
 from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, groups_of
-from ..core.urls import Origin
+from ..core.urls import ROBOTS_PATH, Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
 from ..obeying.overrides import ruling_of
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
+    from ..obeying.answer import CachedAnswer
     from ..policy.overrides import Override
     from .output import Terminal
     from .project_crawl import ProjectCrawl, RobotsState
@@ -83,7 +84,7 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: T
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     return [
-        Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, robotstxt, options.purposes)
+        check_of(url, asker, robotstxt, options.file, body, robotstxt, options.purposes)
         for url in options.urls
         for asker in askers
     ]
@@ -112,15 +113,27 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
 
 
 def _of(url: str, asker: Asker, known: RobotsState, override: Override | None, purposes: Sequence[str]) -> Check:
-    verdict, body, robotstxt = known.answer.verdict(url, asker.crawler), known.body, known.robotstxt
-    if Origin.of_robots_txt(url) is not None:
-        verdict, body = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF), None
-        robotstxt = RobotsTxt.parse(b"")
     overriding = None
     if override is not None:
         overriding = ruling_of(override, known.origin, asker.crawler, known.answer).verdict(url)
     where = known.origin.robots_url
-    return Check(url, asker, verdict, where, body, robotstxt, purposes, known, override, overriding)
+    rest = where, known.body, known.robotstxt, purposes, known, override, overriding
+    return check_of(url, asker, known.answer, *rest)
+
+
+def check_of(
+    url: str,
+    asker: Asker,
+    source: RobotsTxt | CachedAnswer,
+    where: str,
+    body: bytes | None,
+    robotstxt: RobotsTxt,
+    *rest: Any,
+) -> Check:
+    """Return the check of a URL by a source of verdicts. A robots.txt itself is never disallowed (RFC 9309 2.2.2)."""
+    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
+        return Check(url, asker, Verdict(True, None, ROBOTS_TXT_ITSELF), where, None, RobotsTxt.parse(b""), *rest)
+    return Check(url, asker, source.verdict(url, asker.crawler), where, body, robotstxt, *rest)
 
 
 def _absolute(url: str, *, has_file: bool = False) -> Origin:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.robots import RobotsTxt
-from ..core.urls import ROBOTS_PATH, Origin, shown
-from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
-from .check import Check, show_line
+from .check import check_of, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from .check import Check
     from .inputs import Version
     from .output import Terminal
 
@@ -73,7 +73,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     failed = 0
     for each in expected:
-        check = None if each.asker is None else _check(each.url, each.asker, robots, robotstxt)
+        check = None
+        if each.asker is not None:
+            check = check_of(each.url, each.asker, robotstxt, robots.name, robots.body, robotstxt)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         out.json({"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)})
@@ -102,13 +104,6 @@ def _is_foreign(each: Expectation, robots: Version) -> bool:
     """Whether an expectation is about another origin than the robots.txt. A sitemap may be anywhere."""
     is_about_one = robots.origin is not None and each.asker is not None and is_url(each.url)
     return is_about_one and Origin.of(each.url) != robots.origin
-
-
-def _check(url: str, asker: Asker, robots: Version, robotstxt: RobotsTxt) -> Check:
-    verdict = robotstxt.verdict(url, asker.crawler)
-    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
-        verdict = Verdict(allowed=True, rule=None, reason=ROBOTS_TXT_ITSELF)
-    return Check(url, asker, verdict, robots.name, robots.body, robotstxt)
 
 
 def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:

@@ -209,7 +209,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
                 self._remove(line)
             raise
         self._grow(line, request)
-        if line.turn and line.requests.curprio != urgency is not None:
+        if line.turn and urgency is not None and line.requests.curprio != urgency:
             self._ring.add(line)
 
     def pop(self) -> Request | None:

@@ -53,6 +53,7 @@ Disallow: /
         ),
         pytest.param("/x", "stranger", 1, '"*" (line 9): no group names stranger', id="star"),
         pytest.param("/images/", "*", 1, "= crawler: *; it heeds the group of *\n", id="none-that-a-group-names"),
+        pytest.param("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never", id="S8.10-itself"),
         pytest.param("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *", id="ignores-star"),
         pytest.param("/x", "Google-Safety", 0, "this crawler does not heed robots.txt", id="ignores-robots-txt"),
         pytest.param(
