@@ -81,7 +81,7 @@ _IMPURE = {
 _IMPURE_NAMES = {"create_connection", "getaddrinfo", "now", "open", "perf_counter", "print", "sleep", "today", "utcnow"}
 
 # How large the house may be. Both numbers may only fall: lower them when you have taken something away.
-MOST_LINES = 19_074
+MOST_LINES = 19_068
 MOST_CHAPTERS = 12  # modules that only one other imports, sub-commands aside
 
 

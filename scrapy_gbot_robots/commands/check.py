@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
-    from ..obeying.answer import CachedAnswer
     from ..policy.overrides import Override
     from .output import Terminal
     from .project_crawl import ProjectCrawl, RobotsState
@@ -84,7 +83,9 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: T
             err.say((f"note: {options.file}: {finding.text}", "warning"))
     robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
     return [
-        check_of(url, asker, robotstxt, options.file, body, robotstxt, options.purposes)
+        checked(
+            Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, robotstxt, options.purposes)
+        )
         for url in options.urls
         for asker in askers
     ]
@@ -116,24 +117,17 @@ def _of(url: str, asker: Asker, known: RobotsState, override: Override | None, p
     overriding = None
     if override is not None:
         overriding = ruling_of(override, known.origin, asker.crawler, known.answer).verdict(url)
-    where = known.origin.robots_url
-    rest = where, known.body, known.robotstxt, purposes, known, override, overriding
-    return check_of(url, asker, known.answer, *rest)
+    where, verdict = known.origin.robots_url, known.answer.verdict(url, asker.crawler)
+    return checked(
+        Check(url, asker, verdict, where, known.body, known.robotstxt, purposes, known, override, overriding)
+    )
 
 
-def check_of(
-    url: str,
-    asker: Asker,
-    source: RobotsTxt | CachedAnswer,
-    where: str,
-    body: bytes | None,
-    robotstxt: RobotsTxt,
-    *rest: Any,
-) -> Check:
-    """Return the check of a URL by a source of verdicts. A robots.txt itself is never disallowed (RFC 9309 2.2.2)."""
-    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
-        return Check(url, asker, Verdict(True, None, ROBOTS_TXT_ITSELF), where, None, RobotsTxt.parse(b""), *rest)
-    return Check(url, asker, source.verdict(url, asker.crawler), where, body, robotstxt, *rest)
+def checked(check: Check) -> Check:
+    """Return the check, but for a robots.txt itself one that allows it: it is never disallowed (RFC 9309 2.2.2)."""
+    if check.url != ROBOTS_PATH and Origin.of_robots_txt(check.url) is None:
+        return check
+    return replace(check, verdict=Verdict(True, None, ROBOTS_TXT_ITSELF), body=None, robotstxt=RobotsTxt.parse(b""))
 
 
 def _absolute(url: str, *, has_file: bool = False) -> Origin:

@@ -11,7 +11,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
-from .check import check_of, show_line
+from .check import Check, checked, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from .check import Check
     from .inputs import Version
     from .output import Terminal
 
@@ -75,7 +74,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for each in expected:
         check = None
         if each.asker is not None:
-            check = check_of(each.url, each.asker, robotstxt, robots.name, robots.body, robotstxt)
+            verdict = robotstxt.verdict(each.url, each.asker.crawler)
+            check = checked(Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt))
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         out.json({"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)})
