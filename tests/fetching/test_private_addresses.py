@@ -206,12 +206,13 @@ async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) ->
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
 
 
+@pytest.mark.parametrize(("listed", "refused"), [("index.xml", 3), ("robots.txt", 6)])
 @in_reactor
-async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site) -> None:
-    proxy.pages = {**SITEMAPS, f"{PUBLIC}/robots.txt": b""}
-    crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/index.xml"])
+async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site, listed: str, refused: int) -> None:
+    proxy.pages = dict(SITEMAPS)
+    crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/{listed}"])
     assert not asked(proxy) & REFUSED
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 3
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == refused
 
 
 def test_names_are_resolved_without_a_reactor_too() -> None:

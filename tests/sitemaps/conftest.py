@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..support.sitemap_web import listing
 from ..support.web import Site
 
 if TYPE_CHECKING:
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A host whose robots.txt lists /s.xml. Each test says what /s.xml is."""
+    """A host whose robots.txt lists /s.xml."""
     with Site({"*": b"<title>page</title>"}) as one:
-        one.pages["/robots.txt"] = f"User-agent: *\nDisallow: /no\nSitemap: {one.url('/s.xml')}".encode()
+        listing(one)
+        yield one
+
+
+@pytest.fixture
+def other() -> Iterator[Site]:
+    """A host without sitemaps."""
+    with Site({"*": b"ok"}, host="127.0.0.2") as one:
         yield one

@@ -22,11 +22,12 @@ from ..support.sitemap_web import (
     found,
     listing,
     parsed,
+    sitemap_lines,
     sitemap_stats,
     urlset,
     xml,
 )
-from ..support.web import Reply, Site
+from ..support.web import Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,23 +36,19 @@ if TYPE_CHECKING:
 
     from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
-
-CAPPED = {"GBOT_ROBOTS_SITEMAPS_MAX": 4}
+    from ..support.web import Site
 
 
 @in_reactor
 async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
     with Web() as web:
-        settings = {**CAPPED, "GBOT_ROBOTS_SITEMAPS_MAX": 10}
-        web.good |= {web.sites["big"].url(f"/{number}.xml") for number in (4, 5)}
-        web.pages |= {web.sites["big"].url(f"/j{number}") for number in (4, 5)}
-        crawler = await crawl(Sitemaps, settings, allowed_domains=["127.0.0.1"], start_urls=web.given)
+        crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.1"], start_urls=web.given)
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
         assert web.robots_txts_asked() == dict.fromkeys(web.sites, 1)
         assert sitemap_stats(crawler) == {
-            "found": 16,  # 7 of news, 2 of shop, 6 of big, 1 of cdn, which is not fed
-            "fed": 14,
+            "found": 10,  # 7 of news, 2 of shop, 1 of cdn, which is not fed
+            "fed": 8,
             "duplicate": 2,  # one within news, one that shop shares with it
             "refused": 6,
             "refused/malformed": 2,
@@ -63,58 +60,33 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
 
 
 @in_reactor
-async def test_crawl_spider_only_collects() -> None:
+async def test_crawl_spider_only_collects(site: Site) -> None:
     class Following(Links):
         rules = (Rule(LinkExtractor(allow="page"), callback="parse"),)
 
-    with Web() as web:
-        news = web.sites["news"]
-        news.pages["/front"] = Reply(200, b'<a href="/page">page</a>', {"Content-Type": "text/html"})
-        crawler = await crawl(Following, start_urls=[news.url("/front")])
-        assert set(parsed(crawler)) == {news.url("/front"), news.url("/page")}
-        assert web.asked() == [news.url("/front"), news.url("/page")]
-        assert sitemap_stats(crawler)["found"] == 7
-        assert "fed" not in sitemap_stats(crawler)
-        assert found(crawler) == {
-            news.url("/robots.txt"): [
-                news.url("/plain.xml"),
-                news.url("/gr%C3%B6%C3%9Fe%20karte"),
-                web.sites["cdn"].url("/for-news.xml"),
-                web.sites["shop"].url("/shared.xml"),
-                web.sites["guarded"].url("/no/sitemap.xml"),
-                news.url("/index.xml"),
-                news.url("/gone.xml"),
-            ]
-        }
-
-
-@pytest.mark.parametrize("mode", ["collect", "off"])
-@in_reactor
-async def test_spider_is_left_alone_unless_it_is_to_be_fed(mode: str) -> None:
-    with Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/listed.xml')}\nSitemap: /x.xml".encode()
-        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=[site.url("/own.xml")])
-        assert site.paths() == ["/robots.txt", "/own.xml"]
-        assert sitemap_stats(crawler).get("found") == (1 if mode == "collect" else None)
+    site.pages["/front"] = Reply(200, b'<a href="/page">page</a>', {"Content-Type": "text/html"})
+    crawler = await crawl(Following, start_urls=[site.url("/front")])
+    assert site.paths() == ["/robots.txt", "/front", "/page"]
+    assert sitemap_stats(crawler) == {"found": 1}
+    assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
 
 
 @pytest.mark.parametrize("spider", [Sitemaps, Links])
 @in_reactor
 async def test_sitemaps_that_are_left_out_are_in_the_summary(
-    spider: type[Remembers], caplog: pytest.LogCaptureFixture
+    spider: type[Remembers], site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
-        urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml", *(site.url(f"/{n}.xml") for n in range(4))]
-        site.pages["/robots.txt"] = "".join(f"Sitemap: {url}\n" for url in urls).encode()
-        settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
-        await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
-        lines = [line for line in caplog.text.splitlines() if "left out" in line]
-        expected = (
-            "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX = 3, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS = 'same-host', "
-            "1 by the spider's sitemap_follow, 1 by their scheme, 1 by their form"
-        )
-        assert lines == ([expected] if spider is Sitemaps else [])
+    urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml", *(site.url(f"/{n}.xml") for n in range(4))]
+    site.pages["/robots.txt"] = sitemap_lines(*urls)
+    settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+    await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
+    lines = [line for line in caplog.text.splitlines() if "left out" in line]
+    expected = (
+        "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX = 3, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS = 'same-host', "
+        "1 by the spider's sitemap_follow, 1 by their scheme, 1 by their form"
+    )
+    assert lines == ([expected] if spider is Sitemaps else [])
 
 
 @in_reactor
@@ -131,7 +103,7 @@ async def test_own_sitemaps_of_a_host_that_only_has_others_sitemaps_are_not_fed(
         assert cdn.url("/own.xml") in web.asked()  # once the crawl has a page from that host
     with Web() as web:
         cdn, shop = web.sites["cdn"], web.sites["shop"]
-        shop.pages["/robots.txt"] = f"Sitemap: {cdn.url('/for-shop.xml')}".encode()
+        shop.pages["/robots.txt"] = sitemap_lines(cdn.url("/for-shop.xml"))
         crawler = await crawl(Sitemaps, start_urls=[shop.url()])
         assert set(parsed(crawler)) == {shop.url("/h")}
         assert cdn.paths() == ["/robots.txt", "/for-shop.xml", "/for-shop-1.xml"]
@@ -139,55 +111,51 @@ async def test_own_sitemaps_of_a_host_that_only_has_others_sitemaps_are_not_fed(
 
 
 @in_reactor
-async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_leads_there_first() -> None:
+async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_leads_there_first(
+    site: Site, other: Site
+) -> None:
     class OneByOne:
         async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
             async for given in start:
                 yield given
                 await pause(0.5)
 
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
-        site.pages["/robots.txt"] = f"Sitemap: {other.url('/for-site.xml')}".encode()
-        other.pages["/robots.txt"] = f"Sitemap: {other.url('/own.xml')}".encode()
-        other.pages["/own.xml"] = xml(urlset(other.url("/page")))
-        crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()])
-        assert set(parsed(crawler)) == {other.url("/page")}
+    listing(other)
+    site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
+    crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()])
+    assert set(parsed(crawler)) == {other.url("/page")}
 
 
 @in_reactor
-async def test_host_outside_allowed_domains_is_not_fed_from_even_if_the_crawl_gets_a_page_from_it() -> None:
+async def test_host_outside_allowed_domains_is_not_fed_from_even_if_the_crawl_gets_a_page_from_it(
+    site: Site, other: Site
+) -> None:
     class Visiting(Sitemaps):
-        other: Site
-
         def parse(self, response: Response, **kwargs: Any) -> Any:
             self.parsed[response.url] = response
             if response.url.endswith("/page"):
-                yield Request(self.other.url("/visited"), meta={"allow_offsite": True})
+                yield Request(other.url("/visited"), meta={"allow_offsite": True})
 
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}, host="127.0.0.2") as other:
-        listing(other)
-        site.pages["/robots.txt"] = f"Sitemap: {other.url('/for-site.xml')}".encode()
-        other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
-        crawler = await crawl(Visiting, start_urls=[site.url()], allowed_domains=["127.0.0.1"], other=other)
-        assert set(parsed(crawler)) == {site.url("/page"), other.url("/visited")}
-        assert other.paths() == ["/robots.txt", "/for-site.xml", "/visited"]
+    listing(other)
+    site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
+    other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
+    crawler = await crawl(Visiting, start_urls=[site.url()], allowed_domains=["127.0.0.1"])
+    assert set(parsed(crawler)) == {site.url("/page"), other.url("/visited")}
+    assert other.paths() == ["/robots.txt", "/for-site.xml", "/visited"]
 
 
 @in_reactor
-async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound() -> None:
+async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound(site: Site) -> None:
     class Slow(Sitemaps):
-        site: Site
-
         async def start(self) -> AsyncIterator[Request]:
             for number in range(8):
-                yield Request(self.site.url(f"/{number}"))
+                yield Request(site.url(f"/{number}"))
                 await pause(0.15)
-                self.site.pages["/robots.txt"] = f"Sitemap: {self.site.url(f'/s{number}.xml')}".encode()
+                site.pages["/robots.txt"] = sitemap_lines(site.url(f"/s{number}.xml"))
 
-    with Site({"*": b"ok"}) as site:
-        crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2}, site=site)
-        assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
-        assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
+    crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2})
+    assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
+    assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
 
 
 def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
@@ -197,64 +165,56 @@ def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
 
 
 @in_reactor
-async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler() -> None:
-    with Site({"/robots.txt": b"Sitemap: ftp://127.0.0.1:1/s.xml"}) as site:
-        crawler = await crawl(Sitemaps, {"DOWNLOAD_HANDLERS": {"ftp": None}}, start_urls=[site.url()])
-        assert sitemap_stats(crawler) == {"refused": 1, "refused/scheme": 1}
-        crawler = await crawl(Sitemaps, start_urls=[site.url()])
-        assert sitemap_stats(crawler)["fed"] == 1
+async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) -> None:
+    site.pages["/robots.txt"] = b"Sitemap: ftp://127.0.0.1:1/s.xml"
+    crawler = await crawl(Sitemaps, {"DOWNLOAD_HANDLERS": {"ftp": None}}, start_urls=[site.url()])
+    assert sitemap_stats(crawler) == {"refused": 1, "refused/scheme": 1}
 
 
 @pytest.mark.parametrize(
-    ("mode", "names", "fed", "crawled"),
+    ("mode", "names", "counted", "crawled"),
     [
-        pytest.param("auto", ["/s.xml"], 0, {"/page"}, id="auto-file"),
-        pytest.param("auto", ["/s.xml", "/robots.txt"], 0, {"/page", "/other"}, id="auto-file-and-robots-txt"),
-        pytest.param("auto", ["/robots.txt"], 0, {"/page", "/other"}, id="auto-robots-txt"),
-        pytest.param("auto", [], 2, {"/page", "/other"}, id="auto-nothing"),
-        pytest.param("feed", ["/s.xml"], 1, {"/page", "/other"}, id="feed-file"),
-        pytest.param("feed", ["/robots.txt"], 0, {"/page", "/other"}, id="feed-robots-txt"),
+        pytest.param("auto", ["/s.xml"], {"found": 2, "not_fed": 1}, {"/page"}, id="auto-file"),
+        pytest.param("auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"),
+        pytest.param("auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"),
+        pytest.param("auto", [], {"found": 2, "fed": 2}, {"/page", "/other"}, id="auto-nothing"),
+        pytest.param("feed", ["/s.xml"], {"found": 2, "fed": 1, "duplicate": 1}, {"/page", "/other"}, id="feed-file"),
+        pytest.param("feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"),
+        pytest.param("collect", ["/s.xml"], {"found": 2}, {"/page"}, id="collect"),
+        pytest.param("off", ["/s.xml"], {}, {"/page"}, id="off"),
     ],
 )
 @in_reactor
 async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
-    mode: str, names: list[str], fed: int, crawled: set[str]
+    mode: str, names: list[str], counted: dict[str, int], crawled: set[str], site: Site
 ) -> None:
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/other.xml')}".encode()
-        named: dict[str, Any] = (
-            {"sitemap_urls": [site.url(name) for name in names]} if names else {"start_urls": [site.url()]}
-        )
-        crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, **named)
-        assert set(parsed(crawler)) == set(map(site.url, crawled))
-        assert sitemap_stats(crawler).get("fed", 0) == fed
-        assert sitemap_stats(crawler).get("not_fed", 0) == (names == ["/s.xml"] and mode == "auto")
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
+    named = list(map(site.url, names))
+    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=named, start_urls=[site.url()])
+    assert set(parsed(crawler)) == set(map(site.url, crawled))
+    assert sitemap_stats(crawler) == counted
 
 
 @in_reactor
-async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list() -> None:
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        listing(site)
-        listing(other)
-        site.pages["/s.xml"] = xml(urlset(other.url("/x")))
-        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
-        assert set(parsed(crawler)) == {other.url("/x"), other.url("/page")}
+async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(site: Site, other: Site) -> None:
+    listing(other)
+    site.pages["/s.xml"] = xml(urlset(other.url("/x")))
+    crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+    assert set(parsed(crawler)) == {other.url("/x"), other.url("/page")}
 
 
 @in_reactor
 async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_once(
-    caplog: pytest.LogCaptureFixture,
+    site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        listing(other)
-        site.pages["/robots.txt"] = "\n".join(f"Sitemap: {site.url(f'/{n}.xml')}" for n in range(3)).encode()
-        site.pages["/0.xml"] = xml(urlset(other.url("/x")))
-        crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/0.xml")])
-        assert sitemap_stats(crawler)["not_fed"] == 3
-        assert [record.getMessage() for record in caplog.records if "sitemap_urls" in record.getMessage()] == [
-            f"{site.url('/robots.txt')} lists sitemaps that the spider's sitemap_urls do not, 2 in all, such as "
-            f"{site.url('/1.xml')}. The spider names its sitemaps, so it is fed no others: "
-            "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
-        ]
+    listing(other)
+    site.pages["/robots.txt"] = sitemap_lines(*(site.url(f"/{n}.xml") for n in range(3)))
+    site.pages["/0.xml"] = xml(urlset(other.url("/x")))
+    crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/0.xml")])
+    assert sitemap_stats(crawler)["not_fed"] == 3
+    assert [record.getMessage() for record in caplog.records if "sitemap_urls" in record.getMessage()] == [
+        f"{site.url('/robots.txt')} lists sitemaps that the spider's sitemap_urls do not, 2 in all, such as "
+        f"{site.url('/1.xml')}. The spider names its sitemaps, so it is fed no others: "
+        "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+    ]

@@ -2,94 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
-from ..support.sitemap_web import Hosts, Remembers, Sitemaps, index, listing, parsed, sitemap_stats, urlset, xml
+from ..support.sitemap_web import (
+    Hosts,
+    Remembers,
+    Sitemaps,
+    given,
+    index,
+    parsed,
+    sitemap_lines,
+    sitemap_stats,
+    urlset,
+    xml,
+)
 from ..support.web import Reply, Site, redirect
 
-
-def given(spider: type[Remembers], site: Site) -> dict[str, Any]:
-    """What lets the spider begin with the site."""
-    return {"hosts" if spider is Hosts else "start_urls": [site.url()]}
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
 
 @in_reactor
-async def test_errors_of_the_spider_are_counted() -> None:
+async def test_errors_of_the_spider_are_counted(site: Site) -> None:
     class Broken(Sitemaps):
         def sitemap_filter(self, entries: Any) -> Any:
             raise RuntimeError("a bug of the spider's")
 
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        crawler = await crawl(Broken, start_urls=[site.url()])
-        assert stats(crawler)["spider_exceptions/RuntimeError"] == 1
-        assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
+    crawler = await crawl(Broken, start_urls=[site.url()])
+    assert stats(crawler)["spider_exceptions/RuntimeError"] == 1
+    assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
 
 
 @in_reactor
-async def test_sitemap_that_cannot_be_fetched_is_counted_once() -> None:
+async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> None:
     with Site({}) as gone:
         url = gone.url("/s.xml")
-    with Site({}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {url}\nSitemap: {site.url('/500.xml')}".encode()
-        site.pages["/500.xml"] = Reply(500)
-        crawler = await crawl(Sitemaps, {"RETRY_ENABLED": True, "RETRY_TIMES": 2}, start_urls=[site.url()])
-        assert site.paths().count("/500.xml") == 3
-        assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
+    site.pages |= {"/robots.txt": sitemap_lines(url, site.url("/500.xml")), "/500.xml": Reply(500)}
+    crawler = await crawl(Sitemaps, {"RETRY_ENABLED": True, "RETRY_TIMES": 2}, start_urls=[site.url()])
+    assert site.paths().count("/500.xml") == 3
+    assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
 
 @pytest.mark.parametrize("spider", [Sitemaps, Hosts])
 @pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
 @in_reactor
 async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
-    hosts: str, read: bool, spider: type[Remembers]
+    hosts: str, read: bool, spider: type[Remembers], site: Site, other: Site
 ) -> None:
-    with Site({"*": b"ok"}) as site, Site({"/robots.txt": Reply(404)}, host="127.0.0.2") as other:
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/moved.xml')}\nSitemap: {site.url('/i.xml')}".encode()
-        site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
-        site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
-        other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
-        other.pages["/part.xml"] = xml(urlset(site.url("/2")))
-        crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, **given(spider, site))
-        assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
-        of_index = "entries/host" if spider is Hosts else "refused/host"
-        assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
-        assert "failed" not in sitemap_stats(crawler)
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/moved.xml"), site.url("/i.xml"))
+    site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
+    site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
+    other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
+    other.pages["/part.xml"] = xml(urlset(site.url("/2")))
+    crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, **given(spider, site))
+    assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
+    of_index = "entries/host" if spider is Hosts else "refused/host"
+    assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
+    assert "failed" not in sitemap_stats(crawler)
 
 
 @pytest.mark.parametrize(("spider", "stat"), [(Sitemaps, "refused/depth"), (Hosts, "entries/depth")])
 @in_reactor
-async def test_sitemap_indexes_without_end_are_followed_only_so_far(spider: type[Remembers], stat: str) -> None:
-    with Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/0.xml')}".encode()
-        site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)}
-        crawler = await crawl(spider, **given(spider, site))
-        assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
-        assert sitemap_stats(crawler)[stat] == 2
+async def test_sitemap_indexes_without_end_are_followed_only_so_far(
+    spider: type[Remembers], stat: str, site: Site
+) -> None:
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/0.xml"))
+    site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)}
+    crawler = await crawl(spider, **given(spider, site))
+    assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
+    assert sitemap_stats(crawler)[stat] == 2
 
 
 @in_reactor
-async def test_spider_may_list_local_files_itself(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("sitemaps") / "sitemap.xml"
-    with Site({"*": b"ok"}) as site:
-        listed = path.with_name("listed.xml")
-        listed.write_bytes(urlset(site.url("/page")))
-        path.write_bytes(index(listed.as_uri()))
-        crawler = await crawl(Sitemaps, sitemap_urls=[path.as_uri()])
-        assert set(parsed(crawler)) == {site.url("/page")}
+async def test_spider_may_list_local_files_itself(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "listed.xml").write_bytes(urlset(site.url("/page")))
+    (tmp_path / "index.xml").write_bytes(index((tmp_path / "listed.xml").as_uri()))
+    crawler = await crawl(Sitemaps, sitemap_urls=[(tmp_path / "index.xml").as_uri()])
+    assert set(parsed(crawler)) == {site.url("/page")}
 
 
 @in_reactor
-async def test_robots_txt_on_which_scrapys_own_code_fails_is_no_error() -> None:
-    with Site({"*": b"ok"}) as site:
-        listing(site)
-        site.pages["/robots.txt"] = f"Sitemap: http://[\nSitemap: {site.url('/s.xml')}\n\xff".encode("latin-1")
-        crawler = await crawl(Sitemaps, start_urls=[site.url()])
-        assert set(parsed(crawler)) == {site.url("/page")}
-        assert "spider_exceptions/count" not in stats(crawler)
+async def test_robots_txt_on_which_scrapys_own_code_fails_is_no_error(site: Site) -> None:
+    site.pages["/robots.txt"] = sitemap_lines("http://[", site.url("/s.xml")) + b"\xff"
+    crawler = await crawl(Sitemaps, start_urls=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/page")}
+    assert "spider_exceptions/count" not in stats(crawler)
 
 
 @in_reactor
@@ -105,3 +107,41 @@ async def test_spider_with_nothing_to_start_from_is_told_so(caplog: pytest.LogCa
         "sitemaps cannot start from nonsense: no absolute URL with a host: nonsense",
         "sitemaps has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
     ]
+
+
+# A robots.txt for which the spider asks itself: it gets what Scrapy alone would give it, but for what could hurt.
+
+
+class ByStart(Sitemaps):
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.start_urls:
+            yield Request(url, self._parse_sitemap)
+
+
+@pytest.mark.parametrize("spider", [Sitemaps, ByStart])
+@in_reactor
+async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spider_asks_for(
+    spider: type[Sitemaps], site: Site, other: Site
+) -> None:
+    settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 2, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+    site.pages |= {f"/{number}.xml": xml(urlset(site.url(f"/page{number}"))) for number in range(4)}
+    site.pages["/robots.txt"] = sitemap_lines(
+        *(site.url(f"/{number}.xml") for number in range(3)),
+        "/3.xml",  # Scrapy alone resolves it
+        other.url("/s.xml"),
+        "file:///etc/hostname",
+        "data:,x",
+    )
+    other.pages["/s.xml"] = xml(urlset(site.url("/other")))
+    urls = [site.url("/robots.txt")]
+    crawler = await crawl(spider, settings, sitemap_urls=urls if spider is Sitemaps else [], start_urls=urls)
+    assert set(parsed(crawler)) == {site.url("/other"), *(site.url(f"/page{number}") for number in range(4))}
+    assert "spider_exceptions/count" not in stats(crawler)
+    assert sitemap_stats(crawler) == {"found": 4, "refused": 2, "refused/scheme": 2}
+
+
+@in_reactor
+async def test_allowed_domains_decide_about_a_robots_txt_that_the_spider_asks_for(site: Site, other: Site) -> None:
+    site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
+    await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")], allowed_domains=["127.0.0.1"])
+    assert other.paths() == []
