@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import REDIRECTS, Unavailable, next_hop
+from scrapy_gbot_robots.policy.outcome import Unavailable, next_hop
 
 HERE = "https://example.com/robots.txt"
 
@@ -19,16 +19,13 @@ def hops(count: int) -> list[str]:
     ("location", "target"),
     [
         pytest.param(b"https://example.com/r.txt", "https://example.com/r.txt", id="absolute"),
-        pytest.param("https://example.com/r.txt", "https://example.com/r.txt", id="str"),
         pytest.param(b"http://example.com/robots.txt", "http://example.com/robots.txt", id="other-scheme"),
         pytest.param(b"https://other.example/robots.txt", "https://other.example/robots.txt", id="S2.8-other-host"),
         pytest.param(b"//cdn.example/robots.txt", "https://cdn.example/robots.txt", id="scheme-relative"),
         pytest.param(b"/r.txt", "https://example.com/r.txt", id="path-relative"),
-        pytest.param(b"r.txt", "https://example.com/r.txt", id="relative"),
         pytest.param(b"../../r.txt", "https://example.com/r.txt", id="above-the-root"),
         pytest.param(rb"\hop1", "https://example.com/hop1", id="backslash"),
         pytest.param(rb"\\cdn.example\r?a\b", r"https://cdn.example/r?a\b", id="backslashes-before-the-query-alone"),
-        pytest.param(b"?v=2", "https://example.com/robots.txt?v=2", id="query"),
         pytest.param(b"  /r.txt \t", "https://example.com/r.txt", id="blanks-around"),
         pytest.param(b"https://other.example", "https://other.example/", id="no-path"),
         pytest.param(b"https://u:p@other.example/r", "https://other.example/r", id="user-info"),
@@ -38,7 +35,6 @@ def hops(count: int) -> list[str]:
         pytest.param(b"https://[::1]:8080/r", "https://[::1]:8080/r", id="ipv6"),
         pytest.param("https://www.exämple.com/é".encode(), "https://www.exämple.com/é", id="utf-8"),
         pytest.param("/é".encode("latin-1"), "https://example.com/é", id="latin-1"),
-        pytest.param(b"/a b", "https://example.com/a b", id="blank-in-path"),
     ],
 )
 def test_redirect_is_followed(location: bytes | str, target: str) -> None:
@@ -50,13 +46,10 @@ def test_redirect_is_followed(location: bytes | str, target: str) -> None:
     [
         pytest.param(None, id="missing"),
         pytest.param(b"", id="empty"),
-        pytest.param(b"   ", id="blank"),
         pytest.param(b"ftp://example.com/robots.txt", id="ftp"),
         pytest.param(b"file:///etc/passwd", id="file"),
         pytest.param(b"data:text/plain,User-agent:%20*", id="data"),
-        pytest.param(b"javascript:alert(1)", id="javascript"),
         pytest.param(b"http://", id="no-host"),
-        pytest.param(b"http:///r", id="no-host-but-path"),
         pytest.param(b"https://u@/r", id="user-info-only"),
         pytest.param(b"https://[::1/r", id="broken-ipv6"),
         pytest.param(b"http://[fe80::1%25lo]/", id="ipv6-with-a-zone"),
@@ -64,7 +57,6 @@ def test_redirect_is_followed(location: bytes | str, target: str) -> None:
         pytest.param(b"http://a%2fb.example/", id="slash-in-host"),
         pytest.param(b"https://other.example:99999/r", id="port-out-of-range"),
         pytest.param(b"https://other.example:0/r", id="port-0"),
-        pytest.param(b"https://other.example:x/r", id="port-no-number"),
         pytest.param(b"https://oth er.example/r", id="blank-in-host"),
         pytest.param(b"/a\x00b", id="nul"),
         pytest.param(b"/a\r\nb", id="line-end"),
@@ -77,40 +69,22 @@ def test_unfit_location_is_a_404(location: bytes | None) -> None:  # S2.9
 
 
 @pytest.mark.parametrize(
-    "location",
+    ("location", "asked"),
     [
-        pytest.param(b"/robots.txt", id="itself"),
-        pytest.param(b"/1", id="one-before"),
-        pytest.param(b"HTTPS://EXAMPLE.com/robots.txt#again", id="written-otherwise"),
+        pytest.param(b"/1", hops(2), id="one-before"),
+        pytest.param(b"HTTPS://EXAMPLE.com/robots.txt#again", hops(2), id="written-otherwise"),
+        pytest.param(b"?", [HERE, "https://example.com/ "], id="ends-in-a-blank"),  # as `next_hop` makes of "/ ?"
     ],
 )
-def test_loop_is_a_404(location: bytes) -> None:  # S2.9
-    why = "HTTP 307 redirects in a loop, as 404"
-    assert next_hop(307, location, hops(2), 5) == Unavailable(307, "https://example.com/2", why)
-
-
-def test_loop_over_a_url_that_ends_in_a_blank_is_a_404() -> None:  # S2.9
-    hop = next_hop(301, b"/ ?", [HERE], 5)
-    assert hop == "https://example.com/ "
-    ended = next_hop(301, b"?", [HERE, hop], 5)
-    assert ended == Unavailable(301, hop, "HTTP 301 redirects in a loop, as 404")
-
-
-def test_five_hops_are_followed() -> None:  # S2.5
-    assert next_hop(301, b"/next", hops(4), 5) == "https://example.com/next"
+def test_loop_is_a_404(location: bytes, asked: list[str]) -> None:  # S2.9
+    assert next_hop(307, location, asked, 5) == Unavailable(307, asked[-1], "HTTP 307 redirects in a loop, as 404")
 
 
 def test_sixth_hop_is_a_404() -> None:  # S2.5
+    assert next_hop(301, b"/next", hops(4), 5) == "https://example.com/next"
     ended = next_hop(301, b"/next", hops(5), 5)
     assert ended == Unavailable(301, "https://example.com/5", "HTTP 301 after 5 redirects, as 404")
-
-
-def test_no_hop_is_followed_where_none_is_allowed() -> None:
     assert isinstance(next_hop(301, b"/next", [HERE], 0), Unavailable)
-
-
-def test_redirects_that_can_be_followed() -> None:
-    assert {301, 302, 303, 307, 308} == REDIRECTS
 
 
 @given(st.one_of(st.binary(max_size=60), st.text(max_size=60)))
