@@ -205,6 +205,7 @@ SCENARIOS = [
         raw(b"HTTP/1.1 200 OK\r\n", *[part for _ in range(40) for part in (b"X: y\r\n", 0.1)]),
     ),
     Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
+    Scenario("S2.21-202-too-short", DISALLOW, raw(head("Content-Length: 999", status="202 Wall"), RULES)),
     Scenario("S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)),
     Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),
     Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),

@@ -78,12 +78,8 @@ def test_nothing_is_allowed_before_robots_txt_was_asked() -> None:
 WEEKS = {
     "google": [
         (0.0, DISALLOW, DISALLOW),
-        (12 * HOUR, DISALLOW, DISALLOW),
-        (13 * HOUR, DISALLOW, DISALLOW),
-        (7 * DAY, DISALLOW, DISALLOW),
         (30 * DAY - 1, DISALLOW, DISALLOW),
         (30 * DAY + 1, RULES, ALLOW),
-        (31 * DAY, RULES, ALLOW),
         (400 * DAY, RULES, ALLOW),
     ],
     "google-2026": [
@@ -95,26 +91,19 @@ WEEKS = {
         (400 * DAY, DISALLOW, DISALLOW),
     ],
     "rfc9309": [
-        (0.0, DISALLOW, DISALLOW),
-        (13 * HOUR, DISALLOW, DISALLOW),
         (29 * DAY, DISALLOW, DISALLOW),
         (31 * DAY, RULES, ALLOW),
     ],
     "allow": [
         (0.0, RULES, ALLOW),
-        (13 * HOUR, RULES, ALLOW),
         (31 * DAY, RULES, ALLOW),
     ],
 }
 ROWS = [
     pytest.param(ladder, age, with_copy, without, id=f"S2.24-{ladder}-{age / DAY:.2f}d")
-    for ladder, rows in WEEKS.items()
-    for age, with_copy, without in rows
+    for ladder in LADDERS
+    for age, with_copy, without in WEEKS[ladder]
 ]
-
-
-def test_every_ladder_is_walked() -> None:
-    assert WEEKS.keys() == LADDERS.keys()
 
 
 @pytest.mark.parametrize(("ladder", "age", "with_copy", "without"), ROWS)
@@ -129,10 +118,10 @@ def test_ladder_over_weeks(ladder: str, age: float, with_copy: State, without: S
         assert (decision.copy is not None) == (state is RULES or (entry is MISSING and state is ALLOW))
 
 
-@pytest.mark.parametrize("entry", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")])
-def test_google_2026_allows_a_site_that_is_available_in_the_end(entry: Entry | None) -> None:  # S2.23
+@pytest.mark.parametrize("before", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")])
+def test_google_2026_allows_a_site_that_is_available_in_the_end(before: Entry | None) -> None:  # S2.23
     policy = Policy("google-2026")
-    entry = renew(entry, DOWN, NOW, policy)
+    entry = renew(before, DOWN, NOW, policy)
     assert decide(entry, NOW + 31 * DAY, policy, site_available=True).state is ALLOW
     assert decide(entry, NOW + HOUR, policy, site_available=True).state is DISALLOW
 
@@ -143,25 +132,6 @@ def test_only_google_2026_in_the_end_lets_a_page_through_as_a_probe() -> None:  
             policy = Policy(ladder)
             decision = decide(renew(SERVED, DOWN, NOW, policy), NOW + days * DAY, policy)
             assert decision.one_page == (ladder == "google-2026" and days == 31)
-
-
-def walk(policy: Policy, entry: Entry | None, days: int) -> list[tuple[float, State]]:
-    """Ask whenever it is time to, always in vain; return the time and state of each change."""
-    now, changes = NOW, [(0.0, decide(entry, NOW, policy).state)]
-    while now < NOW + days * DAY:
-        decision = decide(entry, now, policy)
-        if decision.state is not changes[-1][1]:
-            changes.append((now - NOW, decision.state))
-        if decision.refresh_at <= now:
-            entry = renew(entry, DOWN, now, policy)
-        now = max(now + 1, decide(entry, now, policy).refresh_at)
-    return changes
-
-
-def test_outage_goes_on_however_often_robots_txt_is_asked() -> None:  # S2.17
-    (_, start), (age, end) = walk(GOOGLE, SERVED, 40)[-2:]
-    assert (start, end) == (DISALLOW, RULES)
-    assert 30 * DAY <= age <= 30 * DAY + HOUR
 
 
 def test_unknown_words_are_refused() -> None:
@@ -211,11 +181,6 @@ def test_failures_are_asked_again_as_the_server_wants_within_bounds(
     assert waits[-1] == at_last
 
 
-def test_lowered_cap_counts_for_answers_kept_from_before() -> None:
-    assert decide(after(Fetched(200, URL, BODY)), NOW, Policy(max_age_secs=HOUR)).ask_at == NOW + HOUR
-    assert decide(SERVED, NOW, GOOGLE).ask_at <= NOW  # it is stale
-
-
 def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
     policy = Policy("allow")
     entry = renew(None, DOWN, NOW, policy)
@@ -233,7 +198,6 @@ def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
         pytest.param(None, DAY, DAY, id="S3.1-a-day"),
         pytest.param(HOUR, DAY, HOUR, id="S3.5-max-age-shortens"),
         pytest.param(5.0, DAY, MINUTE, id="S3.5-floor"),
-        pytest.param(0.0, DAY, MINUTE, id="S3.5-no-store"),
         pytest.param(7 * DAY, DAY, DAY, id="S3.5-max-age-does-not-lengthen"),
         pytest.param(7 * DAY, 3 * DAY, 3 * DAY, id="S3.5-lengthens-to-a-raised-cap"),
         pytest.param(2 * DAY, 3 * DAY, 2 * DAY, id="S3.5-lengthens-below-a-raised-cap"),
@@ -244,10 +208,10 @@ def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
 )
 @pytest.mark.parametrize("kind", ["rules", "none"])
 def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str) -> None:
-    policy = Policy(max_age_secs=cap)
-    served = Fetched(200, URL, BODY, max_age=max_age)
-    missing = Unavailable(404, URL, "HTTP 404", max_age)
-    assert decide(after(served if kind == "rules" else missing, policy=policy), NOW, policy).ask_at == NOW + lifetime
+    served, missing = Fetched(200, URL, BODY, max_age=max_age), Unavailable(404, URL, "HTTP 404", max_age)
+    before = Policy(max_age_secs=max(cap, DAY))  # a cap that was lowered since then counts, too
+    entry = after(served if kind == "rules" else missing, policy=before)
+    assert decide(entry, NOW, Policy(max_age_secs=cap)).ask_at == NOW + lifetime
 
 
 @pytest.mark.parametrize(

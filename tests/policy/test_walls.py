@@ -29,16 +29,10 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     [
         pytest.param(403, CLOUDFLARE, b"", "Cloudflare", id="cf-mitigated"),
         pytest.param(200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare", id="in-capitals"),
-        pytest.param(202, {"x-amzn-waf-action": "challenge"}, b"", "AWS WAF", id="x-amzn-waf-action"),
-        pytest.param(405, {"x-amzn-waf-action": "captcha"}, b"", "AWS WAF", id="captcha"),
-        pytest.param(202, {"sg-captcha": "challenge"}, b"<meta>", "SiteGround", id="sg-captcha"),
-        pytest.param(401, {"accept-signature": "sig=()"}, b"", "signed crawlers", id="accept-signature-401"),
         pytest.param(403, {"accept-signature": ""}, RULES, "signed crawlers", id="accept-signature-403"),
         pytest.param(202, {}, b"", "status", id="202"),
-        pytest.param(200, {}, MOMENT, "Cloudflare", id="title"),
         pytest.param(404, {}, MOMENT, "Cloudflare", id="title-of-a-404"),
         pytest.param(403, {}, MOMENT + RULES, "Cloudflare", id="rules-in-a-403"),
-        pytest.param(200, {}, PAGE % b"Making sure you&#39;re not a bot!", "Anubis", id="entity"),
         pytest.param(
             200, {}, PAGE % "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!".encode(), "Anubis", id="quote"
         ),
@@ -57,10 +51,7 @@ def test_wall_is_known_by_its_marks(status: int, headers: dict[str, str], body: 
 @pytest.mark.parametrize(
     ("status", "headers", "body"),
     [
-        pytest.param(200, {}, RULES, id="robots-txt"),
-        pytest.param(200, {}, b"# Just a moment...\n" + RULES, id="comment"),
         pytest.param(200, {}, b"Just a moment...", id="text"),
-        pytest.param(200, {}, MOMENT + b"\n" + RULES, id="page-before-the-rules"),
         pytest.param(200, {}, MOMENT + b"\r \tUSERAGENT *", id="typo-of-google"),
         pytest.param(200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"),
         pytest.param(202, {}, b"\xef\xbb\xbfuser-agent: *", id="202-with-rules"),
@@ -69,7 +60,6 @@ def test_wall_is_known_by_its_marks(status: int, headers: dict[str, str], body: 
         pytest.param(404, {"accept-signature": "sig=()"}, b"", id="accept-signature-404"),
         pytest.param(200, {}, PAGE % b"Welcome. Just a moment...", id="another-title"),
         pytest.param(200, {}, b"<!--" + b" " * 17_000 + b"-->" + MOMENT, id="too-far-down"),
-        pytest.param(403, {}, PAGE % b"Forbidden", id="403"),
         pytest.param(429, CLOUDFLARE, MOMENT, id="429"),
         pytest.param(503, CLOUDFLARE, MOMENT, id="503"),
     ],
@@ -83,10 +73,9 @@ def test_what_is_the_sites_own_is_no_wall(status: int, headers: dict[str, str], 
 @pytest.mark.parametrize(
     ("status", "body", "refused"),
     [
-        *(pytest.param(status, b"", True, id=str(status)) for status in (401, 402, 403, 451)),
         pytest.param(403, RULES, True, id="403-with-rules"),
         pytest.param(200, MOMENT, True, id="wall"),
-        *(pytest.param(status, b"", False, id=str(status)) for status in (400, 404, 410)),
+        pytest.param(404, b"", False, id="404"),
         pytest.param(200, b"", False, id="empty"),
     ],
 )
