@@ -1,15 +1,20 @@
-"""The answers in memory: the least recently used go first, and neither number nor bytes grow beyond their bounds."""
+"""The answers in memory: the least recently used go first, and neither number nor real memory grows beyond its bound."""
 
 from __future__ import annotations
 
+import gc
+import random
+import time
+import tracemalloc
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lookup import AnswerCache
-from scrapy_gbot_robots.policy.outages import Decision, State
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,26 +30,15 @@ def cached(cache: AnswerCache, names: Sequence[str]) -> str:
     return "".join(name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None)
 
 
-def test_answer_in_use_stays_and_a_mere_look_is_no_use() -> None:
+def test_answer_in_use_stays_a_mere_look_is_no_use_and_a_new_one_takes_the_place_of_the_old_one() -> None:
     cache = AnswerCache(2)
-    a, b = answer("a"), answer("b")
-    cache.put(a)
-    cache.put(b)
-    cache.use(a.origin)
-    assert cache.get(b.origin) is b
+    a, b, new = answer("a"), answer("b"), answer("a")
+    for each in (a, b, new):
+        cache.put(each)
+    cache.use(b.origin)
+    assert cache.get(a.origin) is new
     cache.put(answer("c"))
-    assert cached(cache, "abc") == "ac"
-
-
-def test_new_answer_of_an_origin_takes_the_place_of_the_old_one() -> None:
-    cache = AnswerCache(2)
-    cache.put(answer("a"))
-    cache.put(answer("b"))
-    new = answer("a")
-    cache.put(new)
-    cache.put(answer("c"))
-    assert cached(cache, "abc") == "ac"
-    assert cache.get(new.origin) is new
+    assert cached(cache, "abc") == "bc"
 
 
 @pytest.mark.parametrize(
@@ -72,3 +66,65 @@ def test_weight_of_answers_that_have_gone_counts_no_longer() -> None:
     for _ in range(5):
         cache.put(answer("f", 600))
     assert cached(cache, "abcdef") == "ef"
+
+
+# Memory
+
+BOUND = 2**19
+MIXED = ["disallow: /{0}/", "disallow: /*{0}*{1}", "allow: /{0}/{1}$", "disallow: /*{1}"]
+ASKED = ["/nothing", "/a/b/c.html?d=e", "/index.html", "/" + "xyz" * 20]
+
+
+def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
+    words = ["".join(source.choices(ascii_lowercase, k=8)) for _ in range(many + 1)]
+    rules = (lines[number % len(lines)].format(words[number], words[number + 1]) for number in range(many))
+    return "\n".join(["user-agent: *", *rules]).encode()
+
+
+def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
+    """Ask until the rules have built all that they build."""
+    for path in ASKED * 2:
+        url = f"{answer.origin}{path}"
+        for agent in agents:
+            assert answer.verdict(url, agent).allowed == answer.allowed(url, agent)
+            answer.preferences(url, agent)
+
+
+@pytest.mark.parametrize(
+    ("lines", "many", "agents"),
+    [
+        pytest.param(["disallow: /{0}/"], 10, 1, id="ordinary"),
+        pytest.param(["# {0}"], 1, 60, id="no-rules-for-many-agents"),
+        pytest.param(MIXED, 150, 1, id="many-mixed-rules"),
+        pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
+        pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),
+        pytest.param(["content-usage: /{0} train-ai=n"], 60, 1, id="paths-of-preferences"),
+        pytest.param(["content-usage: ai-use=n", "content-signal: search=no"], 500, 1, id="preferences"),
+    ],
+)
+def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], many: int, agents: int) -> None:
+    source, now = random.Random(many), time.time()
+    crawlers = [Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26)) for number in range(agents)]
+    bodies = [body_of(lines, many, source) for _ in range(60)]
+
+    def asked(number: int) -> CachedAnswer:
+        origin = Origin.of(f"https://host-{number}.example")
+        copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
+        answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
+        answer.learn(RobotsTxt.parse(copy.body), crawlers)
+        ask(answer, crawlers)
+        return answer
+
+    asked(0)  # imports modules, and fills caches of others
+    cache, number = AnswerCache(10_000, BOUND), 0
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    while len(cache) == number:  # until one must go
+        cache.put(asked(number))
+        number += 1
+    gc.collect()
+    measured = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert number > 3
+    assert BOUND / 5 < measured < 1.2 * BOUND

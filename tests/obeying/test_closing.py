@@ -22,7 +22,7 @@ from scrapy_gbot_robots.obeying.gates import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
-from ..support.crawls import in_reactor, stats, under_way
+from ..support.crawls import in_reactor, in_sqlite, stats, under_way
 from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import Gate, Visitor, fetches, visit
@@ -117,37 +117,32 @@ async def check_that_closing_leaves_nothing(
 async def test_closing_leaves_no_task_thread_lease_or_error(
     under_way: Callable[[Visitor, Site, Clock], Awaitable[None]],
     clock: Clock,
+    site: Site,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = {
-        "GBOT_ROBOTS_STORAGE": "sqlite",
-        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
-    }
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+    settings = {**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    site.pages["/robots.txt"] = gate = Gate("")
 
-        async def script(visitor: Visitor) -> None:
-            await under_way(visitor, site, clock)
+    async def script(visitor: Visitor) -> None:
+        await under_way(visitor, site, clock)
 
-        await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
-        assert [path for path in site.paths() if path[1:].isdigit()] == []
+    await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
+    assert [path for path in site.paths() if path[1:].isdigit()] == []
     with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
         leases = database.execute("SELECT origin FROM leases").fetchall()
     assert leases == [(site.url(""),)] * (under_way is leased_by_another)
 
 
 @in_reactor
-async def test_request_that_comes_late_to_an_unreachable_robots_txt_does_not_delay_closing(
+async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Slow:
-        """Another middleware, which has the last request until the crawl has begun to close."""
+        """Another middleware, which has two requests until the crawl has begun to close."""
 
+        has = 0
         crawler: Crawler
-        has_one = False
 
         @classmethod
         def from_crawler(cls, crawler: Crawler) -> Slow:
@@ -155,20 +150,24 @@ async def test_request_that_comes_late_to_an_unreachable_robots_txt_does_not_del
             return cls()
 
         async def process_request(self, request: Request) -> None:
-            if request.url.endswith("/4"):
-                Slow.has_one = True
+            if request.url in late:
+                Slow.has += 1
                 await until(lambda: is_closing(self.crawler))
                 await pause(5 * LOOK_SECS)
 
     async def script(visitor: Visitor) -> None:
         ask(visitor, site)
-        await until(lambda: Slow.has_one and counted(visitor, "gbot_robots/held") == 4)
+        assert visitor.crawler.engine
+        visitor.crawler.engine.crawl(Request(late[1]))
+        await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 4)
 
-    with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"}), "*": b"ok"}) as site:
+    with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"})}) as site, Site({"*": b"ok"}) as unknown:
+        late = [site.url("/4"), unknown.url("/")]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
         settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
         await check_that_closing_leaves_nothing(script, settings, lambda: None, caplog)
         assert site.paths() == ["/robots.txt"]
+        assert unknown.asked == []
 
 
 @in_reactor

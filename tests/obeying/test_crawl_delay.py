@@ -27,6 +27,12 @@ ON: dict[str, Any] = {"GBOT_ROBOTS_CRAWL_DELAY": True}
 DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
 
 
+@pytest.fixture
+def site(site: Site) -> Site:
+    site.pages["/robots.txt"] = DELAYED
+    return site
+
+
 class Paced(Pages):
     """Remembers when each request is sent, and the shortest of a hundred random delays of each page's download slot."""
 
@@ -70,62 +76,42 @@ async def paced(urls: list[str | Request], settings: dict[str, Any], spider: typ
     return crawler
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param({}, id="by-default"),
-        pytest.param({"DOWNLOAD_DELAY": 0.01}, id="smaller-DOWNLOAD_DELAY"),
-        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}, id="smaller-DOWNLOAD_SLOTS"),
-        pytest.param(
-            {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0, "AUTOTHROTTLE_MAX_DELAY": 0.1},
-            id="AutoThrottle",
-        ),
-        pytest.param({"CONCURRENT_REQUESTS": 1}, id="one-at-a-time"),
-    ],
-)
-@in_reactor
-async def test_requests_keep_the_crawl_delay_from_robots_txt_on(settings: dict[str, Any]) -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await paced([site.url(f"/{number}") for number in range(3)], settings)
-        assert len(site.asked) == 4
-        assert crawler.spider.gap(site.url("")) >= DELAY - SLACK
-        assert min(crawler.spider.waits) >= DELAY  # never less at random
-        assert stats(crawler)["gbot_robots/crawl_delay"] == 1
-
-
-@in_reactor
-async def test_crawl_delay_is_ignored_by_default() -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY": False})
-        assert crawler.spider.waits == [0, 0]
-        assert not stats(crawler, "gbot_robots/crawl_delay")
+AUTOTHROTTLE = {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0, "AUTOTHROTTLE_MAX_DELAY": 0.1}
+SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "delay"),
     [
-        pytest.param({"DOWNLOAD_DELAY": 0.4}, id="DOWNLOAD_DELAY"),
-        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, id="DOWNLOAD_SLOTS"),
+        pytest.param({"GBOT_ROBOTS_CRAWL_DELAY": False}, 0, id="off-by-default"),
+        pytest.param({}, DELAY, id="on"),
+        pytest.param({"DOWNLOAD_DELAY": 0.01}, DELAY, id="smaller-DOWNLOAD_DELAY"),
+        pytest.param(SMALLER, DELAY, id="smaller-DOWNLOAD_SLOTS"),
+        pytest.param(AUTOTHROTTLE, DELAY, id="AutoThrottle"),
+        pytest.param({"CONCURRENT_REQUESTS": 1}, DELAY, id="one-at-a-time"),
+        pytest.param({"DOWNLOAD_DELAY": 0.4}, 0.4, id="larger-DOWNLOAD_DELAY"),
+        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, 0.4, id="larger-DOWNLOAD_SLOTS"),
     ],
 )
 @in_reactor
-async def test_larger_delay_of_the_user_stays(settings: dict[str, Any]) -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await paced([site.url("/1"), site.url("/2")], settings)
-        assert crawler.spider.waits == [0.4, 0.4]
-        assert crawler.spider.gap(site.url("")) >= 0.4 - SLACK
+async def test_requests_keep_the_crawl_delay_from_robots_txt_on_or_a_larger_one_of_the_user(
+    settings: dict[str, Any], delay: float, site: Site
+) -> None:
+    crawler = await paced([site.url(f"/{number}") for number in range(3)], settings)
+    assert crawler.spider.gap(site.url("")) >= delay - SLACK
+    assert crawler.spider.waits == [delay] * 3  # never less at random
+    assert stats(crawler).get("gbot_robots/crawl_delay", 0) == bool(delay)
 
 
 @in_reactor
-async def test_delay_larger_than_the_cap_is_capped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 86400", "*": b"ok"}) as site, caplog.at_level("INFO"):
-        settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
-        crawler = await paced([site.url("/1"), site.url("/2")], settings)
-        assert crawler.spider.waits == [DELAY, DELAY]
-        assert crawler.spider.gap(site.url("")) >= DELAY - SLACK
-        assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
-        said = [record.getMessage() for record in caplog.records if "CRAWL_DELAY_MAX_SECS" in record.getMessage()]
-        assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
+async def test_delay_larger_than_the_cap_is_capped_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    site.pages["/robots.txt"] = "user-agent: *\ncrawl-delay: 86400"
+    crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY})
+    assert crawler.spider.waits == [DELAY, DELAY]
+    assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
+    said = [record.getMessage() for record in caplog.records if "CRAWL_DELAY_MAX_SECS" in record.getMessage()]
+    assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
 
 
 @in_reactor
@@ -139,10 +125,8 @@ async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
 
 
 @in_reactor
-async def test_collected_slot_is_slowed_down_again() -> None:
+async def test_collected_slot_is_slowed_down_again(site: Site) -> None:
     class Collecting(Paced):
-        name = "collecting"
-
         def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
             super().parse(response)
             if not response.url.endswith("/1"):
@@ -152,114 +136,84 @@ async def test_collected_slot_is_slowed_down_again() -> None:
             assert not self.slots
             return (response.follow(f"/{number}", self.parse) for number in (2, 3))
 
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await paced([site.url("/1")], {}, Collecting)
-        assert len(site.asked) == 4
-        assert crawler.spider.gap(site.url("/2"), site.url("/3")) >= DELAY - SLACK
+    crawler = await paced([site.url("/1")], {}, Collecting)
+    assert crawler.spider.gap(site.url("/2"), site.url("/3")) >= DELAY - SLACK
 
 
 @in_reactor
-async def test_redirected_request_waits_with_those_of_its_new_host() -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as slow, Site({"/robots.txt": b""}, host="127.0.0.2") as fast:
-        slow.pages["/away"] = redirect(fast.url("/fast"))
-        fast.pages.update({"/away": redirect(slow.url("/slow")), "/fast": b"ok"})
-        crawler = await paced([slow.url("/1"), fast.url("/away"), slow.url("/away")], {})
-        assert sorted(slow.paths()) == ["/1", "/away", "/robots.txt", "/slow"]
-        assert crawler.spider.gap(slow.url("")) >= DELAY - SLACK
-        assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
-
-
-@in_reactor
-async def test_slot_that_the_user_names_is_the_one_that_waits() -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        urls: list[str | Request] = [
-            Request(site.url(f"/{number}"), meta={"download_slot": "mine"}) for number in (1, 2, 3)
-        ]
-        crawler = await paced(urls, {})
-        assert set(crawler.spider.slots) == {"mine", "127.0.0.1"}  # robots.txt goes its own way
-        assert crawler.spider.gap(*(site.url(f"/{number}") for number in (1, 2, 3))) >= DELAY - SLACK
+async def test_redirected_request_waits_with_those_of_its_new_host_and_a_slot_that_the_user_names_waits_for_itself(
+    site: Site,
+) -> None:
+    with Site({"/robots.txt": b""}, host="127.0.0.2") as fast:
+        site.pages["/away"] = redirect(fast.url("/fast"))
+        fast.pages.update({"/away": redirect(site.url("/slow")), "/fast": b"ok"})
+        own: list[str | Request] = [Request(site.url(f"/own{n}"), meta={"download_slot": "own"}) for n in (1, 2, 3)]
+        crawler = await paced([site.url("/1"), fast.url("/away"), site.url("/away"), *own], {})
+    assert sorted(site.paths()) == ["/1", "/away", "/own1", "/own2", "/own3", "/robots.txt", "/slow"]
+    assert crawler.spider.gap(*map(site.url, ("/1", "/away", "/slow"))) >= DELAY - SLACK
+    assert crawler.spider.gap(site.url("/own")) >= DELAY - SLACK
+    assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
+    assert crawler.spider.crawled[site.url("/own1")].meta["download_slot"] == "own"
 
 
 @pytest.mark.filterwarnings("ignore:The CONCURRENT_REQUESTS_PER_IP setting is deprecated")
 @in_reactor
-async def test_host_does_not_change_its_slot_when_its_address_becomes_known() -> None:
+async def test_host_does_not_change_its_slot_when_its_address_becomes_known(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Resolving(Paced):
-        name = "resolving"
-
         def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
             super().parse(response)
-            dnscache["localhost"] = "127.0.0.1"  # as Scrapy's resolver does when it is installed
+            monkeypatch.setitem(dnscache, "localhost", "127.0.0.1")  # as Scrapy's resolver does when it is installed
             return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
 
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        settings = {
-            "CONCURRENT_REQUESTS_PER_IP": 8,
-            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # the default one cannot
-        }
-        try:
-            crawler = await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
-        finally:
-            dnscache.pop("localhost", None)
-        assert site.paths() == ["/robots.txt", "/1", "/2"]
-        assert crawler.spider.gap("http://localhost") >= DELAY - SLACK
+    settings = {
+        "CONCURRENT_REQUESTS_PER_IP": 8,
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # the default one cannot
+    }
+    crawler = await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
+    assert site.paths() == ["/robots.txt", "/1", "/2"]
+    assert crawler.spider.gap("http://localhost") >= DELAY - SLACK
 
 
 @in_reactor
-async def test_delay_ends_when_robots_txt_no_longer_asks_for_it() -> None:
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
+async def test_delay_ends_when_robots_txt_no_longer_asks_for_it(site: Site) -> None:
+    class Changing(Paced):
+        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+            super().parse(response)
+            site.pages["/robots.txt"] = b""
+            return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
 
-        class Changing(Paced):
-            name = "changing"
-
-            def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
-                super().parse(response)
-                site.pages["/robots.txt"] = b""
-                return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
-
-        crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
-        assert crawler.spider.waits == [DELAY, 0]
+    crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
+    assert crawler.spider.waits == [DELAY, 0]
 
 
 @in_reactor
-async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so() -> None:
-    settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
-    patient, slow = "user-agent: *\ncrawl-delay: 0.1", "user-agent: *\ncrawl-delay: 11"
-    with Site({"/robots.txt": patient, "*": b"ok"}) as fast, Site({"/robots.txt": slow, "*": b"ok"}) as other:
-        crawler = await crawl(Pages, settings, urls=[fast.url("/a"), other.url("/a")])
-    assert set(pages(crawler).crawled) == {fast.url("/a")}
+async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so(site: Site) -> None:
+    settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
+    with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 11", "*": b"ok"}) as other:
+        crawler = await paced([site.url("/a"), other.url("/a")], settings)
+    assert set(pages(crawler).crawled) == {site.url("/a")}
     (error,) = pages(crawler).refused.values()
     assert "its crawl-delay of 11 s is longer than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = 10" in str(error)
     assert stats(crawler)["robotstxt/forbidden"] == 1
 
 
 @in_reactor
-async def test_process_applies_a_shared_delay_by_itself_and_warns_once_while_redis_is_away(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    settings = {**ON, "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"}
-    with Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        crawler = await paced([site.url(f"/{number}") for number in range(4)], settings)
-        assert len(pages(crawler).crawled) == 4
-        assert crawler.spider.gap(*(site.url(f"/{number}") for number in range(4))) > DELAY - SLACK
-    (warning,) = own_warnings(caplog)
-    assert warning.startswith("This process cannot share the crawl-delay with the others now")
-
-
-@in_reactor
-async def test_redis_that_hangs_costs_one_time_out_for_all_slots_and_each_keeps_its_delay(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_while_redis_hangs_each_slot_keeps_its_delay_by_itself_after_one_time_out_for_all_and_one_warning(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 1.0)
-    with redis_server() as server, Site({"/robots.txt": DELAYED, "*": b"ok"}) as site:
-        settings = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}
-        slots = "abcdef"
-        urls = [
-            Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot}) for slot in slots for number in "123"
-        ]
+    slots = "abcdef"
+    urls = [Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot}) for slot in slots for number in "123"]
+    with redis_server() as server:
         server.pause()
-        crawler = await paced([*urls], settings)
+        shared = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}
+        crawler = await paced([*urls], shared)
         server.resume()
-        assert len(crawler.spider.crawled) == len(urls)
-        first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
-        assert max(first) - min(first) < 1  # else they waited for their time-outs in turn
-        assert all(crawler.spider.gap(site.url(f"/{slot}")) > DELAY - SLACK for slot in slots)
+    assert len(crawler.spider.crawled) == len(urls)
+    first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
+    assert max(first) - min(first) < 1  # else they waited for their time-outs in turn
+    assert all(crawler.spider.gap(site.url(f"/{slot}")) > DELAY - SLACK for slot in slots)
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith("This process cannot share the crawl-delay with the others now")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from contextlib import ExitStack, closing
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import redis
 from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
@@ -24,10 +25,8 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats, under_way
-from ..support.redis_server import redis_server
-from ..support.until import until
-from ..support.visits import Visitor, visit
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port
 
 if TYPE_CHECKING:
@@ -42,62 +41,6 @@ RULES = b"user-agent: *\ndisallow: /no"
 def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]:
     name = f"scrapy_gbot_robots.{module}"
     return [record.getMessage() for record in caplog.records if record.name == name and record.levelno == level]
-
-
-@in_reactor
-async def test_one_log_line_per_origin_says_where_its_answer_comes_from_and_how_old_it_is(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
-    clock = Clock.of(monkeypatch)
-    settings = in_sqlite(tmp_path / "robots.sqlite")
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-
-        async def script(visitor: Visitor) -> None:
-            for agent in ("abot", "abot", "bbot"):
-                assert await visitor.may(site.url("/"), agent)
-
-        await visit(script, **settings)
-        clock.goes_on(3600)
-        crawler = await visit(script, **settings)
-        lines = said(caplog, "obeying.events", logging.DEBUG)
-        assert lines[0] == f"{site.url('/robots.txt')}: rules, HTTP 200 (fetched, 0 s old)"
-        assert lines[1].startswith(f"{site.url('/robots.txt')}: rules, HTTP 200 (from the storage, 36")
-        assert len(lines) == 2
-        assert 3600 <= stats(crawler)["gbot_robots/stored_age_secs/max"] < 3700
-
-
-@in_reactor
-async def test_answer_that_another_process_fetched_says_so_and_leases_are_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots")
-    path = tmp_path / "robots.sqlite"
-    settings = in_sqlite(path)
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as one, Site({"/robots.txt": RULES, "*": b"ok"}) as two:
-
-        async def fetched_before(visitor: Visitor) -> None:
-            assert await visitor.may(one.url("/"))
-
-        await visit(fetched_before, **settings)
-        with closing(SqliteStorage(path)) as other:
-            entry = other.get(one.url(""))
-            assert entry is not None
-            other.delete(one.url(""))
-            tokens = {site: other.lease(site.url(""), DAY) or "" for site in (one, two)}
-
-            async def script(visitor: Visitor) -> None:
-                waiting = [under_way(visitor.may(site.url("/"))) for site in (one, two)]
-                await until(lambda: stats(visitor.crawler).get("gbot_robots/lease/waited") == 2)
-                assert entry is not None
-                other.put(one.url(""), entry)
-                other.release(two.url(""), tokens[two])  # as if its holder had died
-                await until(lambda: all(each.called for each in waiting))
-
-            crawler = await visit(script, **settings)
-            assert stats(crawler)["gbot_robots/lease/taken_over"] == 1
-        lines = said(caplog, "obeying.events", logging.DEBUG)
-        assert any(line.startswith(one.url("/robots.txt")) and "fetched by another process" in line for line in lines)
 
 
 @in_reactor
@@ -143,95 +86,70 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         assert all(isinstance(value, int) for value in found.values())
 
 
+REDIS_HOST = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secret"}}
+OF_THE_QUEUE = {**REDIS_HOST, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
+
+
 @pytest.mark.parametrize(
-    ("settings", "line", "stat"),
+    ("settings", "named"),
     [
-        pytest.param({"GBOT_ROBOTS_STORAGE": "memory"}, "memory: kept until the crawl ends", "memory", id="memory"),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "sqlite"}, "memory: there is no scrapy.cfg here and", "memory", id="no-project"
+            {"GBOT_ROBOTS_STORAGE": "memory"}, "memory: kept until the crawl ends, for this process", id="memory"
         ),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": "PATH"},
-            "sqlite at PATH",
-            "sqlite",
-            id="sqlite",
+            {"GBOT_ROBOTS_STORAGE": "sqlite"},
+            "memory: there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run",
+            id="no-project",
         ),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:PORT/3"},
-            "redis at 127.0.0.1:PORT, database 3",
-            "redis",
-            id="redis",
+            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:7/3"},
+            "redis at 127.0.0.1:7, database 3",
+            id="redis-url",
         ),
+        pytest.param(REDIS_HOST, "redis at queue:6379, database 0", id="redis-host"),
+        pytest.param(OF_THE_QUEUE, "redis at queue:6379, database 0", id="redis-of-the-queue"),
         pytest.param(
-            {
-                "GBOT_ROBOTS_STORAGE": "redis",
-                "REDIS_HOST": "127.0.0.1",
-                "REDIS_PORT": "PORT",
-                "REDIS_PARAMS": {"password": "secret"},
-            },
-            "redis at 127.0.0.1:PORT, database 0",
-            "redis",
-            id="redis-host",
+            {**OF_THE_QUEUE, "GBOT_ROBOTS_REDIS_URL": "redis://localhost/1"},
+            "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0",
+            id="redis-beside-the-queue",
         ),
-        pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "scrapy_gbot_robots.storage.memory.MemoryStorage"},
-            "scrapy_gbot_robots.storage.memory.MemoryStorage",
-            "other",
-            id="own",
-        ),
+        pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage"}, "own.Storage", id="own"),
     ],
 )
+def test_storage_is_named_without_passwords(
+    settings: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "own", SimpleNamespace(Storage=MemoryStorage))
+    crawler = get_crawler(settings_dict=settings)
+    assert str(choice_of(GbotSettings.of(crawler.settings), crawler)) == named
+
+
 @in_reactor
-async def test_log_names_the_storage_that_has_answered(
-    settings: dict[str, Any], line: str, stat: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at_once(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    port = free_port()
-
-    def filled(text: str) -> str:
-        return text.replace("PATH", str(tmp_path / "robots.sqlite")).replace("PORT", str(port))
-
-    with ExitStack() as stack:
-        site = stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}))
-        if stat == "redis":
-            server = stack.enter_context(redis_server(port=port))
-            with redis.Redis.from_url(server.url) as client:
-                client.config_set("requirepass", "secret")
-        named = {name: filled(value) if isinstance(value, str) else value for name, value in settings.items()}
-        crawler = await crawl(Pages, named, urls=[site.url("/page")])
+    path, notes = tmp_path / "robots.sqlite", tmp_path / "notes"
+    notes.write_text("a user's own notes")
+    crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/page")])
     (message,) = said(caplog, "storage.client", logging.INFO)
-    assert message.startswith(f"This crawl stores robots.txt files in {filled(line)}")
-    assert "secret" not in message
-    assert stats(crawler)[f"gbot_robots/storage/{stat}"] == 1
-
-
-@in_reactor
-async def test_storage_that_fails_at_once_is_named_with_its_settings_and_not_as_the_one_in_use(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    path = tmp_path / "robots.sqlite"
-    path.write_text("a user's own notes")
+    assert message.startswith(f"This crawl stores robots.txt files in sqlite at {path}")
+    assert stats(crawler)["gbot_robots/storage/sqlite"] == 1
     away = f"redis://user:secret@127.0.0.1:{free_port()}/0"
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        for settings, says, setting in (
-            ({"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away}, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
-            (
-                {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)},
-                str(path),
-                "GBOT_ROBOTS_SQLITE_PATH",
-            ),
-            ({"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"}, "the disk is on fire", "GBOT_ROBOTS_STORAGE"),
-        ):
-            caplog.clear()
-            crawler = await crawl(Pages, settings, urls=[site.url("/page")])
-            assert pages(crawler).crawled
-            (warning,) = said(caplog, "storage.client", logging.WARNING)
-            assert says in warning
-            assert setting in warning
-            assert "secret" not in warning
-            assert said(caplog, "storage.client", logging.INFO) == []
-            assert stats(crawler)["gbot_robots/storage/fallback"] == 1
+    for settings, says, setting in (
+        ({"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away}, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+        (in_sqlite(notes), str(notes), "GBOT_ROBOTS_SQLITE_PATH"),
+        ({"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"}, "the disk is on fire", "GBOT_ROBOTS_STORAGE"),
+    ):
+        caplog.clear()
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+        assert pages(crawler).crawled
+        (warning,) = said(caplog, "storage.client", logging.WARNING)
+        assert says in warning
+        assert setting in warning
+        assert "secret" not in warning
+        assert said(caplog, "storage.client", logging.INFO) == []
+        assert stats(crawler)["gbot_robots/storage/fallback"] == 1
 
 
 class Broken(MemoryStorage):
@@ -239,16 +157,6 @@ class Broken(MemoryStorage):
 
     def __init__(self) -> None:
         raise OSError("the disk is on fire")
-
-
-def test_log_names_the_redis_of_a_queue_that_is_elsewhere() -> None:
-    settings = {"SCHEDULER": "scrapy_redis.scheduler.Scheduler", "REDIS_HOST": "queue", "GBOT_ROBOTS_STORAGE": "redis"}
-    same = get_crawler(settings_dict=settings)
-    assert str(choice_of(GbotSettings.of(same.settings), same)) == "redis at queue:6379, database 0"
-    other = get_crawler(settings_dict={**settings, "GBOT_ROBOTS_REDIS_URL": "redis://localhost/1"})
-    assert str(choice_of(GbotSettings.of(other.settings), other)) == (
-        "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0"
-    )
 
 
 # Files that change
@@ -268,46 +176,40 @@ OLD = b"user-agent: *\ndisallow: /a\n"
 )
 @in_reactor
 async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
-    new: bytes | Reply, changes: int, monkeypatch: pytest.MonkeyPatch
+    new: bytes | Reply, changes: int, site: Site, clock: Clock
 ) -> None:
-    clock, seen = Clock.of(monkeypatch), []
-    with Site({"/robots.txt": OLD, "*": b"ok"}) as site:
+    seen: list[Any] = []
+    site.pages["/robots.txt"] = OLD
 
-        def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
-            seen.append((str(origin), old.allowed("/a", "testbot"), spider))
-            assert (groups_of(new), new.fields("content-signal")) != (groups_of(old), old.fields("content-signal"))
+    def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
+        seen.append((str(origin), old.allowed("/a", "testbot"), spider))
+        assert (groups_of(new), new.fields("content-signal")) != (groups_of(old), old.fields("content-signal"))
 
-        async def script(visitor: Visitor) -> None:
-            visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
-            await visitor.may(site.url("/c"))
-            assert seen == []
-            site.pages["/robots.txt"] = new
-            clock.goes_on(DAY + 1)
-            await visitor.may(site.url("/c"))
-            await pause(0.3)
+    async def script(visitor: Visitor) -> None:
+        visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
+        await visitor.may(site.url("/c"))
+        site.pages["/robots.txt"] = new
+        clock.goes_on(DAY + 1)
+        await visitor.may(site.url("/c"))
+        await pause(0.3)
 
-        crawler = await visit(script)
-        assert site.paths().count("/robots.txt") == 2
-        assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
-        assert stats(crawler).get("gbot_robots/changed", 0) == changes
+    crawler = await visit(script)
+    assert fetches(site) == 2
+    assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
+    assert stats(crawler).get("gbot_robots/changed", 0) == changes
 
 
 @in_reactor
-async def test_history_keeps_as_many_versions_as_the_setting_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, clock = tmp_path / "robots.sqlite", Clock.of(monkeypatch)
-    with Site({"*": b"ok"}) as site:
+async def test_history_keeps_as_many_versions_as_the_setting_says(tmp_path: Path, site: Site, clock: Clock) -> None:
+    async def script(visitor: Visitor) -> None:
+        for number in range(4):
+            site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /%d\n" % number
+            await visitor.may(site.url("/a"))
+            clock.goes_on(DAY + 1)
 
-        async def script(visitor: Visitor) -> None:
-            for number in range(4):
-                site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /%d\n" % number
-                await visitor.may(site.url("/a"))
-                clock.goes_on(DAY + 1)
-
-        await visit(script, **in_sqlite(path), GBOT_ROBOTS_HISTORY=3)
-        with closing(SqliteStorage(path, history=3, read_only=True)) as storage:
-            versions = storage.versions(site.url("").rstrip("/"))
+    await visit(script, **in_sqlite(tmp_path / "robots.sqlite"), GBOT_ROBOTS_HISTORY=3)
+    with closing(SqliteStorage(tmp_path / "robots.sqlite", history=3, read_only=True)) as storage:
+        versions = storage.versions(site.url("").rstrip("/"))
     assert [version.body[-3:] for version in versions] == [b"/1\n", b"/2\n", b"/3\n"]
 
 
@@ -323,37 +225,38 @@ async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(s
 
 @pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
 @in_reactor
-async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str) -> None:
-    ended: list[str] = []
-    with Site({"/robots.txt": "user-agent: *\nsitemap: https://example.com/s.xml", "*": b"ok"}) as site:
+async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str, site: Site) -> None:
+    site.pages["/robots.txt"] = "user-agent: *\nsitemap: https://example.com/s.xml"
+    ended: list[bool] = []
 
-        class Asking(Pages):
-            """Requests one more page at a signal, and takes its time."""
+    class Asking(Pages):
+        """Requests one more page at a signal, and takes its time."""
 
-            async def start(self) -> AsyncIterator[Request]:
-                self.crawler.signals.connect(self.ask, getattr(signals, signal))
-                async for request in super().start():
-                    yield request
+        async def start(self) -> AsyncIterator[Request]:
+            self.crawler.signals.connect(self.ask, getattr(signals, signal))
+            async for request in super().start():
+                yield request
 
-            async def ask(self) -> None:
-                assert self.crawler.engine
-                asked = self.crawler.engine.download_async(Request(site.url("/by-the-handler")))
-                await maybe_deferred_to_future(deferred_from_coro(asked))
-                await pause(0.05)
-                ended.append(signal)
+        async def ask(self) -> None:
+            assert self.crawler.engine
+            asked = self.crawler.engine.download_async(Request(site.url("/by-the-handler")))
+            await maybe_deferred_to_future(deferred_from_coro(asked))
+            await pause(0.05)
+            ended.append(True)
 
-        crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")])
-        assert ended == [signal]
-        assert set(pages(crawler).crawled) == {site.url("/first")}
-        assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
-        assert stats(crawler)["finish_reason"] == "finished"
+    crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")])
+    assert ended == [True]
+    assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
+    assert stats(crawler)["finish_reason"] == "finished"
 
 
 @pytest.mark.parametrize("waits", [False, True])
 @in_reactor
 async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
-    waits: bool, caplog: pytest.LogCaptureFixture
+    waits: bool, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
+    told: list[tuple[Origin, list[str]]] = []
+
     async def fail_later() -> None:
         await pause(0.01)
         raise ZeroDivisionError
@@ -361,19 +264,16 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
     def fail() -> None:
         raise ZeroDivisionError
 
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
-        told: list[tuple[Origin, list[str]]] = []
+    def hear(origin: Origin) -> None:
+        told.append((origin, site.paths()))
 
-        def hear(origin: Origin) -> None:
-            told.append((origin, site.paths()))
+    async def script(visitor: Visitor) -> None:
+        for handler in (fail_later if waits else fail, hear):
+            visitor.crawler.signals.connect(handler, robotstxt_known, weak=False)
+        assert await visitor.may(site.url("/"))
 
-        async def script(visitor: Visitor) -> None:
-            visitor.crawler.signals.connect(fail_later if waits else fail, robotstxt_known, weak=False)
-            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
-            assert await visitor.may(site.url("/"))
-
-        await visit(script)
-        assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for
-        (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        assert "Error caught on signal handler" in error.getMessage()
-        assert "ZeroDivisionError" in caplog.text
+    await visit(script)
+    assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for
+    (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "Error caught on signal handler" in error.getMessage()
+    assert "ZeroDivisionError" in caplog.text

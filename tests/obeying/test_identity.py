@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.obeying.identity import of_project
 
-from ..support.crawls import Pages, crawl, in_reactor
-from ..support.web import Site
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings
+
+if TYPE_CHECKING:
+    from ..support.web import Site
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 
@@ -20,26 +22,17 @@ class Named(Pages):
     user_agent = CHROME
 
 
+BY_HEADERS = {"USER_AGENT": "a", "DEFAULT_REQUEST_HEADERS": {"user-agent": "b"}}
+
+
 @pytest.mark.parametrize(
     ("settings", "spider", "text", "source"),
     [
-        pytest.param({"USER_AGENT": "a/1"}, None, "a/1", "USER_AGENT", id="USER_AGENT"),
-        pytest.param({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent", id="spider"),
-        pytest.param(
-            {"USER_AGENT": "a", "DEFAULT_REQUEST_HEADERS": {"user-agent": "b"}},
-            Named(),
-            "b",
-            "DEFAULT_REQUEST_HEADERS",
-            id="DEFAULT_REQUEST_HEADERS",
-        ),
-        pytest.param(
-            {"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"},
-            None,
-            "c",
-            "ROBOTSTXT_USER_AGENT",
-            id="ROBOTSTXT_USER_AGENT",
-        ),
-        pytest.param({"USER_AGENT": None}, None, "", "USER_AGENT", id="nothing"),
+        ({"USER_AGENT": "a/1"}, None, "a/1", "USER_AGENT"),
+        ({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent"),
+        (BY_HEADERS, Named(), "b", "DEFAULT_REQUEST_HEADERS"),
+        ({"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"}, None, "c", "ROBOTSTXT_USER_AGENT"),
+        ({"USER_AGENT": None}, None, "", "USER_AGENT"),
     ],
 )
 def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
@@ -52,39 +45,28 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     ("user_agent", "said"),
     [
         pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
-        pytest.param("mybot", None, id="token"),
-        pytest.param("Mozilla/5.0 (compatible; mybot/2.1; +https://example.com)", None, id="compatible"),
-        pytest.param("Googlebot-Image/1.0", None, id="google"),
         pytest.param("AdsBot-Google", None, id="ignores-star"),
         pytest.param(
             CHROME, 'is that of a browser: no robots.txt can name this crawl, only groups for "Mozilla"', id="browser"
         ),
         pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
         pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
-        pytest.param("Mozilla/5.0 (compatible; my.bot; +https://example.com)", 'is read as "my"', id="dot"),
-        pytest.param("my bot/1.0", 'is read as "my"', id="two-words"),
         pytest.param("Google Favicon", None, id="two-words-that-are-a-name"),
-        pytest.param("bot2000 bot/1.0", None, id="token-and-a-longer-name"),
         pytest.param(
             "Google-Safety", "Google-Safety heeds no robots.txt, so this crawl obeys no rules", id="ignores-robots"
         ),
     ],
 )
 def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:
-    hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint
-    if said is None:
-        assert hint is None
-    else:
-        assert hint is not None
-        assert said in hint
-        assert hint.startswith("ROBOTSTXT_USER_AGENT")
+    hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint or ""
+    assert (said or "") in hint
+    assert hint.startswith("ROBOTSTXT_USER_AGENT") is (said is not None)
 
 
 @pytest.mark.parametrize(
     ("settings", "source"),
     [
         pytest.param({}, None, id="scrapy-s-own-has-one"),
-        pytest.param({"USER_AGENT": "mybot/1.0 (+https://example.com/bot)"}, None, id="url"),
         pytest.param({"USER_AGENT": "mybot/1.0 (bot@example.com)"}, None, id="address"),
         pytest.param({"ROBOTSTXT_USER_AGENT": "mybot"}, None, id="only-the-name-for-robots.txt"),
         pytest.param({"USER_AGENT": "mybot/1.0"}, "USER_AGENT", id="none"),
@@ -96,17 +78,16 @@ def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: st
 async def test_user_agent_without_contact_is_a_hint_at_the_start(
     settings: dict[str, Any], source: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Site({"*": b"ok"}) as site, caplog.at_level(logging.INFO):
-        await crawl(Pages, settings, urls=[site.url("/a"), site.url("/b")])
+    caplog.set_level(logging.INFO)
+    await crawl(Pages, settings)
     said = [r.getMessage() for r in caplog.records if "does not say how a site can reach you" in r.getMessage()]
     assert [line.partition(",")[0] for line in said] == ([source] if source else [])
 
 
 @pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
 @in_reactor
-async def test_warning_about_the_user_agent_comes_once_in_a_crawl(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"*": b"ok"}) as site, caplog.at_level(logging.WARNING):
-        await crawl(Named, urls=[site.url("/a"), site.url("/b")])
-    (hint,) = [record.getMessage() for record in caplog.records if "ROBOTSTXT_USER_AGENT" in record.getMessage()]
+async def test_warning_about_the_user_agent_comes_once_in_a_crawl(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    await crawl(Named, urls=[site.url("/a"), site.url("/b")])
+    (hint,) = [text for text in own_warnings(caplog) if "ROBOTSTXT_USER_AGENT" in text]
     assert hint.startswith("the spider's user_agent, 'Mozilla/5.0")
     assert hint.endswith("Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import UnreachableRobotsTxt
@@ -18,13 +18,16 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 
 
-class Forgetful(MemoryStorage):
-    """Keeps nothing, like a storage in trouble."""
-
-    def put(self, origin: str, entry: object) -> None: ...
+@pytest.fixture
+def site(site: Site) -> Site:
+    site.pages["/robots.txt"] = RULES
+    return site
 
 
 def asking(url: str, *, times: int = 1) -> list[Request]:
@@ -33,23 +36,26 @@ def asking(url: str, *, times: int = 1) -> list[Request]:
 
 
 @in_reactor
-async def test_robots_txt_that_is_known_is_not_fetched_again() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        urls = [site.url("/yes"), *asking(site.url("/robots.txt"), times=3), site.url("/no")]
-        crawler = await crawl(Pages, urls=urls)
-        response = pages(crawler).crawled[site.url("/robots.txt")]
-        assert (response.status, response.body) == (200, RULES)
-        assert ANSWERED in response.flags
-        assert site.paths().count("/robots.txt") == 1
-        assert set(pages(crawler).refused) == {site.url("/no")}
+async def test_robots_txt_that_is_known_is_not_fetched_again(site: Site) -> None:
+    urls = [site.url("/yes"), *asking(site.url("/robots.txt"), times=3), site.url("/no")]
+    crawler = await crawl(Pages, urls=urls)
+    response = pages(crawler).crawled[site.url("/robots.txt")]
+    assert (response.status, response.body) == (200, RULES)
+    assert ANSWERED in response.flags
+    assert site.paths().count("/robots.txt") == 1
+    assert set(pages(crawler).refused) == {site.url("/no")}
 
 
 @in_reactor
-async def test_decoded_and_cut_body_is_what_the_spider_gets() -> None:
-    reply = Reply(200, gzip.compress(b"Disallow: /no\n" * 100), {"Content-Encoding": "gzip"})
-    with Site({"/robots.txt": reply}) as site:
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": 20}, urls=asking(site.url("/robots.txt")))
-        assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
+async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_cache_does_not_keep(
+    site: Site, tmp_path: Path
+) -> None:
+    zipped = gzip.compress(b"Disallow: /no\n" * 100)
+    site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
+    settings = {"GBOT_ROBOTS_MAX_BYTES": 20, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
+    assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
+    assert {path.read_bytes() for path in tmp_path.rglob("response_body")} == {zipped, b"ok"}  # as the server sent it
 
 
 @in_reactor
@@ -76,33 +82,18 @@ async def test_redirected_robots_txt_comes_under_the_url_that_was_asked_for() ->
 
 
 @in_reactor
-async def test_no_answer_is_an_ignored_request_that_says_why() -> None:
+async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_probe_waits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with Site({}) as site:
         url = site.url("/robots.txt")
-    crawler = await crawl(Pages, urls=[url])
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})])
     refusal = pages(crawler).refused[url]
     assert isinstance(refusal, UnreachableRobotsTxt)
     assert isinstance(refusal, IgnoreRequest)
     assert refusal.origin == Origin.of(url)
     assert "connection refused" in refusal.why
     assert stats(crawler)["robotstxt/request_count"] == 1
-
-
-@in_reactor
-async def test_request_waits_for_an_unreachable_robots_txt_as_others_do() -> None:
-    with Site({"/robots.txt": Reply(503)}) as site:
-        call_later(0.5, site.pages.update, {"/robots.txt": RULES})
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=[site.url("/robots.txt")])
-        assert pages(crawler).crawled[site.url("/robots.txt")].status == 200
-
-
-@in_reactor
-async def test_probe_does_not_wait_for_a_server_that_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({}) as site:
-        url = site.url("/robots.txt")
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})])
-    assert isinstance(pages(crawler).refused[url], UnreachableRobotsTxt)
-    assert stats(crawler)["elapsed_time_seconds"] < 10
     (warning,) = own_warnings(caplog)
     assert warning.endswith("this means full disallow for now")  # not: requests wait
 
@@ -115,29 +106,21 @@ async def test_probe_does_not_wait_for_a_server_that_does_not_answer(caplog: pyt
     ],
 )
 @in_reactor
-async def test_other_requests_go_to_the_server(request_: dict[str, object]) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        own = Request(site.url("/robots.txt"), **request_)  # type: ignore[arg-type]
-        crawler = await crawl(Pages, urls=[own])
-        assert ANSWERED not in pages(crawler).crawled[site.url("/robots.txt")].flags
-        assert site.paths() == ["/robots.txt"]
+async def test_other_requests_go_to_the_server(request_: dict[str, Any], site: Site) -> None:
+    crawler = await crawl(Pages, urls=[Request(site.url("/robots.txt"), **request_)])
+    assert ANSWERED not in pages(crawler).crawled[site.url("/robots.txt")].flags
+    assert site.paths() == ["/robots.txt"]
+
+
+class Forgetful(MemoryStorage):
+    """Keeps nothing, like a storage in trouble."""
+
+    def put(self, origin: str, entry: object) -> None: ...
 
 
 @in_reactor
-async def test_what_is_known_is_not_put_into_the_http_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    cache = tmp_path_factory.mktemp("httpcache")
-    zipped = gzip.compress(RULES)
-    with Site({"/robots.txt": Reply(200, zipped, {"Content-Encoding": "gzip"}), "*": b"ok"}) as site:
-        settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(cache)}
-        await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
-        kept = {path.read_bytes() for path in cache.rglob("response_body")}
-        assert kept == {zipped, b"ok"}  # as the server sent it, not decoded
-
-
-@in_reactor
-async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")])
-        response = pages(crawler).crawled[site.url("/robots.txt")]
-        assert response.body == RULES
-        assert ANSWERED not in response.flags
+async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request(site: Site) -> None:
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")])
+    response = pages(crawler).crawled[site.url("/robots.txt")]
+    assert response.body == RULES
+    assert ANSWERED not in response.flags

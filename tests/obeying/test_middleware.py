@@ -4,62 +4,45 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.web import Reply, Site
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.web import Reply, Site, free_port
+
+if TYPE_CHECKING:
+    from socket import socket
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /"
 
 
-@in_reactor
-async def test_rules_decide_and_the_refusal_names_the_rule() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
-        assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
-        refusal = pages(crawler).refused[site.url("/no/way")]
-        assert isinstance(refusal, ForbiddenByRobotsTxt)
-        assert isinstance(refusal, IgnoreRequest)
-        assert refusal.verdict.rule is not None
-        assert (refusal.verdict.rule.pattern, refusal.verdict.rule.line) == ("/no", 2)
-        assert refusal.origin == Origin.of(site.url(""))
-        assert refusal.state is State.RULES
-        assert stats(crawler)["robotstxt/forbidden"] == 1
+@pytest.fixture
+def site(site: Site) -> Site:
+    site.pages["/robots.txt"] = RULES
+    return site
 
 
 @in_reactor
-async def test_refused_connection_is_full_disallow_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({}) as site:
-        gone = site.url("/")
-    with caplog.at_level(logging.WARNING):
-        crawler = await crawl(Pages, urls=[gone, gone + "2"])
-    assert set(pages(crawler).refused) == {gone, gone + "2"}
-    assert not pages(crawler).crawled
-    assert stats(crawler)["gbot_robots/unreachable"] == 1
-    warnings = [record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()]
-    assert len(warnings) == 1
-    assert f"{gone}robots.txt" in warnings[0]
-    assert "refused" in warnings[0]
-
-
-@in_reactor
-async def test_origins_differ_by_port_and_each_has_its_own_robots_txt() -> None:
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"a"}) as a, Site({"*": b"b"}) as b:
-        crawler = await crawl(Pages, urls=[a.url("/x"), b.url("/x")])
-        assert set(pages(crawler).crawled) == {b.url("/x")}
-        assert a.paths() == ["/robots.txt"]
-        assert b.paths() == ["/robots.txt", "/x"]
+async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
+    crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
+    assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
+    refusal = pages(crawler).refused[site.url("/no/way")]
+    assert isinstance(refusal, ForbiddenByRobotsTxt)
+    assert isinstance(refusal, IgnoreRequest)
+    assert refusal.verdict.rule is not None
+    assert (refusal.verdict.rule.pattern, refusal.verdict.rule.line) == ("/no", 2)
+    assert refusal.origin == Origin.of(site.url(""))
+    assert refusal.state is State.RULES
+    assert stats(crawler)["robotstxt/forbidden"] == 1
 
 
 @pytest.mark.parametrize(
@@ -69,29 +52,24 @@ async def test_origins_differ_by_port_and_each_has_its_own_robots_txt() -> None:
         pytest.param({}, {"User-Agent": "otherbot/2"}, {"/yes", "/no"}, id="the-requests-own-user-agent"),
         pytest.param({"ROBOTSTXT_USER_AGENT": "otherbot"}, {}, {"/yes", "/no"}, id="ROBOTSTXT_USER_AGENT-wins"),
         pytest.param({"USER_AGENT": "stranger"}, {}, set(), id="everybody-else"),
-        pytest.param(
-            {"DEFAULT_REQUEST_HEADERS": {"user-agent": "otherbot/2"}}, {}, {"/yes", "/no"}, id="DEFAULT_REQUEST_HEADERS"
-        ),
     ],
 )
 @in_reactor
 async def test_user_agent_chooses_the_group(
-    settings: dict[str, Any], headers: dict[str, str], crawled: set[str]
+    settings: dict[str, Any], headers: dict[str, str], crawled: set[str], site: Site
 ) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        urls = [Request(site.url(path), headers=headers) for path in ("/yes", "/no", "/other")]
-        crawler = await crawl(Pages, settings, urls=urls)
-        assert set(pages(crawler).crawled) == {site.url(path) for path in crawled}
-        assert site.paths().count("/robots.txt") == 1
+    urls = [Request(site.url(path), headers=headers) for path in ("/yes", "/no", "/other")]
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url(path) for path in crawled}
+    assert site.paths().count("/robots.txt") == 1
 
 
 @in_reactor
-async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt() -> None:
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /", "*": b"ok"}) as site:
-        urls = [Request(site.url("/x"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
-        crawler = await crawl(Pages, urls=urls)
-        assert set(pages(crawler).crawled) == {site.url("/x"), "data:,hello"}
-        assert site.paths() == ["/x"]
+async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt(site: Site) -> None:
+    urls = [Request(site.url("/no"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
+    crawler = await crawl(Pages, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/no"), "data:,hello"}
+    assert site.paths() == ["/no"]
 
 
 class WebSockets:
@@ -102,15 +80,13 @@ class WebSockets:
 
 
 @in_reactor
-async def test_web_socket_is_judged_by_the_robots_txt_of_the_same_host_and_port() -> None:
-    settings = {"DOWNLOADER_MIDDLEWARES": {WebSockets: 900}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /no"}) as site:
-        plain, secure = site.url("").replace("http:", "ws:"), site.url("").replace("http:", "wss:")
-        urls = [f"{plain}/yes", f"{plain}/no", f"{secure}/yes"]
-        crawler = await crawl(Pages, settings, urls=urls)
+async def test_web_socket_is_judged_by_the_robots_txt_of_the_same_host_and_port(site: Site) -> None:
+    plain, closed = site.url("").replace("http:", "ws:"), f"127.0.0.1:{free_port()}"
+    urls = [f"{plain}/yes", f"{plain}/no", f"wss://{closed}/yes"]
+    crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {WebSockets: 900}}, urls=urls)
     assert set(pages(crawler).crawled) == {urls[0]}
     origins = [getattr(pages(crawler).refused[url], "origin", None) for url in urls[1:]]
-    assert list(map(str, origins)) == [site.url(""), site.url("").replace("http", "https")]
+    assert list(map(str, origins)) == [site.url(""), f"https://{closed}"]
 
 
 WITHOUT_ORIGIN = (
@@ -130,46 +106,50 @@ async def test_url_without_an_origin_is_refused(caplog: pytest.LogCaptureFixture
 
 
 @in_reactor
-async def test_odd_spelling_of_a_host_meets_the_same_rules() -> None:
-    with Site({"/robots.txt": "user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
-        hosts = ["LOCALHOST", "user:pass@localhost", "a@b@localhost", "%6Cocalhost", "ｌocalhost"]
-        odd = [f"http://{host}:{site.port}/no" for host in hosts] + [f"HTTP://localhost:{site.port}/no"]
-        await crawl(Pages, urls=[f"http://localhost:{site.port}/yes", *odd])
-        assert site.paths() == ["/robots.txt", "/yes"]
-        assert "authorization" not in site.asked[0].headers
+async def test_odd_spelling_of_a_host_meets_the_same_rules(site: Site) -> None:
+    hosts = ["LOCALHOST", "user:pass@localhost", "a@b@localhost", "%6Cocalhost", "ｌocalhost"]
+    odd = [f"http://{host}:{site.port}/no" for host in hosts] + [f"HTTP://localhost:{site.port}/no"]
+    await crawl(Pages, urls=[f"http://localhost:{site.port}/yes", *odd])
+    assert site.paths() == ["/robots.txt", "/yes"]
+    assert "authorization" not in site.asked[0].headers
 
 
 @in_reactor
-async def test_held_requests_go_on_when_robots_txt_answers(caplog: pytest.LogCaptureFixture) -> None:
+async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="scrapy_gbot_robots")
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        call_later(0.7, site.pages.update, {"/robots.txt": b"user-agent: *\ndisallow: /no"})
+    statuses = iter((503, 503))  # fetches come after 0, 1 and 3 seconds
+
+    def robots_txt(connection: socket) -> None:
+        Reply(next(statuses, 200), b"user-agent: *\ndisallow: /no")(connection)
+
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        allowed = [site.url(f"/{number}") for number in range(150)] + [site.url("/robots.txt")]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
-        crawler = await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-        assert set(pages(crawler).crawled) == {site.url("/yes")}
-        assert set(pages(crawler).refused) == {site.url("/no")}
-        assert site.paths().count("/robots.txt") == 2
-        assert [record.getMessage() for record in caplog.records if record.name.endswith(".events")] == [
-            f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
-            "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
-            f"{site.url('/robots.txt')} answers again",
-        ]
-
-
-@in_reactor
-async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"*": b"ok"}) as site:
-        await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"}, urls=[site.url("/x")])
-    assert [record.getMessage() for record in caplog.records if "ROBOTSTXT_PARSER" in record.getMessage()] == [
-        (
-            "ROBOTSTXT_PARSER = scrapy.robotstxt.PythonRobotParser has no effect: GbotRobotsTxtMiddleware always uses "
-            "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
-        )
+        crawler = await crawl(Pages, settings, urls=[*allowed, site.url("/no")])
+    assert set(pages(crawler).crawled) == set(allowed)
+    assert set(pages(crawler).refused) == {site.url("/no")}
+    assert stats(crawler)["gbot_robots/held"] == 152
+    assert site.paths().count("/robots.txt") == 3
+    assert [record.getMessage() for record in caplog.records if record.name.endswith(".events")] == [
+        f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
+        "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
+        f"{site.url('/robots.txt')} answers again",
     ]
 
 
 @in_reactor
-async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"})
+    assert own_warnings(caplog) == [
+        "ROBOTSTXT_PARSER = scrapy.robotstxt.PythonRobotParser has no effect: GbotRobotsTxtMiddleware always uses "
+        "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
+    ]
+
+
+@in_reactor
+async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads: dict[str, set[str]] = {}
     allowed = Rules.allowed
 
@@ -179,12 +159,10 @@ async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(monkey
 
     monkeypatch.setattr(Rules, "allowed", watched)
     rules = [f"disallow: /*{'a' * 20}{number:04}ba" for number in range(1_000)]
-    robots_txt = "\n".join(["user-agent: *", "disallow: /no", "disallow: /*" + "a" * 30 + "end", *rules])
-    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
-        urls = [site.url("/" + "a" * 3_000 + end) for end in ("yes", "end")] + [site.url("/no")]
-        crawler = await crawl(Pages, {"URLLENGTH_LIMIT": 0}, urls=urls)
-        assert list(pages(crawler).crawled) == [urls[0]]
-        assert set(pages(crawler).refused) == set(urls[1:])
+    site.pages["/robots.txt"] = "\n".join(["user-agent: *", "disallow: /no", f"disallow: /*{'a' * 30}end", *rules])
+    urls = [site.url("/" + "a" * 3_000 + end) for end in ("yes", "end")] + [site.url("/no")]
+    crawler = await crawl(Pages, {"URLLENGTH_LIMIT": 0}, urls=urls)
+    assert list(pages(crawler).crawled) == [urls[0]]
     reactor = threading.current_thread().name
     assert reactor not in threads["yes"] | threads["end"]
     assert threads["/no"] == {reactor}

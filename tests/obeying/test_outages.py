@@ -11,15 +11,23 @@ from scrapy_gbot_robots.storage.client import StorageClient
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite
 from ..support.visits import Visitor, visit
-from ..support.web import Reply, Site
+from ..support.web import Reply
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy_gbot_robots.policy.outages import Entry
 
+    from ..support.web import Site
+
 
 RULES = b"user-agent: *\ndisallow: /no"
+
+
+@pytest.fixture
+def site(site: Site) -> Site:
+    site.pages["/robots.txt"] = RULES
+    return site
 
 
 @pytest.fixture
@@ -33,7 +41,8 @@ async def visits(site: Site, clock: Clock, days: list[float], **settings: Any) -
     now = 0.0
 
     async def script(visitor: Visitor) -> None:
-        seen.append((await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))))
+        no = await visitor.may(site.url("/no"))  # first, since no probe may ask for it
+        seen.append((await visitor.may(site.url("/yes")), no))
 
     for day in days:
         clock.goes_on((day - now) * DAY)
@@ -56,66 +65,40 @@ SHUT, AS_THE_COPY, OPEN = (False, False), (True, False), (True, True)
 )
 @in_reactor
 async def test_crawl_that_comes_each_month_finds_what_the_ladder_needs(
-    policy: str, first: bytes | Reply, seen: list[tuple[bool, bool]], clock: Clock, settings: dict[str, Any]
+    policy: str, first: bytes | Reply, seen: list[tuple[bool, bool]], clock: Clock, site: Site, settings: dict[str, Any]
 ) -> None:
     settings["GBOT_ROBOTS_UNREACHABLE"] = policy
-    with Site({"/robots.txt": first, "*": b"ok"}) as site:
-        assert await visits(site, clock, [0], **settings) == seen[:1]
-        site.pages["/robots.txt"] = Reply(503)
-        assert await visits(site, clock, [31, 62, 93], **settings) == seen[1:]
+    site.pages["/robots.txt"] = first
+    assert await visits(site, clock, [0], **settings) == seen[:1]
+    site.pages["/robots.txt"] = Reply(503)
+    assert await visits(site, clock, [31, 62, 93], **settings) == seen[1:]
 
 
 @in_reactor
-async def test_site_whose_pages_answer_is_known_to_be_up_by_the_next_process(  # S2.23, S2.24
-    clock: Clock, settings: dict[str, Any]
-) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await visits(site, clock, [0], GBOT_ROBOTS_UNREACHABLE="google-2026", **settings)
-        site.pages["/robots.txt"] = Reply(503)
-        days = [1.5, 15, 29, 31.9, 32.1, 60, 90]
-        seen = await visits(site, clock, days, GBOT_ROBOTS_UNREACHABLE="google-2026", **settings)
-        assert seen == [
-            (False, False),
-            (True, False),
-            (True, False),
-            (True, False),
-            (True, True),
-            (True, True),
-            (True, True),
-        ]
-
-
-@in_reactor
-async def test_site_whose_pages_answered_in_an_earlier_run_needs_no_probe(  # S2.23, S2.24
-    clock: Clock, settings: dict[str, Any]
+async def test_site_whose_pages_answer_is_known_to_be_up_by_the_next_process_which_needs_no_probe(  # S2.23, S2.24
+    clock: Clock, site: Site, settings: dict[str, Any]
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await visits(site, clock, [0], **settings)
-        site.pages["/robots.txt"] = Reply(503)
-        assert await visits(site, clock, [1.5, 15], **settings) == [SHUT, AS_THE_COPY]
-
-        async def script(visitor: Visitor) -> None:
-            assert await visitor.may(site.url("/no"))  # which no probe may ask for
-
-        clock.goes_on(25 * DAY)
-        await visit(script, **settings)
+    assert await visits(site, clock, [0], **settings) == [AS_THE_COPY]
+    site.pages["/robots.txt"] = Reply(503)
+    days = [1.5, 15, 29, 31.9, 32.1, 60, 90]
+    assert await visits(site, clock, days, **settings) == [SHUT, *[AS_THE_COPY] * 3, *[OPEN] * 3]
 
 
 @in_reactor
 async def test_site_that_never_had_a_robots_txt_is_probed_too(  # S2.23
-    clock: Clock, settings: dict[str, Any]
+    clock: Clock, site: Site, settings: dict[str, Any]
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
-    with Site({"/robots.txt": Reply(503), "*": Reply(500)}) as site:
-        await visits(site, clock, [0], **settings)
-        site.pages["*"] = b"ok"
-        assert await visits(site, clock, [40], **settings) == [OPEN]
+    site.pages.update({"/robots.txt": Reply(503), "*": Reply(500)})
+    await visits(site, clock, [0], **settings)
+    site.pages["*"] = b"ok"
+    assert await visits(site, clock, [40], **settings) == [OPEN]
 
 
 @in_reactor
 async def test_storage_is_told_once_that_a_site_is_up(  # S2.23
-    clock: Clock, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    clock: Clock, site: Site, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
     asked: list[str] = []
@@ -125,44 +108,39 @@ async def test_storage_is_told_once_that_a_site_is_up(  # S2.23
         asked.append(origin)
         return await get(entries, origin)
 
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await visits(site, clock, [0], **settings)
-        site.pages["/robots.txt"] = Reply(503)
-        await visits(site, clock, [1], **settings)
-        monkeypatch.setattr(StorageClient, "get", noted)
+    async def script(visitor: Visitor) -> None:
+        for _ in range(5):
+            assert await visitor.may(site.url("/yes"))
 
-        async def script(visitor: Visitor) -> None:
-            for _ in range(5):
-                assert await visitor.may(site.url("/yes"))
-
-        clock.goes_on(DAY)
-        await visit(script, **settings)
-        assert asked == [site.url("")]
+    await visits(site, clock, [0], **settings)
+    site.pages["/robots.txt"] = Reply(503)
+    await visits(site, clock, [1], **settings)
+    monkeypatch.setattr(StorageClient, "get", noted)
+    clock.goes_on(DAY)
+    await visit(script, **settings)
+    assert asked == [site.url("")]
 
 
 @in_reactor
 async def test_one_page_is_requested_as_a_probe_if_only_that_is_missing(  # S2.23
-    clock: Clock, settings: dict[str, Any]
+    clock: Clock, site: Site, settings: dict[str, Any]
 ) -> None:
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await visits(site, clock, [0], **settings)
-        site.pages["/robots.txt"] = Reply(503)
-        site.pages["*"] = Reply(500)
-        await visits(site, clock, [1], **settings)
-        site.asked.clear()
+    await visits(site, clock, [0], **settings)
+    site.pages.update({"/robots.txt": Reply(503), "*": Reply(500)})
+    await visits(site, clock, [1], **settings)
+    site.asked.clear()
 
-        async def script(visitor: Visitor) -> None:
-            assert not await visitor.may(site.url("/no"))  # the last copy disallows it: no page to try with
-            assert await visitor.may(site.url("/probe"))  # which the server answers by 500
-            assert not await visitor.may(site.url("/more"))
-            site.pages["*"] = b"ok"
-            clock.goes_on(HOUR + 1)
-            assert await visitor.may(site.url("/probe"))
-            assert await visitor.may(site.url("/more"))
-            assert await visitor.may(site.url("/no"))  # as if there were no robots.txt
+    async def script(visitor: Visitor) -> None:
+        assert not await visitor.may(site.url("/no"))  # the last copy disallows it: no page to try with
+        assert await visitor.may(site.url("/probe"))  # which the server answers by 500
+        assert not await visitor.may(site.url("/more"))
+        site.pages["*"] = b"ok"
+        clock.goes_on(HOUR + 1)
+        for path in ("/probe", "/more", "/no"):  # as if there were no robots.txt
+            assert await visitor.may(site.url(path))
 
-        clock.goes_on(40 * DAY)
-        await visit(script, **settings)
-        pages = [path for path in site.paths() if path != "/robots.txt"]
-        assert pages == ["/probe", "/probe", "/more", "/no"]
+    clock.goes_on(40 * DAY)
+    await visit(script, **settings)
+    pages = [path for path in site.paths() if path != "/robots.txt"]
+    assert pages == ["/probe", "/probe", "/more", "/no"]

@@ -107,10 +107,9 @@ class World:
         why: str = "because",
     ) -> None:
         """End the look-up of `host`; the answer is good for `secs`."""
-        origin = Origin.of(host if "://" in host else f"http://{host}/")
-        bad = state is State.FULL_DISALLOW
+        origin = Origin.of(f"http://{host}/")
         now = 1e9 + self.now
-        decision = Decision(state, why, bad, now + secs, now + secs)
+        decision = Decision(state, why, state is State.FULL_DISALLOW, now + secs, now + secs)
         answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=self.known.get(origin))
         self.known[origin] = answer
         self.asked.pop(host)(answer)
@@ -118,10 +117,6 @@ class World:
     def fails(self, host: str, secs: float = 7.0, status: int | None = 503, why: str = "because") -> None:
         """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
         self.end(host, State.FULL_DISALLOW, secs, status, why)
-
-    def is_gone(self, host: str, why: str = "robots.txt unreachable: the host name does not resolve") -> None:
-        """End the look-up of `host`, which has no server."""
-        self.fails(host, 1.0, None, why)
 
     def waits(self, secs: float) -> None:
         self.now += secs
@@ -151,14 +146,16 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> W
 
 def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> None:
     either.push("a.x/1", "a.x/2", "b.x/1")
-    assert (either.pull(), len(either.scheduler), either.stat("waiting")) == ([], 3, 3)
+    either.scheduler.enqueue_request(again := Request("http://a.x/1", dont_filter=True))
+    either.scheduler.enqueue_request(again)  # the same object twice is two requests
+    assert (either.pull(), len(either.scheduler), either.stat("waiting")) == ([], 5, 5)
     assert either.scheduler.has_pending_requests()
     either.end("b.x")
-    assert (either.pull(), either.stat("waiting")) == (["b.x/1"], 2)
+    assert (either.pull(), either.stat("waiting")) == (["b.x/1"], 4)
     either.end("a.x")
     either.push("a.x/3")
-    assert either.pull() == ["a.x/3", "a.x/2", "a.x/1"]
-    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting_most")) == (0, 0, 3)
+    assert either.pull() == ["a.x/3", "a.x/1", "a.x/1", "a.x/2", "a.x/1"]
+    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting_most")) == (0, 0, 5)
     assert either.order == ["a.x", "b.x"]
 
 
@@ -240,23 +237,17 @@ def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
     assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
 
 
-def test_strict_queue_knows_priorities_across_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(monkeypatch, StrictOriginPriorityQueue)
-    for number in range(5):
-        world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
-        world.end(f"h{number}.x")
-    assert [url[1] for url in world.pull()] == [*"4433221100"]
-
-
-def test_strict_queue_looks_up_the_urgent_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
-    world.push("a.x/", "b.x/")
-    world.push("c.x/", priority=1)
-    for host in ("a.x", "c.x", "b.x"):
-        world.end(host)
-        world.pull()
-    assert world.order == ["a.x", "c.x", "b.x"]
+    for number in range(5):
+        world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
+    for number in (0, 4, 3, 2, 1):
+        world.end(f"h{number}.x")
+        world.gates.nothing_to_hand_out()
+    assert [url[1] for url in world.pull()] == [*"4433221100"]
 
 
 # Look-ups.
@@ -271,6 +262,8 @@ def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(w
     assert world.order == hosts[:16]  # none of their pages has been taken
     assert len(world.pull(5)) == 5
     assert world.order == hosts[: 16 + 5]
+    world.gates.nothing_to_hand_out()  # as when the delay of their slots keeps the other pages back
+    assert world.order == hosts[: 16 + 16]
 
 
 def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None:
@@ -284,16 +277,6 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
     assert len(world.asked) == 16
     world.waits(0.2)
     assert len(world.asked) == 32
-
-
-def test_gates_that_the_engine_passes_over_do_not_keep_others_from_being_asked(world: World) -> None:
-    """As when the delay of their slot keeps enough requests back."""
-    hosts = [f"h{number}.x" for number in range(40)]
-    world.push(*(f"{host}/" for host in hosts))
-    for host in hosts[:16]:
-        world.end(host)
-    world.gates.nothing_to_hand_out()
-    assert len(world.order) == 32
 
 
 def test_look_up_is_made_as_the_next_request_would_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,15 +361,7 @@ def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> 
     assert world.pull() == ["a.x/robots.txt"]
 
 
-def test_host_without_a_server_is_given_up_after_three_tries(world: World) -> None:
-    world.push("a.x/1", "a.x/2")
-    for _ in range(2):
-        world.is_gone("a.x")
-        assert world.pull() == []
-        world.waits(1.1)
-    world.is_gone("a.x")
-    assert world.pull() == ["a.x/2", "a.x/1"]
-    assert world.stat("gone") == 1
+GONE = "robots.txt unreachable: the host name does not resolve"
 
 
 @pytest.mark.parametrize("answers", [False, True])
@@ -394,7 +369,7 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
     world.push("a.x/1", "b.x/1")
     for _ in range(3):
         for host in ("a.x", "b.x"):
-            world.is_gone(host)
+            world.fails(host, 1.0, None, GONE)
         if answers:
             world.crawler.stats.inc_value("response_received_count")
         pulled = world.pull()
@@ -406,18 +381,9 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
 def test_other_trouble_is_waited_for(world: World, why: str) -> None:
     world.push("a.x/1")
     for _ in range(4):
-        world.is_gone("a.x", why)
+        world.fails("a.x", 1.0, None, why)
         world.waits(1.1)
     assert world.pull() == []
-
-
-def test_clock_that_is_set_back_changes_no_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.push("a.x/1")
-    world.fails("a.x", secs=7)
-    clock = SimpleNamespace(monotonic=lambda: world.now, time=lambda: 1e9 + world.now - 240)
-    monkeypatch.setattr(gates, "time", clock)
-    world.waits(8)
-    assert world.order == ["a.x", "a.x"]
 
 
 # Files.
@@ -442,22 +408,21 @@ def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
         assert world.scheduler.has_pending_requests()
         return world
 
+    def pulled(world: World, most: int) -> list[str]:
+        found: list[str] = []
+        while len(found) < most:
+            for host in list(world.asked):
+                world.end(host)
+            found += world.pull(most - len(found))
+        return found
+
     ours = resumed(kind)
     assert ours.pull() == []
-    for host in list(ours.asked):
-        ours.end(host)
-    got = ours.pull(60)
-    while len(got) < 60:
-        for host in list(ours.asked):
-            ours.end(host)
-        got += ours.pull(60 - len(got))
+    got = pulled(ours, 60)
     ours.push("a.x/new", "c.x/new")
     ours.scheduler.close("finished")
     again = resumed(kind)
-    while len(got) < 120:
-        for host in list(again.asked):
-            again.end(host)
-        got += again.pull(120 - len(got))
+    got += pulled(again, 60)
     again.scheduler.close("finished")
     got += resumed(DownloaderAwarePriorityQueue).pull()
     assert sorted(url.replace(":80/", "/") for url in got) == sorted({*pushed, "a.x/new", "c.x/new"})
@@ -475,6 +440,17 @@ def test_line_that_is_empty_leaves_no_directory(tmp_path: Path, monkeypatch: pyt
     assert world.pull() == ["a.x/unserialisable"]
 
 
+def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    world.push("ill.x/1", meta={"not to be pickled": lambda: None})
+    world.push("a.x/1")
+    for host in ("a.x", "ill.x"):
+        world.end(host)
+        assert world.pull() == [f"{host}/1"]
+
+
 def test_damaged_file_costs_its_request_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Damaged(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
         def pop(self) -> Request | None:
@@ -490,14 +466,6 @@ def test_damaged_file_costs_its_request_and_no_other(tmp_path: Path, monkeypatch
     with pytest.raises(EOFError):
         world.pull()
     assert (world.pull(), len(world.scheduler)) == (["a.x/1"], 0)
-
-
-def test_same_object_twice_is_two_requests(world: World) -> None:
-    request = Request("http://a.x/1", dont_filter=True)
-    for _ in range(2):
-        world.scheduler.enqueue_request(request)
-    world.end("a.x")
-    assert world.pull() == ["a.x/1", "a.x/1"]
 
 
 def test_scrapy_without_what_the_queue_needs_keeps_its_own(
