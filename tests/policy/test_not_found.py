@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.policy.not_found import LANGUAGES, says_not_found
+from scrapy_gbot_robots.policy.not_found import says_not_found
 
 SAYINGS = [
     pytest.param("Page not found", id="en"),
@@ -22,15 +22,48 @@ SAYINGS = [
     pytest.param("The requested URL /robots.txt was not found on this server", id="en-apache"),
     pytest.param("robots.txt not found", id="en-robots"),
     pytest.param("ＰＡＧＥ&nbsp;NOT&#32;FOUND", id="en-width-and-entities"),
+    pytest.param("Seite nicht gefunden", id="de"),
     pytest.param("Die angeforderte Webseite wurde nicht gefunden", id="de-sentence"),
     pytest.param("Fehler 404", id="de-number"),
+    pytest.param("Page introuvable", id="fr"),
     pytest.param("Oups ! Cette page n’existe pas", id="fr-exist"),
     pytest.param("La page demandee n'a pas ete trouvee", id="fr-no-accents"),
+    pytest.param("Página no encontrada", id="es"),
     pytest.param("No encontrado", id="es-alone"),
+    pytest.param("Página não encontrada", id="pt"),
+    pytest.param("Pagina non trovata", id="it"),
+    pytest.param("No s'ha trobat la pàgina", id="ca"),
+    pytest.param("Pagina nu a fost găsită", id="ro"),
+    pytest.param("Pagina niet gevonden", id="nl"),
+    pytest.param("Siden blev ikke fundet", id="da"),
+    pytest.param("Siden ble ikke funnet", id="no"),
+    pytest.param("Sidan hittades inte", id="sv"),
+    pytest.param("Sivua ei löytynyt", id="fi"),
+    pytest.param("Nie znaleziono strony", id="pl"),
+    pytest.param("Strona nie została znaleziona", id="pl-sentence"),
+    pytest.param("Stránka nenalezena", id="cs"),
+    pytest.param("Stránka nebola nájdená", id="sk"),
+    pytest.param("Az oldal nem található", id="hu"),
+    pytest.param("Sayfa bulunamadı", id="tr"),
     pytest.param("SAYFA BULUNAMADI", id="tr-capitals"),
+    pytest.param("Страница не найдена", id="ru"),
     pytest.param("Ошибка 404: такой страницы не существует", id="ru-exist"),
+    pytest.param("Сторінку не знайдено", id="uk"),
+    pytest.param("Страницата не е намерена", id="bg"),
+    pytest.param("Η σελίδα δεν βρέθηκε", id="el"),
+    pytest.param("Halaman tidak ditemukan", id="id"),
+    pytest.param("Halaman tidak dijumpai", id="ms"),
+    pytest.param("Không tìm thấy trang", id="vi"),
     pytest.param("ไม่พบหน้าเว็บ", id="th"),
+    pytest.param("الصفحة غير موجودة", id="ar"),
+    pytest.param("صفحه یافت نشد", id="fa"),
+    pytest.param("הדף לא נמצא", id="he"),
+    pytest.param("पृष्ठ नहीं मिला", id="hi"),
     pytest.param("お探しのページは見つかりませんでした。", id="ja"),
+    pytest.param("页面未找到", id="zh-Hans"),
+    pytest.param("找不到網頁", id="zh-Hant"),
+    pytest.param("페이지를 찾을 수 없습니다", id="ko"),
+    pytest.param("찾을 수 없음", id="ko-alone"),
 ]
 
 OTHER_SAYINGS = [
@@ -69,13 +102,6 @@ def test_not_found_is_heard(saying: str, place: str) -> None:
     assert says_not_found(place.format(saying).encode())
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_each_phrase_of_a_language_is_heard_alone_and_of_each_of_its_words_for_a_page(language: str) -> None:
-    things, verdicts = LANGUAGES[language]
-    for saying in [*verdicts, *(f"{thing.strip()} {verdict}" for thing in things for verdict in verdicts)]:
-        assert says_not_found(AS_TITLE.format(saying).encode()), saying
-
-
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("saying", OTHER_SAYINGS)
 def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
@@ -86,7 +112,9 @@ def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
     "page",
     [
         pytest.param("<h1>Shop</h1><h1>Page not found</h1>", id="second-heading"),
+        pytest.param("<title>Shop</title><title>Page not found</title>", id="second-title"),
         pytest.param("<title>Shop</title><p>Page not found</p>", id="paragraph"),
+        pytest.param("<p>Page not found</p>", id="paragraph-alone"),
         pytest.param("<!-- <title>Page not found</title> --><title>Down</title>", id="comment"),
         pytest.param("<!-- <title>Page not found</title>", id="comment-not-closed"),
         pytest.param("<script>'<h1>Page not found</h1>'</script>", id="script"),
@@ -94,6 +122,7 @@ def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
         pytest.param("<svg><title>Page not found</title></svg>", id="svg"),
         pytest.param("<noscript><h1>Page not found</h1></noscript>", id="noscript"),
         pytest.param("<title>Page not found", id="title-not-closed"),
+        pytest.param("<title>Page not found\n", id="title-not-closed-before-the-end"),
         pytest.param("<title", id="tag-not-closed"),
         pytest.param('{"error": "Not Found"}', id="json"),
         pytest.param("Down.\nPage not found", id="second-line"),
