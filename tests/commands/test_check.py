@@ -1,23 +1,23 @@
-"""`scrapy robots check`: the verdict, the line in place, the group and the robots.txt it rests on, the exit status."""
+"""`scrapy robots check`: the verdict, the line in place, what it rests on, the exit status; `overrides` and `agents`."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
 import signal
-import subprocess
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, PURPOSES
+
 from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
-from ..support.processes import output, sleeps, start
+from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.until import block_until
 from ..support.web import Reply, Site, redirect
@@ -45,20 +45,15 @@ Disallow: /
 @pytest.mark.parametrize(
     ("url", "agent", "status", "said"),
     [
-        pytest.param("/cart/help", "testbot", 0, "6 | Allow: /cart/help", id="allowed"),
-        pytest.param("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n", id="tab-in-the-line"),
-        pytest.param("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü", id="not-ascii"),
-        pytest.param(
-            "/images/a.png", "Googlebot-Image", 1, '"googlebot" (line 1): the fall-back, since no', id="fall-back"
-        ),
-        pytest.param("/x", "stranger", 1, '"*" (line 9): no group names stranger', id="star"),
-        pytest.param("/images/", "*", 1, "= crawler: *; it heeds the group of *\n", id="none-that-a-group-names"),
+        ("/cart/help", "testbot", 0, "6 | Allow: /cart/help"),
+        ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
+        ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
+        ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
+        ("/images/", "*", 1, "= crawler: *; it heeds the group of *\n"),
         pytest.param("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never", id="S8.10-itself"),
-        pytest.param("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *", id="ignores-star"),
-        pytest.param("/x", "Google-Safety", 0, "this crawler does not heed robots.txt", id="ignores-robots-txt"),
-        pytest.param(
-            "/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as", id="whole-header"
-        ),
+        ("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *"),
+        ("/x", "Google-Safety", 0, "this crawler does not heed robots.txt"),
+        ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
     ],
 )
 def test_group_and_reason_are_named(tmp_path: Path, url: str, agent: str, status: int, said: str) -> None:
@@ -134,17 +129,20 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         ended = run("check", *urls, f"https://127.0.0.1:{plain.server_port}", cwd=tmp_path)
         plain.shutdown()
         assert (ended.status, ended.err) == (2, "")
-        assert f"redirected: 301 {start.url('/robots.txt')}, then 200 {end.url('/robots.txt')}" in ended.out
-        assert f"disallowed: {urls[0]}\n --> {start.url('/robots.txt')}:10\n" in ended.out
-        assert f"allowed: {urls[1]}\n" in ended.out
-        assert "full allow, since there is no robots.txt: HTTP 404" in ended.out
-        assert f"disallowed for now: {urls[2]}\n" in ended.out
-        assert "full disallow for now: robots.txt unreachable: HTTP 503" in ended.out
-        assert f"disallowed for now: {urls[3]}\n" in ended.out
-        assert "robots.txt unreachable: connection refused" in ended.out
-        assert f"allowed: {urls[4]}\n" in ended.out
-        assert "full allow, since a wall answered, not the site: HTTP 403 of Cloudflare's challenge" in ended.out
-        assert f"; if the server speaks no TLS, try http://127.0.0.1:{plain.server_port}\n" in ended.out
+        for said in (
+            f"disallowed: {urls[0]}\n --> {start.url('/robots.txt')}:10\n",
+            f"redirected: 301 {start.url('/robots.txt')}, then 200 {end.url('/robots.txt')}",
+            f"allowed: {urls[1]}\n",
+            "full allow, since there is no robots.txt: HTTP 404",
+            f"disallowed for now: {urls[2]}\n",
+            "full disallow for now: robots.txt unreachable: HTTP 503",
+            f"disallowed for now: {urls[3]}\n",
+            "robots.txt unreachable: connection refused",
+            f"allowed: {urls[4]}\n",
+            "full allow, since a wall answered, not the site: HTTP 403 of Cloudflare's challenge",
+            f"; if the server speaks no TLS, try http://127.0.0.1:{plain.server_port}\n",
+        ):
+            assert said in ended.out
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
@@ -158,26 +156,19 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "body", "status", "note"),
+    ("arguments", "body", "note"),
     [
-        ((), bytes(range(256)), 0, "-: this is not UTF-8 text: no line of it is understood, so all is allowed"),
-        ((), b"<!DOCTYPE html>", 0, "-: this is a web page, not a robots.txt: it has no rules, so all is allowed"),
-        ((), b"Forbidden", 0, "-: this is no robots.txt: no line of it is understood, so all is allowed"),
-        (("-s", "GBOT_ROBOTS_STRIKT=1"), b"", 0, "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
-        (
-            ("--as", "Googlebott"),
-            b"user-agent: *\ndisallow: /",
-            1,
-            '"Googlebott" is no crawler of Google\'s; did you mean Googlebot?',
-        ),
+        ((), b"<!DOCTYPE html>", "-: this is a web page, not a robots.txt: it has no rules, so all is allowed"),
+        (("-s", "GBOT_ROBOTS_STRIKT=1"), b"", "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
+        (("--as", "Googlebott"), b"", '"Googlebott" is no crawler of Google\'s; did you mean Googlebot?'),
     ],
-    ids=["binary", "web-page", "text", "setting", "crawler"],
+    ids=["body", "setting", "crawler"],
 )
 def test_what_is_probably_a_mistake_is_noted_and_answered(
-    arguments: tuple[str, ...], body: bytes, status: int, note: str, tmp_path: Path
+    arguments: tuple[str, ...], body: bytes, note: str, tmp_path: Path
 ) -> None:
     ended = run_here("check", "https://example.com/x", "--file", "-", *arguments, cwd=tmp_path, stdin=body)
-    assert (ended.status, ended.err) == (status, f"note: {note}\n")
+    assert (ended.status, ended.err) == (0, f"note: {note}\n")
     assert "https://example.com/x\n --> -" in ended.out
 
 
@@ -196,26 +187,15 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
         assert all(line.isprintable() for line in (ended.out + ended.err).split("\n"))
 
 
-def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_rich", [True, False])
+def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(has_rich: bool, tmp_path: Path) -> None:
     pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
+    script = "import sys; sys.modules['rich'] = None; from scrapy_gbot_robots.__main__ import console; console()"
+    shown = run_on_terminal(*arguments, cwd=tmp_path, command=None if has_rich else [sys.executable, "-c", script])
     plain = run_here(*arguments, cwd=tmp_path)
-    coloured = run_on_terminal(*arguments, cwd=tmp_path)
-    assert "\x1b[" in coloured.out
-    assert without_colour(coloured.out) == plain.out
-    assert coloured.status == plain.status == 1
-
-
-@pytest.mark.slow
-def test_without_rich_a_terminal_gets_plain_text(tmp_path: Path) -> None:
-    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    script = (
-        "import sys; sys.modules['rich'] = None; import scrapy_gbot_robots.commands.command as c; sys.exit(c.main())"
-    )
-    arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
-    ended = run_on_terminal(*arguments, cwd=tmp_path, command=[sys.executable, "-c", script])
-    assert ended.out == run_here(*arguments, cwd=tmp_path).out
+    assert ("\x1b[" in shown.out, without_colour(shown.out), shown.status) == (has_rich, plain.out, 1)
 
 
 def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
@@ -231,60 +211,166 @@ def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
         assert process.returncode == 130
 
 
-def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
-    command = [*COMMAND, "audit", "--urls", "-"]
-    with Site({"/robots.txt": ROBOTS_TXT}) as site:
-        with start(command, project, environment(), stdin=subprocess.PIPE) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(site.url("/x\n") * 500)  # more than the buffer of the output takes
-            process.stdin.flush()
-            out = process.stdout.readline() + process.stdout.readline()
-            block_until(lambda: sleeps(process))  # it waits for more
-            process.send_signal(signal.SIGINT)
-            _, err = output(process)
-            assert process.returncode == 130
-        assert site.url("/x") in out
-        assert err.startswith("Interrupted. So far:\n\n500 URLs in")
-
-
-def test_sigterm_ends_quietly(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    with start([*COMMAND, "lint", "fifo"], tmp_path, environment()) as process:
-        block_until(lambda: _opens(tmp_path / "fifo"), despite=(OSError,))
-        block_until(lambda: sleeps(process))  # it is reading
-        process.send_signal(signal.SIGTERM)
-        assert output(process) == ("", "")
-    assert process.returncode == 143
-
-
-def test_other_threads_than_the_main_one_may_run_it_though_signals_are_not_theirs(tmp_path: Path) -> None:
-    (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    script = (
-        "import sys; from concurrent.futures import ThreadPoolExecutor as P; from scrapy_gbot_robots.commands.command import main; "
-        "sys.exit(P().submit(main, sys.argv[1:]).result())"
-    )
-    arguments = ("audit", "--urls", "-", "--robots", "robots.txt", "--format", "csv", "--as", "testbot")
-    ended = run(*arguments, cwd=tmp_path, command=[sys.executable, "-c", script], stdin=b"http://a.example/cart/\n")
-    assert (ended.status, ended.out) == (0, "url,testbot\nhttp://a.example/cart/,0\n"), ended.err
-
-
-def _opens(fifo: Path) -> bool:
-    os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)  # raises OSError while nobody reads
-    return True
-
-
-def test_a_reader_that_has_gone_is_no_traceback(tmp_path: Path) -> None:
-    script = f"{shlex.join([*COMMAND, '-h'])} | true; exit ${{PIPESTATUS[0]}}"
-    ended = run(cwd=tmp_path, command=["bash", "-c", script])
-    assert (ended.status in {0, 141}, ended.err) == (True, "")
-
-
 def test_entry_point_is_a_scrapy_command(project: Path) -> None:
-    scrapy = [sys.executable, "-m", "scrapy"]
-    if "\n  robots " not in run(cwd=project, command=scrapy).out:
+    if not entry_points(group="scrapy.commands", name="robots"):
         pytest.skip("the package is not installed, so Scrapy does not know its entry point")
     (project / "robots.txt").write_text(ROBOTS_TXT)
-    ended = run("robots", "check", "/cart/1", "--file", "robots.txt", cwd=project, command=scrapy)
+    scrapy = [sys.executable, "-m", "scrapy", "robots"]
+    ended = run("check", "/cart/1", "--file", "robots.txt", cwd=project, command=scrapy)
     assert ended.status == 1
     assert "testbot, from USER_AGENT" in ended.out
+
+
+# Overrides, and several crawlers
+
+RULES = (
+    b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /no\n"
+)
+OVERRIDES = {
+    "partner.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"},
+    "old.example": {"rules": "disallow", "reason": "asked us to stop", "until": "2020-02-29"},
+    "*.slow.example": {"as": "otherbot", "crawl_delay": 10, "reason": "their wish"},
+}
+
+
+def given(overrides: Any) -> tuple[str, str]:
+    return "-s", f"GBOT_ROBOTS_OVERRIDES={json.dumps(overrides)}"
+
+
+def test_overrides_are_listed_with_their_state(tmp_path: Path) -> None:
+    ended = run_here("overrides", *given(OVERRIDES), cwd=tmp_path)
+    assert ended.status == 1  # one has run out
+    assert [" ".join(row.split()) for row in ended.out.splitlines()] == [
+        "key what reason until state",
+        "partner.example ignore contract 17 2999-12-31 in force",
+        "old.example disallow asked us to stop 2020-02-29 run out",
+        "*.slow.example as otherbot, crawl-delay 10 s their wish in force",
+        "3 overrides, 1 run out",
+    ]
+    ended = run_here("overrides", "--json", *given({"a.example": OVERRIDES["partner.example"]}), cwd=tmp_path)
+    assert ended.status == 0
+    facts = {"rules": "ignore", "as": None, "crawl_delay": None, "reason": "contract 17", "until": "2999-12-31"}
+    assert json.loads(ended.out) == {"key": "a.example", "what": "ignore", **facts, "state": "in force"}
+    assert run_here("overrides", cwd=tmp_path) == (0, "0 overrides\n", "")
+
+
+def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Path) -> None:
+    with Site({"/robots.txt": RULES}) as site:
+        overrides = given({"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"}})
+        ended = run("check", site.url("/no"), "--as", "testbot", *overrides, cwd=project)
+        assert ended.status == 0
+        assert ended.out.startswith(
+            f"allowed: {site.url('/no')}\n"
+            " --> GBOT_ROBOTS_OVERRIDES['127.0.0.1']\n"
+            "  = override: ignore, until 2999-12-31\n"
+            "  = reason: contract 17\n"
+            "  = it says: allowed: override for 127.0.0.1 (contract 17)\n"
+            '  = robots.txt itself says: disallowed by "Disallow: /no" (line 8, group "*")\n'
+            f" --> {site.url('/robots.txt')}:8\n"
+        )
+
+
+def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Path) -> None:
+    with (
+        Site({"/robots.txt": RULES}) as shut,
+        Site({"/robots.txt": RULES}) as own,
+        Site({"/robots.txt": RULES}) as other,
+        Site({"/robots.txt": Reply(503)}) as ill,
+    ):
+        rules = {shut: {"rules": "disallow"}, own: {"rules": "user-agent: *\ndisallow: /own"}}
+        rules |= {other: {"as": "otherbot"}, ill: {"rules": "ignore"}}
+        overrides = given({site.url(""): {**fields, "reason": "x"} for site, fields in rules.items()})
+        urls = [shut.url("/yes"), own.url("/own"), other.url("/other"), own.url("/no"), other.url("/no"), ill.url("/a")]
+        ended = run("check", *urls, "--json", *overrides, cwd=project)
+        assert ended.status == 1
+        found = [json.loads(line) for line in ended.out.splitlines()]
+        assert [row["allowed"] for row in found] == [False, False, False, True, True, True]
+        assert [row["robots_txt"]["allowed"] for row in found] == [True, True, False, False, True, False]
+        assert (found[1]["reason"], found[2]["crawler"]["name"]) == (f"override for {own.url('')} (x)", "otherbot")
+        assert {name: found[1]["override"][name] for name in ("key", "reason", "until")} == {
+            "key": own.url(""), "reason": "x", "until": None
+        }  # fmt: skip
+        kept = run("check", ill.url("/a"), *given({"127.0.0.1": {"as": "b", "reason": "x"}}), cwd=project)
+        assert kept.status == 2, "a robots.txt that decides is unreachable"
+        audit = ("audit", "--urls", "-", "--as", "mybot", "--format", "jsonl", *overrides)
+        ended = run(*audit, cwd=project, stdin="\n".join(urls).encode())
+        assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 0, 0, 1, 1, 1], ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            "--as nobot,otherbot,mybot --mode first",
+            'group: "otherbot" (line 1): the fall-back, since no group names nobot',
+        ),
+        ("--as mybot,otherbot --mode all", 'group: "otherbot" (line 1): it names the crawler'),
+        ("--as mybot,otherbot --mode all --json", '"crawlers": ["mybot", "otherbot"]'),
+        ("-s GBOT_ROBOTS_AGENTS=mybot,otherbot -s GBOT_ROBOTS_AGENTS_MODE=all", "from GBOT_ROBOTS_AGENTS (all)"),
+    ],
+)
+def test_several_crawlers_may_be_taken_for_one(options: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(RULES)
+    ended = run_here("check", "/other", "--file", "robots.txt", *options.split(), cwd=tmp_path)
+    assert (ended.status, said in ended.out) == (1, True), ended.out
+
+
+# The well-known crawlers
+
+CRAWLED = (
+    "user-agent: googlebot\ndisallow: /g\n\nuser-agent: GPTBot\nuser-agent: MJ12bot\ndisallow: /\n\n"
+    "user-agent: *\ndisallow: /all\n"
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "robots.txt").write_text(CRAWLED)
+    return tmp_path
+
+
+def asked(path: str, home: Path, *more: str) -> list[str]:
+    ended = run_here("agents", path, "--robots", "robots.txt", *more, cwd=home)
+    assert (ended.status, ended.err) == (0, "")
+    return ended.out.splitlines()
+
+
+def test_crawlers_are_refused_by_their_own_lines(home: Path) -> None:
+    lines: dict[str, dict[str, int | None]] = {
+        "/g": {"Googlebot": 2, "Googlebot-News": 2, "Applebot": 2, "Bingbot": None},  # two of them fall back
+        "/x": {"GPTBot": 6, "MJ12bot": 6},  # its digits are no part of a token, in the file and here
+        "/all": {"CCBot": 9, "Googlebot": None},
+    }
+    for path, expected in lines.items():
+        found = {row["crawler"]: row for row in map(json.loads, asked(path, home, "--json"))}
+        assert {name: found[name]["line"] for name in expected} == expected
+        assert all(row["allowed"] == (row["line"] is None) for row in found.values())
+
+
+def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
+    title, *rows, last = asked("/", home)
+    assert [re.split("  +", row)[::2][:2] for row in rows] == [
+        [known.tokens[0], known.purpose] for known in KNOWN_CRAWLERS
+    ]
+    assert {row.index("  ", title.index("may fetch it") - 2) for row in rows} == {title.index("may fetch it") - 2}
+    assert last.startswith("robots.txt: 2 of 38 crawlers refused")
+
+
+@pytest.mark.parametrize(("only", "number"), [("no", 2), ("yes", len(KNOWN_CRAWLERS) - 2)])
+def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: Path) -> None:
+    _, *rows, last = asked("/", home, "--only", only)
+    assert [re.split("  +", row)[3] for row in rows] == [only] * number
+    assert last.startswith("robots.txt: 2 of 38 crawlers refused")
+    assert len(asked("/", home, "--only", only, "--json")) == number
+
+
+def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
+    for path, shown in (("/all", "no, but it may ignore that"), ("/y", "yes")):
+        (row,) = (line for line in asked(path, home) if line.startswith("Perplexity-User "))
+        assert re.split("  +", row)[3] == shown
+
+
+def test_each_crawler_stands_once_in_the_list() -> None:
+    names = [known.tokens[0].lower() for known in KNOWN_CRAWLERS]
+    assert len(names) == len(set(names))
+    assert {known.purpose for known in KNOWN_CRAWLERS} == set(PURPOSES)

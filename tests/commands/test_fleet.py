@@ -40,11 +40,8 @@ def told(url: str, directory: Path) -> tuple[int, dict[str, Any]]:
 def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
     script = "import sys; sys.modules['redis'] = None; from scrapy_gbot_robots.__main__ import console; console()"
     ended = run("fleet", cwd=tmp_path, command=[sys.executable, "-c", script])
-    assert ended.status == 2
-    assert (
-        ended.err
-        == "gbot-robots fleet: error: GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'\n"
-    )
+    needed = "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
+    assert ended == (2, "", f"gbot-robots fleet: error: {needed}\n")
 
 
 def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Path) -> None:
@@ -102,12 +99,6 @@ def test_fleet_on_a_cluster_is_told(tmp_path: Path) -> None:
     assert ended.status == 0
     assert facts["origins"] == {"known": 9, "unreachable": 0, "more": False, "leased": 1}
     assert [row["leases"] for row in facts["processes"]] == [1]
-
-
-def test_redis_that_is_away_is_status_2(tmp_path: Path) -> None:
-    ended = run_here("fleet", "--redis", "redis://127.0.0.1:1/0", cwd=tmp_path)
-    assert ended.status == 2
-    assert "cannot use Redis at 127.0.0.1:1" in ended.err
 
 
 @in_reactor

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from scrapy_gbot_robots.commands.output import Mark, Terminal, cells, excerpt, printable
+from scrapy_gbot_robots.commands.output import Mark, Terminal, excerpt, printable
 
 
 def plain(lines: list[bytes], *marks: Mark) -> list[str]:
@@ -45,9 +45,10 @@ def test_long_lines_are_cut_and_still_underlined() -> None:
     assert underline == f"  | {' ' * 43}{'^' * 83} here"
 
 
-def test_lines_stand_in_order_with_gaps_shown() -> None:
+def test_lines_stand_in_order_with_gaps_shown_and_of_two_marks_on_one_the_first() -> None:
     lines = [b"a: 1", b"b: 2", b"c: 3", b"d: 4"]
-    assert plain(lines, Mark(4, "value", "last"), Mark(1, "value", "first"), Mark(2, "key", "second")) == [
+    marks = [(4, "value", "last"), (1, "value", "first"), (2, "key", "second"), (1, "value", "too late")]
+    assert plain(lines, *(Mark(*mark) for mark in marks)) == [
         "1 | a: 1",
         "  |    ^ first",
         "2 | b: 2",
@@ -56,11 +57,7 @@ def test_lines_stand_in_order_with_gaps_shown() -> None:
         "4 | d: 4",
         "  |    ^ last",
     ]
-    assert plain([], *()) == []
-
-
-def test_of_two_marks_on_one_line_the_first_is_shown() -> None:
-    assert plain([b"a: 1"], Mark(1, "value", "one"), Mark(1, "value", "two"))[1] == "  |    ^ one"
+    assert plain([]) == []
 
 
 def test_tables_are_aligned_by_what_is_seen() -> None:
@@ -73,7 +70,3 @@ def test_tables_are_aligned_by_what_is_seen() -> None:
 def test_what_is_not_printable_is_escaped(text: str) -> None:
     assert printable(text).isprintable()
     assert printable(text).isascii()
-
-
-def test_cells_count_columns() -> None:
-    assert [cells(text) for text in ("abc", "é", "日本", "e\u0301")] == [3, 1, 4, 1]
