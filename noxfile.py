@@ -87,14 +87,6 @@ def site(session: nox.Session) -> None:
 
 
 @nox.session
-def odd_servers(session: nox.Session) -> None:
-    """The whole table of odd servers with each of Scrapy's download handlers, HTTP/2 among them."""
-    _install(session, NEWEST, *HTTPX)
-    for handler in ("http11", "h2", "aiohttp", "httpx"):
-        session.run("pytest", "-q", *SIDE_BY_SIDE, "tests/fetching/test_scenarios.py", f"--download-handler={handler}")
-
-
-@nox.session
 def workflows(session: nox.Session) -> None:
     """Check the workflows for weaknesses, and the files of other services against their schemas."""
     session.install("-q", "check-jsonschema", "pre-commit", "zizmor")

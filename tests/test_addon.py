@@ -30,12 +30,10 @@ def middlewares(crawler: Crawler) -> list[type]:
     return [type(mw) for mw in manager.middlewares if isinstance(mw, RobotsTxtMiddleware)]
 
 
-@pytest.mark.parametrize("obeys", [False, True])
-def test_a_middleware_named_as_add_on_says_what_to_write_instead(obeys: bool) -> None:
-    with pytest.raises(
-        ValueError, match=r'^ADDONS must not name .*: write ADDONS = {"scrapy_gbot_robots.Addon": 500}$'
-    ):
-        switched_on(ADDONS={"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 500}, ROBOTSTXT_OBEY=obeys)
+def test_a_middleware_named_as_add_on_says_what_to_write_instead() -> None:
+    said = r'^ADDONS must not name .*: write ADDONS = {"scrapy_gbot_robots.Addon": 500}$'
+    with pytest.raises(ValueError, match=said):
+        switched_on(ADDONS={"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 500})
 
 
 def test_one_line_switches_everything_on() -> None:
@@ -59,8 +57,11 @@ def test_one_line_switches_everything_on() -> None:
         pytest.param({STOCK: None}, [], id="stock-disabled"),
     ],
 )
-def test_middleware_settings_of_the_user_are_respected(configured: dict[str, Any], expected: list[type]) -> None:
+def test_middleware_settings_of_the_user_are_respected(
+    configured: dict[str, Any], expected: list[type], caplog: pytest.LogCaptureFixture
+) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
+    assert ("DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text) == (not expected)
 
 
 class OfTheUser(GbotRobotsTxtMiddleware):
@@ -71,11 +72,6 @@ class OfTheUser(GbotRobotsTxtMiddleware):
 def test_subclass_of_the_user_stands_alone(settings: dict[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=settings)) == [OfTheUser]
     assert own_warnings(caplog) == []
-
-
-def test_disabled_middleware_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    switched_on(DOWNLOADER_MIDDLEWARES={STOCK: None})
-    assert "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text
 
 
 class OfAProject(RobotsTxtMiddleware):
@@ -96,22 +92,18 @@ def test_component_that_is_off_need_not_exist(setting: str, name: str) -> None:
     assert middlewares(switched_on(**{setting: {name: None}})) == [GbotRobotsTxtMiddleware]
 
 
-def test_spider_that_does_not_obey_has_decided_so_itself(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("by_spider", [False, True])
+def test_obey_false_is_respected_and_a_warning_unless_the_spider_has_decided_so(
+    by_spider: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     class Free(Pages):
-        custom_settings = {"ROBOTSTXT_OBEY": False}  # noqa: RUF012
+        custom_settings = {"ROBOTSTXT_OBEY": False} if by_spider else None
 
     with caplog.at_level("INFO"):
-        crawler = get_crawler(Free, {"ADDONS": {"scrapy_gbot_robots.Addon": 500}})
+        crawler = get_crawler(Free, {"ADDONS": {Addon: 500}, "ROBOTSTXT_OBEY": False})
     assert middlewares(crawler) == []
     assert "ROBOTSTXT_OBEY is False" in caplog.text
-    assert own_warnings(caplog) == []
-
-
-def test_obey_false_is_respected_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    crawler = switched_on(ROBOTSTXT_OBEY=False)
-    assert not crawler.settings.getbool("ROBOTSTXT_OBEY")
-    assert middlewares(crawler) == []
-    assert "ROBOTSTXT_OBEY is False" in caplog.text
+    assert len(own_warnings(caplog)) == (not by_spider)
 
 
 def test_extension_of_the_user_keeps_its_place() -> None:
@@ -123,11 +115,6 @@ def test_extension_of_the_user_keeps_its_place() -> None:
 def test_wrong_setting_comes_up_at_start() -> None:
     with pytest.raises(ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"):
         switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
-
-
-def test_add_on_may_be_given_as_a_class() -> None:
-    crawler = get_crawler(Pages, {"ADDONS": {Addon: 500}})
-    assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,13 @@
-"""Waiting, threads and background work: what is cancelled harms no other, and what must happen happens."""
+"""Waiting and background work: what is cancelled harms no other, and what must happen happens."""
 
 from __future__ import annotations
 
 import logging
-import threading
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_gbot_robots.concurrency import Background, OneThread, Places, Turnstile, pause, within
+from scrapy_gbot_robots.concurrency import Background, Turnstile, pause, within
 
 from .support.crawls import as_scrapy_runs_it, together, under_way
 
@@ -60,40 +58,6 @@ async def test_turnstile_lets_all_go_on_but_those_that_were_cancelled() -> None:
     await together(waiting[0], waiting[2])
     await turnstile.wait()  # open for later ones, too
     assert sorted(outcomes) == ["a done", "b CancelledError", "c done"]
-
-
-@as_scrapy_runs_it
-async def test_no_more_than_so_many_are_in_their_places_at_a_time() -> None:
-    places, inside, most = Places(2), 0, 0
-
-    async def enter() -> None:
-        nonlocal inside, most
-        async with places:
-            inside += 1
-            most = max(most, inside)
-            await pause(0)
-            inside -= 1
-
-    await together(*(under_way(enter()) for _ in range(7)))
-    assert most == 2
-
-
-@as_scrapy_runs_it
-async def test_one_thread_makes_its_calls_one_after_another_and_ends() -> None:
-    thread, calls, used = OneThread(), list[int](), list[threading.Thread]()
-
-    def call(number: int) -> int:
-        calls.append(number)
-        used.append(threading.current_thread())
-        return -number
-
-    assert await together(*(under_way(thread.run(partial(call, n))) for n in range(5))) == [0, -1, -2, -3, -4]
-    assert calls == [0, 1, 2, 3, 4]
-    (one,) = set(used)
-    assert one is not threading.current_thread()
-    thread.end()
-    one.join(10)
-    assert not one.is_alive()
 
 
 @as_scrapy_runs_it

@@ -1,17 +1,9 @@
-"""The documentation, as its readers use it: each block of each page is run, by its kind.
+"""The documentation, as its readers use it. Each block of each page is run by its kind.
 
-| block      | what the tests do with it                                                                               |
-|------------|---------------------------------------------------------------------------------------------------------|
-| `pycon`    | a doctest                                                                                               |
-| `python`   | import it as a module; then crawl with each spider, each middleware and the settings in it. An example    |
-|            | for a data engine runs as printed in a process; `nox -s engines` installs the engines                    |
-| `sh`       | run it in an empty directory that has the page's files, by `documented_shell`                           |
-| `console`  | compare it with the output of `scrapy robots`: only docs/command.md has these, for commands/test_docs.py |
-| `text`     | nothing                                                                                                 |
-
-The commands of docs/tutorial.md build on each other: tests/test_site.py runs them together.
-
-Other kinds are an error. New pages are found without being listed.
+`pycon` is a doctest. `python` is imported as a module; then a crawl runs with each spider, each middleware and the settings
+in it; an example for a data engine runs as printed (`nox -s engines` installs the engines). `sh` runs in an empty directory
+that has the page's files, by `documented_shell`; test_site.py runs docs/tutorial.md, whose commands build on each other. `console`
+is the output of `scrapy robots`, only in docs/command.md, for commands/test_docs.py. Nothing is done with `text`.
 """
 
 from __future__ import annotations
@@ -24,12 +16,12 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request, Spider
-from scrapy.spiders import SitemapSpider
+from scrapy import Spider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
 
@@ -43,9 +35,8 @@ from .support.web import Reply, Site
 from .support.zyte_api import zyte_api
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-    from types import ModuleType
 
 KINDS = {"console", "pycon", "python", "sh", "text"}
 
@@ -129,23 +120,6 @@ def documented_stats() -> re.Pattern[str]:
     return re.compile("|".join(re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names)))
 
 
-@in_reactor
-async def test_every_stat_of_a_crawl_is_documented(site: Site) -> None:
-    class Fed(SitemapSpider):
-        name = "fed"
-        start_urls = [site.url("/yes")]  # noqa: RUF012
-
-        async def start(self) -> AsyncIterator[Request]:
-            yield Request(site.url("/yes"))
-            yield Request(site.url("/no"))
-
-    settings = {"GBOT_ROBOTS_TAGS": True, "GBOT_ROBOTS_CRAWL_DELAY": True}
-    counted = [name for name in stats(await crawl(Fed, settings)) if name.startswith(("gbot_robots/", "robotstxt/"))]
-    assert len(counted) > 8
-    documented = documented_stats()
-    assert [name for name in counted if not documented.fullmatch(name)] == []
-
-
 def test_every_stat_that_the_code_names_is_documented() -> None:
     named = {
         node.value
@@ -174,22 +148,18 @@ def test_signals_and_their_arguments_are_those_of_the_module() -> None:
 # Python
 
 
-def imported(block: Block, directory: Path) -> ModuleType:
-    """The block, imported as a module from a file of its own: it has to be complete."""
-    assert ast.parse(block.text).body
+def imported(block: Block, directory: Path) -> dict[str, Any]:
+    """The names of the block, run as a file of its own: it has to be complete."""
     file = directory / f"documented_{block.page.stem}_{block.line}.py"
     file.write_text(block.text)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    names = runpy.run_path(str(file), run_name=file.stem)
+    assert [name for name in names if not name.startswith("__")]
+    return names
 
 
-def classes(module: ModuleType, base: type) -> list[type]:
-    found = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, base)]
-    return [cls for cls in found if cls.__module__ == module.__name__]
+def classes(names: dict[str, Any], base: type) -> list[type]:
+    found = [value for value in names.values() if isinstance(value, type) and issubclass(value, base)]
+    return [cls for cls in found if cls.__module__ == names["__name__"]]
 
 
 @contextlib.contextmanager
@@ -232,13 +202,13 @@ async def test_python_does_what_it_is_shown_for(
     if "zyte_api" in block.text and pytestconfig.getoption("--reactor") != "asyncio":
         pytest.skip("needs the asyncio reactor")
     monkeypatch.chdir(tmp_path)
-    module = imported(block, tmp_path)
-    settings = {name: value for name, value in vars(module).items() if name.isupper()}
+    names = imported(block, tmp_path)
+    settings = {name: value for name, value in names.items() if name.isupper()}
     urls = [site.url("/yes"), site.url("/no")]
     with surroundings(block) as overlay:
-        for cls in classes(module, Spider):
+        for cls in classes(names, Spider):
             await _crawl_with_spider(cls, site, overlay)
-        for cls in classes(module, GbotRobotsTxtMiddleware):
+        for cls in classes(names, GbotRobotsTxtMiddleware):
             crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {cls: 100}}, urls=urls)
             assert set(pages(crawler).refused) == {site.url("/no")}
         if settings:

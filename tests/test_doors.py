@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
-TESTS = Path(__file__).parent
 FOREIGN = {"scrapy", "twisted", "redis"}
 
 # From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
@@ -65,19 +64,7 @@ OUTSIDE = {
 
 # A pure room uses no clock, no network, no file and no log: none of these modules, names and methods.
 PURE = ("core", "policy")
-_IMPURE = {
-    "asyncio",
-    "http",
-    "logging",
-    "os",
-    "pathlib",
-    "random",
-    "select",
-    "ssl",
-    "subprocess",
-    "tempfile",
-    "threading",
-}
+_IMPURE = set("asyncio http logging os pathlib random select ssl subprocess tempfile threading".split())
 _IMPURE_NAMES = {"create_connection", "getaddrinfo", "now", "open", "perf_counter", "print", "sleep", "today", "utcnow"}
 
 # How large the house may be. Both numbers may only fall: lower them when you have taken something away.
@@ -159,16 +146,7 @@ def test_every_room_has_its_row() -> None:
 
 
 # Private or changing parts of Scrapy's engine, downloader and spiders. Only `engine` names them.
-PARTS_OF_THE_ENGINE = {
-    "_cbs",
-    "_follow",
-    "_get_slot",
-    "_slot",
-    "needs_backout",
-    "slots",
-    "spidermw",
-    "total_concurrency",
-}
+PARTS_OF_THE_ENGINE = set("_cbs _follow _get_slot _slot needs_backout slots spidermw total_concurrency".split())
 
 
 def test_only_one_module_names_parts_of_the_engine() -> None:
@@ -235,10 +213,3 @@ def test_every_public_name_can_be_imported_and_installs_no_reactor() -> None:
 def test_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         _ = scrapy_gbot_robots.Nonsense
-
-
-def test_no_test_module_is_imported() -> None:
-    """Code that several test modules need belongs in tests/support."""
-    for path in TESTS.rglob("*.py"):
-        named = [node.module for node in _nodes(path) if isinstance(node, ast.ImportFrom) and node.module]
-        assert not [name for name in named if name.split(".")[-1].startswith("test_")], path

@@ -14,7 +14,7 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from .support.crawls import in_sqlite
-from .support.fleet import workers
+from .support.fleet import Worker
 from .support.reactors import ways_to_run
 from .support.redis_server import redis_server
 from .support.redis_topologies import cluster, sentinels
@@ -23,10 +23,8 @@ from .support.visits import fetches
 from .support.web import Reply, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-    from .support.fleet import Worker
 
     Start = Callable[..., Worker]
 
@@ -36,23 +34,17 @@ RULES = b"user-agent: *\ndisallow: /no\n"
 SLOW = Reply(200, RULES, after_secs=0.05)
 
 
-@pytest.fixture(params=["sqlite", "redis", "cluster"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Settings of a storage that several processes share."""
-    if request.param == "sqlite":
-        yield in_sqlite(tmp_path / "robots.sqlite")
-    elif request.param == "redis":
-        with redis_server() as server:
-            yield {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": server.url}
-    else:
-        with cluster() as servers:
-            yield servers.settings
-
-
 @pytest.fixture
 def start() -> Iterator[Start]:
-    with workers() as start:
-        yield start
+    """Starts a process that crawls. All of them end with the test."""
+    with ExitStack() as stack:
+
+        def begin(urls: Iterable[str], settings: dict[str, Any]) -> Worker:
+            worker = Worker(urls, settings)
+            stack.callback(worker.kill)
+            return worker
+
+        yield begin
 
 
 @contextmanager
@@ -74,9 +66,9 @@ def reports_of_whole_crawls(crew: list[Worker], all_sites: list[Site]) -> list[d
     return reports
 
 
-def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start, shared: dict[str, Any]) -> None:
+def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start, tmp_path: Path) -> None:
     with sites(20) as all_sites:
-        crew = [start(urls_of(all_sites), shared) for _ in range(3)]
+        crew = [start(urls_of(all_sites), in_sqlite(tmp_path / "robots.sqlite")) for _ in range(3)]
         reports = reports_of_whole_crawls(crew, all_sites)
         assert {fetches(site) for site in all_sites} == {1}
         assert sum(report["stats"].get("gbot_robots/lookup/fetched", 0) for report in reports) == 20
@@ -111,17 +103,6 @@ def test_outage_that_one_process_has_met_is_known_to_all(start: Start, tmp_path:
             (warning,) = worker.warnings()
             assert f"{site.url('/robots.txt')}: robots.txt unreachable" in warning
         assert fetches(site) == 1
-
-
-def test_another_process_takes_over_from_one_that_is_killed_while_it_fetches(start: Start, tmp_path: Path) -> None:
-    shared = {**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_TIMEOUT_SECS": 2}
-    with sites(1, Reply(200, RULES, after_secs=30)) as (site,):
-        killed = start([site.url("/a")], shared)
-        block_until(lambda: fetches(site) == 1)
-        killed.kill()
-        site.pages["/robots.txt"] = RULES
-        heir = start([site.url("/b")], {**shared, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60})
-        assert heir.report()["crawled"] == [site.url("/b")]
 
 
 @pytest.mark.parametrize("way", ways_to_run())

@@ -12,7 +12,7 @@ import pytest
 from scrapy import Request
 
 from .support.browser import CHROMIUM, QUIET
-from .support.command import only_one, project, run
+from .support.command import project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.web import Reply, Site
 from .support.zyte_api import RULES, zyte_api
@@ -207,11 +207,3 @@ def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
         assert "robots.txt unreachable: HTTP 503" in ended.err
         assert "requests wait" not in ended.err  # a crawl waits a minute
         assert ill.paths() == ["/robots.txt"]
-
-
-def test_scrapy_bench_runs(crawling: Path) -> None:
-    settings = ("-s", "CLOSESPIDER_PAGECOUNT=5", "-s", "CLOSESPIDER_TIMEOUT=0")  # as long as that takes
-    with only_one("scrapy-bench"):  # its server always takes the same port
-        ended = run("bench", *settings, cwd=crawling, command=SCRAPY)
-    assert "(closespider_pagecount)" in ended.err
-    assert "robots.txt: 1 origin (1 with rules), 0 requests blocked" in ended.err

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
-from configparser import ConfigParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +17,6 @@ from .support.browser import violations
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
 from .support.web import free_port
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 pytestmark = pytest.mark.slow
 
@@ -66,18 +61,9 @@ def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
     assert violations(site / page / "index.html", tmp_path, dark=dark) == ""
 
 
-def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw", DOCS / "images" / "draw.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
 def test_drawings_match_the_code(name: str) -> None:
-    drawn = drawing().DRAWINGS[name]()
+    drawn = runpy.run_path(str(DOCS / "images" / "draw.py"))["DRAWINGS"][name]()
     assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, "run: python docs/images/draw.py"
 
 
@@ -100,16 +86,15 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
 
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
     """Until the repository is public the address is a placeholder, which setup.cfg marks."""
-    config = ConfigParser()
-    config.read(HOME / "setup.cfg")
-    home = config["metadata"]["url"]
-    names = ["README.md", "mkdocs.yml", "CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
-    files = [HOME / name for name in names] + [*DOCS.glob("*.md"), *(HOME / ".github").rglob("*.yml")]
-    found = {
-        "/".join(address.split("/")[:2]).removesuffix(".git")
-        for file in files
-        for address in re.findall(
-            r"(?:github|githubusercontent)\.com/([\w./-]*scrapy-gbot-robots[\w./-]*)", file.read_text(encoding="utf-8")
-        )
-    }
-    assert found == {home.split("github.com/")[1]}
+    (home,) = re.findall(
+        r"^url = https://github\.com/(.*)$", (HOME / "setup.cfg").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    files = [
+        *HOME.glob("*.md"),
+        *HOME.glob("*.yml"),
+        HOME / "CITATION.cff",
+        *DOCS.glob("*.md"),
+        *(HOME / ".github").rglob("*.yml"),
+    ]
+    address = re.compile(r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)")
+    assert {found for file in files for found in address.findall(file.read_text(encoding="utf-8"))} == {home}

@@ -28,7 +28,7 @@ from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 
-from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import ALLOW, BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, head, hops, run, run_all
 
@@ -140,7 +140,7 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
 )
 @in_reactor
 async def test_nothing_gets_in_the_way(settings: dict[str, Any], scenarios: list[Scenario]) -> None:
-    found = await run_all(scenarios, handler_in_use(), **settings)
+    found = await run_all(scenarios, **settings)
     assert found == {each.id: each.expected for each in scenarios}
 
 

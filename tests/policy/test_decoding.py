@@ -7,14 +7,12 @@ import random
 import sys
 import time
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import brotli
 import pytest
 
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
-
-from ..support.zstd import zstd_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +25,12 @@ EVERYTHING = 10**9
 def raw_deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
+
+
+def zstd_module() -> Any:
+    """The module of Python 3.14, or its backport; skips the test if there is none."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return pytest.importorskip(name, reason="backports.zstd comes with Scrapy 2.18 and newer")
 
 
 def zstd_frames(data: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Projects of the shapes that people write: each gives the same items with the add-on on as with Scrapy alone.
 
 The shapes are those of real projects (stores by sitemap, meetings of cities, laws, gazettes by date, contracts by API, posts of
-a social network, an old news crawler, a fleet), in our own small words.
+a social network, an old news crawler), in our own small words. tests/test_scrapy_redis.py has a fleet.
 """
 
 # ruff: noqa: RUF012  the attributes are as people write them
@@ -24,7 +24,6 @@ from scrapy.utils.asyncio import call_later
 
 from ..support.crawls import in_reactor
 from ..support.items import items
-from ..support.redis_server import redis_server
 from ..support.sitemap_web import index, urlset, xml
 from ..support.web import Reply, Site
 
@@ -292,32 +291,3 @@ async def test_news_of_a_site_that_is_down_for_a_moment_are_crawled_with_the_add
             settings = {"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
             crawled.append(await items(of(OldNews, site), settings, addon=addon))
     assert [len(each) for each in crawled] == [0, 2]
-
-
-@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
-@pytest.mark.parametrize("addon", [False, True])
-@in_reactor
-async def test_spider_of_a_fleet_gets_its_start_urls_from_redis(addon: bool) -> None:
-    spiders = pytest.importorskip("scrapy_redis.spiders", reason="scrapy-redis is not installed")
-
-    class Queued(spiders.RedisSpider):  # type: ignore[misc,name-defined]
-        name = "queued"
-        redis_key = "queued:start_urls"
-        max_idle_time = 1
-
-        def parse(self, response: Response) -> Iterator[Any]:
-            yield {"headline": response.css("h1::text").get()}
-
-    with redis_server() as redis, Site({"*": html("")}) as site:
-        fill(site)
-        settings = {
-            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
-            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-            "REDIS_URL": redis.url,
-            "ROBOTSTXT_OBEY": True,
-        }
-        from redis import Redis
-
-        with Redis.from_url(redis.url) as queue:
-            queue.lpush("queued:start_urls", *(site.url(path) for path in ("/law/1", "/news/2018/2", "/private/1")))
-        assert await items(Queued, settings, addon=addon) == [{"headline": "Law 1"}, {"headline": "More news"}]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from typing_extensions import Self
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
@@ -105,23 +104,3 @@ async def test_retry_of_a_rotated_request_is_judged_by_the_name_that_the_user_se
         crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
         assert set(pages(crawler).crawled) == {site.url("/browsers")}
         assert stats(crawler)["retry/count"] == 1
-
-
-class Follows(Pages):
-    """Follows a link of its first page, as most spiders do."""
-
-    name = "follows"
-
-    def parse(self, response: Response, **kwargs: Any) -> Any:
-        super().parse(response)
-        if response.url.endswith("/a"):
-            yield response.follow("/b", self.parse, errback=self.failed)
-
-
-@in_reactor
-async def test_link_is_judged_as_the_page_was(caplog: pytest.LogCaptureFixture) -> None:
-    settings = {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}}
-    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
-        crawler = await crawl(Follows, settings, urls=[site.url("/a")])
-        assert set(pages(crawler).crawled) == {site.url("/a"), site.url("/b")}
-        assert stats(crawler)["gbot_robots/lookup/fetched"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -14,15 +15,32 @@ import pytest
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.processes import output
-from ..support.storage_worker import start
+from ..support.processes import start as start_process
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
-
 
 pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("GBOT_ROBOTS_TEST_KILLS", "5"))
+WORKER = """
+import random, sys
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+from tests.support.entries import rules
+
+storage = SqliteStorage(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    storage.put(f"https://{sys.argv[2]}-{number % 500}.example:443", rules(random.randbytes(random.randrange(20_000))))
+    if number == 20:
+        print("written", flush=True)
+storage.close()
+"""
+
+
+def start(path: Path, name: str, times: int) -> subprocess.Popen[str]:
+    """A process that puts so many entries of hosts with its name, and prints a line in the middle of it."""
+    return start_process([sys.executable, "-c", WORKER, str(path), name, str(times)])
 
 
 def test_processes_that_find_a_broken_file_at_once_begin_one_new_file(tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +18,7 @@ from scrapy_gbot_robots.commands.command import main
 from . import processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
 SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\n'
@@ -96,14 +94,6 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
         process.wait(timeout=60)
     os.close(ours)
     return Run(process.returncode, written.decode().replace("\r\n", "\n"), "")
-
-
-@contextlib.contextmanager
-def only_one(name: str) -> Iterator[None]:
-    """Wait until no other test run on this machine holds the lock `name`, then hold it."""
-    with (Path(tempfile.gettempdir()) / f"gbot-robots-{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def without_colour(text: str) -> str:

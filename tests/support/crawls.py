@@ -45,14 +45,12 @@ DOWNLOAD_HANDLERS = {
     "http11": f"{_HANDLERS}.http11.HTTP11DownloadHandler",
     "aiohttp": f"{_HANDLERS}._aiohttp.AiohttpDownloadHandler",
     "httpx": f"{_HANDLERS}._httpx.HttpxDownloadHandler",
-    "h2": f"{_HANDLERS}.http2.H2DownloadHandler",  # https only
 }
 
 
 def download_with(handler: str) -> None:
     """Let all crawls of this run use the download handler that `DOWNLOAD_HANDLERS` calls `handler`."""
-    schemes = ("https",) if handler == "h2" else ("http", "https")
-    QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(schemes, DOWNLOAD_HANDLERS[handler])
+    QUIET["DOWNLOAD_HANDLERS"] = dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[handler])
 
 
 def handler_in_use() -> str:

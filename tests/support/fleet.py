@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
 
 class Worker:
@@ -39,19 +38,6 @@ class Worker:
         """Kill the process, as `kill -9` does, if it still runs."""
         self.process.kill()
         self.process.communicate()
-
-
-@contextmanager
-def workers() -> Iterator[Callable[..., Worker]]:
-    """A function that starts workers. All of them end with the context."""
-    with ExitStack() as stack:
-
-        def start(urls: Iterable[str], settings: dict[str, Any]) -> Worker:
-            worker = Worker(urls, settings)
-            stack.callback(worker.kill)
-            return worker
-
-        yield start
 
 
 def main(order: dict[str, Any]) -> None:

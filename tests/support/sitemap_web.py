@@ -16,7 +16,6 @@ from .web import Reply, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -114,9 +113,7 @@ class Web:
             self._stack.enter_context(site)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property
