@@ -27,8 +27,7 @@ def origins_of(text: str) -> tuple[Origin, ...]:
     """
     if _HAS_SCHEME.match(text):
         return (Origin.of(text),)
-    bare = text.removeprefix("//")
-    https, http = Origin.of(f"https://{bare}"), Origin.of(f"http://{bare}")
+    https, http = Origin.of(f"https://{text}"), Origin.of(f"http://{text}")
     return (https, http) if str(https.port).endswith("443") else (http, https)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +12,11 @@ from scrapy import Request
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 
+import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.feed import allowed_domains_of
 
-from ..support.crawls import crawl, in_reactor, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import (
     Links,
     Remembers,
@@ -31,7 +34,9 @@ from ..support.web import Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from types import FrameType
 
+    from scrapy import Spider
     from scrapy.http import Response
 
     from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
@@ -218,3 +223,47 @@ async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_
         f"{site.url('/1.xml')}. The spider names its sitemaps, so it is fed no others: "
         "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
     ]
+
+
+ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
+
+
+async def calls_into_the_room(spider: type[Spider], **arguments: Any) -> int:
+    """How many calls of the room's functions a crawl makes."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.startswith(ROOM)
+
+    crawling = crawl(spider, {"CONCURRENT_REQUESTS": 1}, **arguments)
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        await crawling
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@in_reactor
+async def test_request_of_another_spider_calls_no_function_of_the_room(site: Site) -> None:
+    one, many = [site.url("/0.xml")], [site.url(f"/{n}.xml") for n in range(20)]
+    others = [await calls_into_the_room(Pages, urls=urls) for urls in (one, many)]
+    assert 0 < others[0] == others[1]  # the robots.txt is read in both
+    of_sitemaps = [await calls_into_the_room(Sitemaps, sitemap_urls=urls) for urls in (one, many)]
+    assert of_sitemaps[0] < of_sitemaps[1]  # a cost per request would be seen
+
+
+@in_reactor
+async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spider(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
+    site.pages["/robots.txt"] = sitemap_lines("/relative", "http://e/", "http://f/")
+    limited = {"GBOT_ROBOTS_SITEMAPS_MAX": 1}
+    crawler = await crawl(Pages, limited, urls=[site.url("/1")])
+    assert site.url("/1") in pages(crawler).crawled
+    assert [record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")] == []
+    await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
+    assert len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 1  # it asked for them

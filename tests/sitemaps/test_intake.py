@@ -7,32 +7,35 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots.meta import LISTED
 from scrapy_gbot_robots.sitemaps import reader
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
-from ..support.sitemap_web import Hosts, index, parsed, sitemap_stats, urlset, xml
-from ..support.web import Reply, Site
+from ..support.sitemap_web import Hosts, index, parsed, sitemap_lines, sitemap_stats, urlset, xml
+from ..support.web import Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    import pytest
+    from scrapy.http import Response
+
+    from ..support.web import Site
+
 
 @in_reactor
 async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) -> None:
-    files: dict[str, tuple[str | bytes, dict[str, str]]] = {
-        "/s.xml": (urlset("{0}1").decode(), {"Content-Type": "text/html"}),
-        "/s?page=1": (RSS, {}),
-        "/s.jpg": (ATOM, {"Content-Type": "a"}),
-        "/s.txt": ("{0}4", {"Content-Type": "application/xml"}),
+    rss = f"<rss><channel><link>{site.url()}x</link><item><link>{site.url()}2</link></item></channel></rss>"
+    atom = f'<feed><entry><link href="{site.url()}3"/></entry></feed>'
+    files = {
+        "/s.xml": Reply(200, urlset(site.url("/1")), {"Content-Type": "text/html"}),
+        "/s?page=1": Reply(200, rss.encode()),
+        "/s.jpg": Reply(200, gzip.compress(atom.encode()), {"Content-Type": "a"}),
+        "/s.txt": xml(site.url("/4").encode()),
     }
-    for path, (body, headers) in files.items():
-        text = str(body).replace("{0}", site.url()).encode()
-        site.pages[path] = Reply(200, gzip.compress(text) if path == "/s.jpg" else text, headers)
-    site.pages["/robots.txt"] = "".join(f"Sitemap: {site.url(path)}\n" for path in files).encode()
+    site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url(f"/{number}") for number in range(1, 5)}
 
@@ -43,7 +46,7 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(site: Site, caplo
     listed = [site.url("/catalog/show?item=23"), site.url("/image/show?item=23")]
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
     other_scheme, other_port = f"https://{site.host}:{site.port}/page1", f"http://{site.host}:1/page1"
-    site.pages["/robots.txt"] = f"Sitemap: {site.url('/catalog/sitemap.xml')}".encode()
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/catalog/sitemap.xml"))
     site.pages["/catalog/sitemap.xml"] = xml(urlset(*listed, other_scheme, other_port))
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
     assert set(parsed(crawler)) == set(listed)
@@ -53,22 +56,9 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(site: Site, caplo
     ) in caplog.text
 
 
-RSS = "<rss><channel><link>{0}x</link><item><link>{0}2</link></item></channel></rss>"
-
-
-ATOM = '<feed><entry><link href="{0}3"/></entry></feed>'
-
-
 @in_reactor
 async def test_bad_entries_cost_no_other(site: Site) -> None:
-    bad = (
-        "",
-        "http://[",
-        "file:///etc/hostname",
-        "javascript:alert(1)",
-        "http://e/\x01",
-        "mailto:a@b",
-    )
+    bad = ("", "http://[", "file:///etc/hostname", "javascript:alert(1)", "http://e/\x01", "mailto:a@b")
     site.pages["/s.xml"] = xml(urlset(site.url("/1"), *bad, site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3"))
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url("/1"), site.url("/%C3%BC%20a?b&c"), site.url("/3")}
@@ -85,15 +75,14 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
     alternate = f'<x:link xmlns:x="x" rel="alternate" href="//{here}/alternate"/>'
     listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[").replace(b"</url>", f"{alternate}</url>".encode(), 1)
     site.pages |= {"/in/s.xml": xml(index("part.xml", "//other.example:1/i")), "/in/part.xml": xml(listed)}
-    site.pages["/robots.txt"] = f"Sitemap: {site.url('/in/s.xml')}".encode()
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/in/s.xml"))
 
     class Ruled(Hosts):
         sitemap_rules = ((f"^{site.url()}", "parse"),)  # sees the whole URL
         sitemap_alternate_links = True
 
     crawler = await crawl(Ruled, {"GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}, hosts=[site.url()])
-    paths = ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e")
-    assert set(parsed(crawler)) == set(map(site.url, paths))
+    assert set(parsed(crawler)) == set(map(site.url, ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e")))
     assert sitemap_stats(crawler)["entries/malformed"] == 1
     assert sitemap_stats(crawler)["entries/host"] == 1
 
@@ -102,12 +91,11 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
 async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
     site.pages["/s.xml"] = many[: len(many) // 2]
-    site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/html')}".encode()
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/html"))
     crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 2
-    warnings = [record.getMessage() for record in caplog.records if record.name.endswith("sitemaps.spider")]
-    assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in warnings) == [
+    assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in own_warnings(caplog)) == [
         f"{site.url('/html')} is no sitemap: its first element is <title>",
         f"{site.url('/s.xml')} was read only up to entry N: the compressed data ends too early",
     ]
@@ -119,9 +107,9 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
     names = [f"/{number}.xml" for number in range(len(pages))]
     site.pages |= dict(zip(names, map(xml, pages), strict=True))
     site.pages["/old.xml"] = xml(urlset(site.url("/in-an-old-sitemap")))
-    site.pages["/s.xml"] = xml(index(*map(site.url, names)) + b"")
+    site.pages["/s.xml"] = xml(index(*map(site.url, names)))
     site.pages["/o.xml"] = xml(index(site.url("/old.xml"), lastmod="2020-05-05"))
-    site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap: {site.url('/o.xml')}".encode()
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/o.xml"))
     crawler = await crawl(Hosts, hosts=[site.url()], since="2026-01-01")
     assert {url: response.meta[LISTED] for url, response in parsed(crawler).items()} == {
         site.url("/2026-01-01"): {"sitemap": site.url("/1.xml"), "lastmod": "2026-01-01"},
@@ -133,27 +121,10 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
     assert "/old.xml" not in site.paths()
 
 
-@pytest.mark.slow
 @in_reactor
-async def test_first_page_is_requested_before_a_large_sitemap_is_read_through(site: Site) -> None:
-    class Noting(Hosts):
-        known = 0
-
-        def parse(self, response: Any, **kwargs: Any) -> None:
-            assert self.crawler.stats is not None
-            self.known = self.known or self.crawler.stats.get_value("scheduler/enqueued")
-
-    locs = (site.url(f"/{number}?{'x' * 2000}") for number in range(2700))
-    site.pages["/s.xml"] = xml(urlset(*locs))  # more than the 5 MB at which Scrapy would hold requests back
-    crawler = await crawl(Noting, {"CLOSESPIDER_PAGECOUNT": 20}, hosts=[site.url()])
-    assert isinstance(crawler.spider, Noting)
-    assert 0 < crawler.spider.known < 1000
-
-
-@in_reactor
-async def test_reactor_runs_after_every_few_requests(site: Site) -> None:
+async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_reactor_runs(site: Site) -> None:
     class Looking(Hosts):
-        most = known = 0
+        most = known = at_first_page = 0
         is_open = True
 
         async def start(self) -> AsyncIterator[Any]:
@@ -168,14 +139,18 @@ async def test_reactor_runs_after_every_few_requests(site: Site) -> None:
             if self.is_open:
                 call_later(0, self.look)
 
+        def parse(self, response: Response, **kwargs: Any) -> None:
+            self.at_first_page = self.known
+
         def closed(self, reason: str) -> None:
             self.is_open = False
 
-    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/no/{number}") for number in range(600))))
-    crawler = await crawl(Looking, hosts=[site.url()])
-    assert isinstance(crawler.spider, Looking)
-    assert crawler.spider.known > 600
-    assert crawler.spider.most < 50
+    locs = (site.url(f"/no/{number}?{'x' * 2000}") for number in range(2700))
+    site.pages["/s.xml"] = xml(urlset(site.url("/page"), *locs))  # over 5 MB: Scrapy would hold requests back
+    spider = (await crawl(Looking, hosts=[site.url()])).spider
+    assert isinstance(spider, Looking)
+    assert 0 < spider.at_first_page < 1000 < spider.known
+    assert spider.most < 50
 
 
 @in_reactor

