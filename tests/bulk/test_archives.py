@@ -84,24 +84,18 @@ def test_codings_are_undone(tmp_path: Path, headers: dict[str, str], served: byt
     assert [capture.body for capture in captures] == [body]
 
 
-def test_body_that_cannot_be_decoded_is_no_answer_unless_the_status_says_all(tmp_path: Path) -> None:
-    broken = {"headers": {"Content-Encoding": "gzip"}}
-    path = warc(tmp_path / "a.warc", [response(A, b"no gzip", **broken), response(B, b"no gzip", 404, **broken)])  # type: ignore[arg-type]
-    first, second = read(path)[0]
-    assert first.status is None
-    assert "gzip" in first.why
-    assert (second.status, second.body) == (404, b"")
-
-
-def test_body_that_the_crawler_lost_is_no_short_file(tmp_path: Path) -> None:
-    path = warc(
-        tmp_path / "a.warc",
-        [
-            response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "disconnect"}),
-            response(B, b"user-agent: *", warc_headers={"WARC-Truncated": "length"}),
-        ],
-    )
-    lost, cut = read(path)[0]
+def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path: Path) -> None:
+    packed = {"Content-Encoding": "gzip"}
+    records = [
+        response(A, b"no gzip", headers=packed),
+        response(A, b"no gzip", 404, headers=packed),
+        response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "disconnect"}),
+        response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "length"}),
+    ]
+    undecoded, missing, lost, cut = read(warc(tmp_path / "a.warc", records))[0]
+    assert undecoded.status is None
+    assert "gzip" in undecoded.why
+    assert (missing.status, missing.body) == (404, b"")
     assert (lost.status, lost.why) == (None, "the body ended early (disconnect)")
     assert (cut.status, cut.cut) == (200, True)
 
@@ -183,13 +177,12 @@ def test_record_that_a_site_forges_in_its_own_body_is_never_read(
         ]
 
 
-@pytest.mark.parametrize("count", [20, 1_000])
-def test_file_that_was_compressed_as_a_whole_is_read_as_a_whole(tmp_path: Path, count: int) -> None:
+def test_file_that_was_compressed_as_a_whole_is_read_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
-    records = (response(f"https://{n}.example/robots.txt", b"user-agent: *\n" * 20) for n in range(count))
+    records = (response(f"https://{n}.example/robots.txt", b"user-agent: *\n" * 20) for n in range(1_000))
     path.write_bytes(gzip.compress(b"".join(records)) + bytes(512))
     captures, reading = read(path)
-    assert (len(captures), reading.broken) == (count, 0)
+    assert (len(captures), reading.broken) == (1_000, 0)
 
 
 def test_damage_is_passed_over_at_once(tmp_path: Path) -> None:
@@ -210,11 +203,6 @@ def test_file_that_is_no_warc_is_refused_in_one_line(tmp_path: Path, content: by
     path.write_bytes(content)
     with pytest.raises(BulkError, match="this is no WARC"):
         read(path)
-
-
-def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BulkError, match=r"none\.warc: No such file"):
-        read(tmp_path / "none.warc")
 
 
 # Parquet
@@ -244,19 +232,6 @@ def test_times_may_be_numbers_and_bodies_text(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=[5])
     (capture,) = read(path, 8)[0]
     assert (capture.at, capture.body, capture.cut) == (5.0, "üüüü".encode(), True)
-
-
-def test_parquet_without_the_columns_names_what_is_missing_and_what_is_there(tmp_path: Path) -> None:
-    path = parquet(tmp_path / "a.parquet", url=[A], content=[b""])
-    with pytest.raises(BulkError, match=r"has no column 'status' and 'body'; its columns are 'url', 'content'"):
-        read(path)
-
-
-def test_file_that_is_no_parquet_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    path.write_bytes(b"PAR1 or not")
-    with pytest.raises(BulkError, match=r"a\.parquet: "):
-        read(path)
 
 
 BOMB = """

@@ -16,39 +16,22 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tests.support.redis_server import RedisServer
-    from tests.support.redis_topologies import Topology
-
-
-class Servers:
-    """Starts servers when a test first needs them; `stack` ends them. Each method returns the settings of an empty one."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        self._one: Callable[[str], Any] = cache(lambda kind: stack.enter_context(redis_server(kind=kind)))
-        self._sentinels: Callable[[str], Any] = cache(lambda kind: stack.enter_context(sentinels(kind)))
-        self._cluster: Callable[[str], Any] = cache(lambda kind: stack.enter_context(cluster(kind)))
-
-    def one(self, kind: str) -> dict[str, object]:
-        server: RedisServer = self._one(kind)
-        server.flush()
-        return {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": server.url}
-
-    def sentinels(self, kind: str) -> dict[str, object]:
-        return _emptied(self._sentinels(kind))
-
-    def cluster(self, kind: str) -> dict[str, object]:
-        return _emptied(self._cluster(kind))
-
-
-def _emptied(servers: Topology) -> dict[str, object]:
-    for master in servers.masters:
-        master.flush()
-    return servers.settings
 
 
 @pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
+def emptied() -> Iterator[Callable[[str, str], Any]]:
+    """Returns the servers of a topology and a kind, which hold nothing. They start when a test first needs them."""
+    starts: dict[str, Callable[..., Any]] = {"one": redis_server, "sentinels": sentinels, "cluster": cluster}
     with ExitStack() as stack:
-        yield Servers(stack)
+        started = cache(lambda topology, kind: stack.enter_context(starts[topology](kind=kind)))
+
+        def emptied(topology: str, kind: str) -> Any:
+            servers = started(topology, kind)
+            for server in getattr(servers, "masters", [servers]):
+                server.flush()
+            return servers
+
+        yield emptied
 
 
 @pytest.fixture(params=KINDS)
@@ -64,6 +47,6 @@ def new_server(kind: str) -> Callable[..., AbstractContextManager[RedisServer]]:
 
 
 @pytest.fixture
-def redis_url(servers: Servers, kind: str) -> str:
+def redis_url(emptied: Callable[[str, str], Any], kind: str) -> str:
     """URL of an empty server."""
-    return str(servers.one(kind)["GBOT_ROBOTS_REDIS_URL"])
+    return str(emptied("one", kind).url)

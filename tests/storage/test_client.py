@@ -7,18 +7,17 @@ import threading
 import time
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.settings import Settings
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -66,50 +65,18 @@ def is_there(entry: Entry | None) -> bool:
 
 
 @as_scrapy_runs_it
-async def test_lease_comes_with_no_good_entry_and_to_one_caller_at_a_time(
+async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_the_crawl(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
-    async with opened(opens, caplog) as one, opened(opens, caplog) as other:
-        assert await one.find(ORIGIN, is_there) == (None, True)
-        assert await other.find(ORIGIN, is_there) == (None, False)
-        await one.store_and_release(ORIGIN, Entry(RULES))
-        assert await other.find(ORIGIN, is_there) == (Entry(RULES), False)
-        assert await other.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
-        await other.store_and_release(ORIGIN, None)
+    async with opened(opens, caplog) as one:
+        async with opened(opens, caplog) as other:
+            assert await other.find(ORIGIN, is_there) == (None, True)
+            assert await one.find(ORIGIN, is_there) == (None, False)
+            await other.store_and_release(ORIGIN, Entry(RULES))
+            assert await one.find(ORIGIN, is_there) == (Entry(RULES), False)
+            assert await other.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
         assert await one.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
-
-
-@as_scrapy_runs_it
-async def test_entry_of_the_last_holder_is_found_even_if_it_came_between_look_and_lease(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    class LateStorage(MemoryStorage):
-        def lease(self, origin: str, secs: float) -> str | None:
-            self.put(origin, Entry(RULES))  # as another process would just before
-            return super().lease(origin, secs)
-
-    storage = LateStorage()
-    async with opened(lambda: storage, caplog) as entries:
-        assert await entries.find(ORIGIN, is_there) == (Entry(RULES), False)
-        assert storage.lease(ORIGIN, 60)  # it is free
-
-
-@as_scrapy_runs_it
-async def test_driver_is_opened_once_however_many_ask_first(caplog: pytest.LogCaptureFixture) -> None:
-    openings = []
-
-    def slowly() -> Storage:
-        openings.append(threading.current_thread())
-        time.sleep(0.1)
-        return MemoryStorage()
-
-    async with opened(slowly, caplog) as entries:
-        asked = [deferred_from_coro(entries.get(ORIGIN)) for _ in range(10)]
-        for each in asked:
-            assert await maybe_deferred_to_future(each) is None
-    assert len(openings) == 1
-    assert openings[0] is not threading.current_thread()
 
 
 @as_scrapy_runs_it
@@ -143,8 +110,13 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "MOST_TOGETHER", 3)
-    gated, threads = Gated(), set(threading.enumerate())
-    async with opened(lambda: gated, caplog) as entries:
+    gated, threads, opened_in = Gated(), set(threading.enumerate()), []
+
+    def opens() -> Storage:
+        opened_in.append(threading.current_thread())
+        return gated
+
+    async with opened(opens, caplog) as entries:
         calls = [under_way(entries.find("0", is_there))]
         await until(lambda: gated.batches)
         calls += [under_way(entries.find(str(number), is_there)) for number in range(1, 8)]
@@ -153,22 +125,26 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
         gated.go.set()
         assert await together(*calls) == [(None, True)] * len(calls)
         assert gated.batches == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]]
-    for used in set(threading.enumerate()) - threads:  # it ends with the client
-        used.join(10)
-        assert not used.is_alive()
+    (used,) = opened_in
+    assert used not in threads
+    used.join(10)  # it ends with the client
+    assert not used.is_alive()
 
 
 @as_scrapy_runs_it
-async def test_error_that_is_not_the_storages_own_is_logged_with_its_traceback(
-    caplog: pytest.LogCaptureFixture,
+async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_after_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     gated = Gated()
     gated.go.set()
     async with opened(lambda: gated, caplog) as entries:
-        assert await entries.find("https://13.example", is_there) == (None, True)
-        assert await entries.get(ORIGIN) is None
-    assert "OSError: it is away" in caplog.text
-    assert entries.stats.get_value("gbot_robots/storage/errors") == 1
+        assert await entries.find(ORIGIN, is_there) == (None, True)
+        assert await entries.find("https://13.example", is_there) == (None, True)  # by memory
+        assert entries.stats.get_value("gbot_robots/storage/errors") == 1
+        assert "OSError: it is away" in caplog.text
+        await until(lambda: entries.said == [FAILED, WORKS])
+        assert gated.lease(ORIGIN, 60)
 
 
 @as_scrapy_runs_it
@@ -187,19 +163,6 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
         await until(lambda: WORKS in entries.said)
         assert gated.batches == [[ORIGIN]]
         assert gated.lease(ORIGIN, 60)  # what came too late was given back
-
-
-# Leases
-
-
-@as_scrapy_runs_it
-async def test_closing_gives_leases_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    storage = SqliteStorage(tmp_path / "robots.sqlite")
-    async with opened(partial(SqliteStorage, tmp_path / "robots.sqlite"), caplog) as entries:
-        await entries.find(ORIGIN, is_there)
-        assert storage.lease(ORIGIN, 60) is None
-    assert storage.lease(ORIGIN, 60)
-    storage.close()
 
 
 @as_scrapy_runs_it
@@ -225,47 +188,6 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
         token = slow.lease(ORIGIN, 60)
         assert token
         slow.release(ORIGIN, token)
-
-
-@as_scrapy_runs_it
-async def test_storage_that_answers_again_has_its_leases_back(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    gated = Gated()
-    gated.go.set()
-    async with opened(lambda: gated, caplog) as entries:
-        assert await entries.find(ORIGIN, is_there) == (None, True)
-        await entries.find("https://13.example", is_there)
-        await until(lambda: entries.said == [FAILED, WORKS])
-        assert gated.lease(ORIGIN, 60)
-
-
-# Storages in trouble
-
-
-@as_scrapy_runs_it
-async def test_calls_that_wait_behind_one_that_fails_do_not_ask_the_storage_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Failing(SqliteStorage):
-        asked: ClassVar[list[str]] = []
-        may_fail = threading.Event()
-
-        def get(self, origin: str) -> Entry | None:
-            self.asked.append(origin)
-            self.may_fail.wait(20)
-            raise StorageError("it is away")
-
-    monkeypatch.setattr(client_module, "MOST_TOGETHER", 1)
-    async with opened(lambda: Failing(tmp_path / "robots.sqlite"), caplog) as entries:
-        calls = [under_way(entries.get(f"https://host{number}.example")) for number in range(5)]
-        await until(lambda: Failing.asked)
-        Failing.may_fail.set()
-        time.sleep(0.2)  # so that the thread goes on before the reactor has learnt of the failure
-        assert await together(*calls) == [None] * 5
-        assert Failing.asked == ["https://host0.example"]
-        assert entries.said == [FAILED]
 
 
 @as_scrapy_runs_it

@@ -6,19 +6,18 @@ import json
 import tracemalloc
 import zlib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outages import Entry, Outage
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from ..support.entries import BODY, DOWN, EACH_KIND, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
+from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
 
 WHOLE = encode(Entry(RULES, DOWN))
-
-
 FACTS, _, BODY_OF_WHOLE = summed_of(Entry(RULES, DOWN)).partition(b"\n")
 
 
@@ -28,39 +27,33 @@ def changed(old: bytes, new: bytes) -> bytes:
     return sealed(FACTS.replace(old, new) + b"\n" + BODY_OF_WHOLE)
 
 
-@pytest.mark.parametrize("entry", [*EACH_KIND, pytest.param(Entry(), id="nothing")])
-def test_entry_comes_back_as_it_was(entry: Entry) -> None:
-    assert decode(encode(entry)) == entry
-
-
 @given(ENTRIES)
 def test_any_entry_comes_back_as_it_was(entry: Entry) -> None:
     assert decode(encode(entry)) == entry
 
 
-def test_text_that_is_no_utf8_is_kept_as_well_as_can_be() -> None:
-    outage = decode(encode(Entry(None, type(GONE)(0.0, 1, None, "a\ud800b", 0.0))))
-    assert outage is not None
-    assert outage.outage is not None
-    assert outage.outage.why == "a?b"
-
-
-def test_more_failures_than_there_is_room_for_are_kept_as_well_as_can_be() -> None:
-    most = Outage(0.0, 2**32 - 1, None, "", 0.0)
-    assert decode(encode(Entry(None, replace(most, failures=2**32)))) == Entry(None, most)
+@pytest.mark.parametrize(
+    ("outage", "kept"),
+    [
+        pytest.param({"why": "a\ud800b"}, {"why": "a?b"}, id="text that is no UTF-8"),
+        pytest.param({"failures": 2**32}, {"failures": 2**32 - 1}, id="more failures than there is room for"),
+    ],
+)
+def test_what_cannot_be_written_is_kept_as_well_as_can_be(outage: dict[str, Any], kept: dict[str, Any]) -> None:
+    assert decode(encode(Entry(None, replace(GONE, **outage)))) == Entry(None, replace(GONE, **kept))
 
 
 @pytest.mark.parametrize(
-    ("status", "kept"), [(2**31 - 1, True), (2**31, False), (-(2**31), True), (-(2**31) - 1, False)]
+    ("copy", "outage", "kept"),
+    [
+        ({"status": 2**31 - 1}, {"status": -(2**31)}, True),
+        ({"status": 2**31}, {"status": -(2**31) - 1}, False),
+        ({"url": "x" * 32_768}, {"why": "x" * 32_768}, True),
+        ({"url": "x" * 32_769}, {"why": "x" * 32_769}, False),
+    ],
 )
-def test_status_is_a_number_of_32_bits(status: int, kept: bool) -> None:
-    for entry in (Entry(replace(RULES, status=status)), Entry(None, replace(DOWN, status=status))):
-        assert decode(encode(entry)) == (entry if kept else None)
-
-
-@pytest.mark.parametrize(("chars", "kept"), [(32_768, True), (32_769, False)])
-def test_texts_are_bounded(chars: int, kept: bool) -> None:
-    for entry in (Entry(replace(RULES, url="x" * chars)), Entry(None, replace(DOWN, why="x" * chars))):
+def test_numbers_and_texts_are_bounded(copy: dict[str, Any], outage: dict[str, Any], kept: bool) -> None:
+    for entry in (Entry(replace(RULES, **copy)), Entry(None, replace(DOWN, **outage))):
         assert decode(encode(entry)) == (entry if kept else None)
 
 
@@ -86,13 +79,9 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(b"", id="nothing"),
         pytest.param(WHOLE + b"x", id="more"),
         pytest.param(sealed(summed_of(Entry(RULES)), version=b"GRB3"), id="next-version"),
-        pytest.param(b"GRB\x01" + WHOLE[4:], id="version-before"),
-        pytest.param(WHOLE.replace(b" {", b"  {", 1), id="another-blank"),
-        pytest.param(sealed(b""), id="empty"),
         pytest.param(sealed(b"\n"), id="no-facts"),
         pytest.param(sealed(FACTS), id="no-body"),
         pytest.param(sealed(b"[]\n"), id="list"),
-        pytest.param(sealed(b"null\n"), id="null"),
         pytest.param(sealed(b"[" * 100_000 + b"\n"), id="nested-without-end"),
         pytest.param(sealed(b"9" * 100_000 + b"\n"), id="number-without-end"),
         pytest.param(sealed(FACTS + b" \n" + BODY_OF_WHOLE), id="blank-behind-the-facts"),
@@ -102,29 +91,22 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(changed(b'"failures": 3', b'"failures": -3'), id="failures-below-none"),
         pytest.param(changed(b'"failures": 3', b'"failures": 4294967296'), id="more-failures-than-there-are"),
         pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
-        pytest.param(changed(b'"status": 503', b'"status": 5030000000000'), id="status-too-large"),
         pytest.param(changed(b'"kind": "rules"', b'"kind": "other"'), id="unknown-kind"),
-        pytest.param(changed(b'"kind": "rules"', b'"kind": ["rules"]'), id="kind-that-cannot-be"),
         pytest.param(changed(b'"site_available": false', b'"site_available": null'), id="neither-up-nor-not"),
         pytest.param(changed(b'"cut": false, ', b""), id="fact-that-is-missing"),
         pytest.param(changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": NaN'), id="nan"),
-        pytest.param(changed(b'"since": 1700000000.25', b'"since": Infinity'), id="infinity"),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e999'), id="too-late"),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": 1700000000'), id="whole-number-for-a-time"),
         pytest.param(changed(b"https://www", b"https://\\u0077ww"), id="escaped-without-need"),
-        pytest.param(changed(b"https://www", b"https://\xff\xff"), id="text-no-ascii"),
-        pytest.param(changed(b"https://www", b"https://" + b"w" * 40_000), id="text-too-long"),
         pytest.param(with_body(BODY, len(BODY)), id="not-compressed"),
         pytest.param(with_body(zlib.compress(BODY) + b"x", len(BODY)), id="more-behind-the-compressed"),
         pytest.param(with_body(zlib.compress(BODY)[:-1], len(BODY)), id="compressed-and-cut"),
         pytest.param(with_body(zlib.compress(BODY), len(BODY) - 1), id="body-longer-than-it-says"),
-        pytest.param(with_body(zlib.compress(BODY), len(BODY) + 1), id="body-shorter-than-it-says"),
         pytest.param(with_body(zlib.compress(BODY), -1), id="size-below-none"),
         pytest.param(with_body(zlib.compress(BODY), 2**64), id="size-too-large"),
         pytest.param(sealed(summed_of(Entry(None, GONE)) + b"x"), id="body-of-nothing"),
         pytest.param(b"cos\nsystem\n(S'echo'\ntR.", id="pickle"),
-        pytest.param(b"\x80\x04\x95\x1a\0\0\0\0\0\0\0\x8c\x02os", id="pickle-4"),
     ],
 )
 def test_other_bytes_are_a_miss(data: bytes) -> None:
@@ -145,11 +127,6 @@ def test_what_is_known_can_be_read_by_people() -> None:
     assert json.loads(facts)["outage"]["why"] == "HTTP 503"
     assert body == b""
     assert BODY in encode(Entry(RULES))
-
-
-@given(st.binary(max_size=300))
-def test_no_bytes_raise(data: bytes) -> None:
-    assert decode(data) is None
 
 
 @given(st.binary(max_size=200), st.booleans())

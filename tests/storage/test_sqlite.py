@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import stat
-import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from threading import Thread, Timer
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,23 +23,13 @@ from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.clock import DAY, Clock
 from ..support.entries import GONE, ORIGIN, RULES, rules
-from ..support.processes import ROOT
+from ..support.processes import output, run, start
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
-
-DAY = 86400
-
-
-class Clock:
-    """Seconds since the epoch, by hand."""
-
-    def __init__(self) -> None:
-        self.now = 20_000.0 * DAY
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -71,16 +61,6 @@ def names(directory: Path) -> set[str]:
     return {each.name for each in directory.iterdir()}
 
 
-# A file that is kept
-
-
-def test_entries_are_there_in_the_next_run(path: Path) -> None:
-    for number in range(3):
-        with closing(SqliteStorage(path)) as storage:
-            assert len(list(storage.origins())) == number
-            storage.put(f"https://host{number}.example:443", Entry(RULES))
-
-
 def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path) -> None:
     with closing(SqliteStorage(path)):
         assert path.read_bytes()[68:72] == b"GBRT"  # whatever becomes of its log
@@ -100,9 +80,7 @@ def test_closed_storage_refuses(path: Path) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        pytest.param(b"garbage", id="garbage"),
         pytest.param("text", id="text"),
-        pytest.param(b"", id="empty"),
         pytest.param(b"x" * 2_000_000, id="huge"),
         pytest.param(encode(rules(b"x" * 101)), id="body-over-the-limit"),
     ],
@@ -123,29 +101,26 @@ def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
         assert list(storage.origins()) == [ORIGIN]
 
 
-# Time
-
-
 def test_entry_stored_long_ago_is_gone(path: Path) -> None:
     clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
+    with closing(SqliteStorage(path, clock=clock.time)) as storage:
         storage.put(ORIGIN, Entry(RULES))
-        clock.now += 93 * DAY  # three months are nothing to a crawl that comes each month
+        clock.goes_on(93 * DAY)  # three months are nothing to a crawl that comes each month
         assert list(storage.origins()) == [ORIGIN]
-        clock.now += 8 * DAY
+        clock.goes_on(8 * DAY)
         assert storage.get(ORIGIN) is None
         assert list(storage.origins()) == []
 
 
 def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path) -> None:
     clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
+    with closing(SqliteStorage(path, clock=clock.time)) as storage:
         for number in range(500):
             storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
         with closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         size = path.stat().st_size
-        clock.now += 101 * DAY
+        clock.goes_on(101 * DAY)
         for number in range(15):
             storage.put(f"https://new{number}.example:443", Entry(RULES))  # which also sweeps
         with closing(sqlite3.connect(path)) as database:
@@ -153,22 +128,17 @@ def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path) -> 
     assert path.stat().st_size < size / 4
 
 
-def test_leases_that_ran_out_are_swept(path: Path) -> None:
+def test_leases_that_ran_out_are_swept_and_a_clock_set_back_holds_none(path: Path) -> None:
     clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
+    with closing(SqliteStorage(path, clock=clock.time)) as storage:
         storage.lease("https://dead.example:443", 10)
-        storage.lease("https://alive.example:443", 100)
-        clock.now += 50
-        SqliteStorage(path, clock=clock).close()
+        assert storage.lease(ORIGIN, 100)
+        clock.goes_on(50)
+        SqliteStorage(path, clock=clock.time).close()
         with closing(sqlite3.connect(path)) as database:
-            assert database.execute("SELECT origin FROM leases").fetchall() == [("https://alive.example:443",)]
-
-
-def test_clock_set_back_does_not_hold_a_lease(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
-        assert storage.lease(ORIGIN, 60)
-        clock.now -= DAY
+            assert database.execute("SELECT origin FROM leases").fetchall() == [(ORIGIN,)]
+        assert storage.lease(ORIGIN, 60) is None
+        clock.goes_on(-DAY)
         assert storage.lease(ORIGIN, 60)
         assert storage.lease(ORIGIN, 60) is None
 
@@ -180,24 +150,24 @@ def test_clock_set_back_does_not_hold_a_lease(path: Path) -> None:
     "damage",
     [
         pytest.param(lambda whole: whole[:72], id="cut-in-the-header"),
-        pytest.param(lambda whole: whole[:5000], id="cut-in-the-second-page"),
         pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
         pytest.param(lambda whole: whole[:100] + b"\xff" * (len(whole) - 100), id="all-but-the-header-overwritten"),
     ],
 )
-def test_broken_file_of_ours_is_set_aside_and_a_new_one_begun(
+def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
     path: Path, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    damaged = damage(filled(path))
-    path.write_bytes(damaged)
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        assert storage.get(ORIGIN) == Entry(RULES)
-    (name,) = aside(path)
-    assert name.startswith("robots.sqlite.set-aside-")
-    assert path.with_name(name).read_bytes() == damaged
-    (warning,) = caplog.messages
-    assert f"renamed to {name}; a new file replaces it" in warning
+    damaged = set()
+    for _ in range(2):
+        path.write_bytes(damage(filled(path)))
+        damaged.add(path.read_bytes())
+        with closing(SqliteStorage(path, clock=lambda: 1e9)) as storage:
+            storage.put(ORIGIN, Entry(RULES))
+            assert storage.get(ORIGIN) == Entry(RULES)
+    assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
+    assert [warning.rpartition(": ")[2] for warning in caplog.messages] == [
+        f"renamed to {name}; a new file replaces it" for name in aside(path)
+    ]
 
 
 def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
@@ -210,15 +180,6 @@ def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
         storage.put(ORIGIN, Entry(RULES))
         assert list(storage.origins()) == [ORIGIN]
     assert len(aside(path)) == 1
-
-
-def test_a_second_broken_file_is_kept_too(path: Path) -> None:
-    clock = Clock()
-    damaged = set()
-    for size in (5000, 6000):
-        damaged.add(broken(path, size))
-        SqliteStorage(path, clock=clock).close()
-    assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
 
 
 @pytest.mark.parametrize(
@@ -242,30 +203,12 @@ def test_file_of_another_version_is_set_aside(path: Path, change: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement",
+    "theirs",
     [
         pytest.param("CREATE TABLE mine (a)", id="tables"),
         pytest.param("PRAGMA user_version = 7", id="version"),
         pytest.param("PRAGMA application_id = 7", id="application"),
-    ],
-)
-def test_another_programs_database_is_left_alone(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(statement)
-    before = path.read_bytes()
-    with pytest.raises(
-        StorageError, match=r"robots\.sqlite is another program's database; set GBOT_ROBOTS_SQLITE_PATH"
-    ):
-        SqliteStorage(path)
-    assert path.read_bytes() == before
-    assert aside(path) == []
-
-
-@pytest.mark.parametrize(
-    "theirs",
-    [
         pytest.param(b"BOT_NAME = 'example'\n", id="settings"),
-        pytest.param(b'{"url": "https://example.com/"}\n' * 1000, id="items"),
         pytest.param(b"\n", id="one-byte"),
         pytest.param(b"\0" * 8192, id="zeros"),
         pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="database-that-is-broken-and-does-not-say-whose"),
@@ -273,12 +216,18 @@ def test_another_programs_database_is_left_alone(path: Path, statement: str) -> 
     ],
 )
 @pytest.mark.parametrize("read_only", [False, True])
-def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: bytes, read_only: bool) -> None:
-    path.write_bytes(theirs)
-    with pytest.raises(StorageError, match=str(path)):
+def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: str | bytes, read_only: bool) -> None:
+    if isinstance(theirs, bytes):
+        path.write_bytes(theirs)
+    else:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(theirs)
+    before = path.read_bytes()
+    said = str(path) if isinstance(theirs, bytes) else f"{path} is another program's database; set GBOT_ROBOTS_SQLITE"
+    with pytest.raises(StorageError, match=said):
         SqliteStorage(path, read_only=read_only)
     assert names(path.parent) == {path.name}
-    assert path.read_bytes() == theirs
+    assert path.read_bytes() == before
 
 
 # Reading alone
@@ -287,20 +236,19 @@ def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: 
 def test_reading_alone_creates_nothing(tmp_path: Path) -> None:
     with closing(SqliteStorage(tmp_path / "new" / "robots.sqlite", read_only=True)) as storage:
         assert storage.get(ORIGIN) is None
-        assert list(storage.origins()) == []
     assert names(tmp_path) == set()
 
 
 @pytest.mark.parametrize("in_use", [False, True])
 def test_reading_alone_changes_nothing(path: Path, in_use: bool) -> None:
     clock = Clock()
-    with closing(SqliteStorage(path, clock=clock)) as storage:
+    with closing(SqliteStorage(path, clock=clock.time)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         if not in_use:
             storage.close()
         before = {each.name: each.read_bytes() for each in path.parent.iterdir() if not each.name.endswith("-shm")}
-        clock.now += DAY
-        with closing(SqliteStorage(path, read_only=True, clock=clock)) as reader:
+        clock.goes_on(DAY)
+        with closing(SqliteStorage(path, read_only=True, clock=clock.time)) as reader:
             assert reader.get(ORIGIN) == Entry(RULES)
             assert list(reader.origins()) == [ORIGIN]
             with pytest.raises(StorageError):
@@ -317,7 +265,7 @@ def test_reading_alone_sets_nothing_aside(path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
-def test_deleted_file_is_begun_anew(path: Path) -> None:
+def test_file_that_another_process_deletes_or_sets_aside_is_begun_anew(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage, closing(SqliteStorage(path)) as other:
         storage.put(ORIGIN, Entry(RULES))
         for each in path.parent.iterdir():
@@ -325,17 +273,10 @@ def test_deleted_file_is_begun_anew(path: Path) -> None:
         assert storage.get(ORIGIN) is None
         storage.put(ORIGIN, Entry(RULES))
         assert other.get(ORIGIN) == Entry(RULES)
+        sqlite._renamed(path, "set-aside-by-another")
+        assert list(other.origins()) == []
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_file_set_aside_by_another_process_is_left(path: Path) -> None:
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        sqlite._renamed(path, "set-aside-by-another")
-        with closing(SqliteStorage(path)) as other:
-            other.put("https://new.example:443", Entry(RULES))
-            assert list(storage.origins()) == ["https://new.example:443"]
 
 
 def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
@@ -370,19 +311,15 @@ def test_path_that_cannot_be_opened_is_a_storage_error(tmp_path: Path, place: st
 
 AS_NOBODY = """
 import os, sys
-from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 if os.getuid() == 0:
     os.setuid(65534)
-try:
-    SqliteStorage(sys.argv[1])
-except StorageError as error:
-    print(error)
+SqliteStorage(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("begun", [pytest.param(False, id="empty"), pytest.param(True, id="with-a-file")])
+@pytest.mark.parametrize("begun", [False, True])
 def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
     with tempfile.TemporaryDirectory() as directory:  # others can enter this one, as they cannot enter tmp_path
         path = Path(directory) / "robots.sqlite"
@@ -390,36 +327,22 @@ def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
             filled(path, 1)
             path.chmod(0o444)
         Path(directory).chmod(0o555)
-        command = [sys.executable, "-c", AS_NOBODY, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        done = run([sys.executable, "-c", AS_NOBODY, str(path)])
         Path(directory).chmod(stat.S_IRWXU)
-    assert done.stdout.startswith(f"cannot use {path}: ")
+    assert done.stderr.splitlines()[-1].startswith(f"scrapy_gbot_robots.storage.base.StorageError: cannot use {path}: ")
 
 
-def test_writer_that_does_not_let_go_is_a_storage_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
-    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as other:
+def test_writer_is_waited_for_if_it_lets_go_in_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path, check_same_thread=False)) as other:
         storage.put(ORIGIN, Entry(None, GONE))
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="database is locked"):
-            storage.put(ORIGIN, Entry(RULES))
-        assert storage.get(ORIGIN) == Entry(None, GONE)
-        other.execute("ROLLBACK")
+        Timer(0.1, other.rollback).start()
         storage.put(ORIGIN, Entry(RULES))
-
-
-def test_writer_that_lets_go_in_time_is_waited_for(path: Path) -> None:
-    with (
-        closing(SqliteStorage(path)) as storage,
-        closing(sqlite3.connect(path, check_same_thread=False)) as other,
-    ):
+    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
+    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
-        writer = Thread(target=storage.put, args=(ORIGIN, Entry(RULES)))
-        writer.start()
-        time.sleep(0.1)
-        assert writer.is_alive()
-        other.execute("ROLLBACK")
-        writer.join()
+        with pytest.raises(StorageError, match="database is locked"):
+            storage.put(ORIGIN, Entry(None, GONE))
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
@@ -475,3 +398,53 @@ def test_file_whose_rename_is_refused_keeps_its_log(path: Path, monkeypatch: pyt
 )
 def test_uri_of_a_file_has_no_host(file: PurePath, uri: str) -> None:
     assert sqlite._uri(file) == uri
+
+
+# Several processes
+
+WRITER = """
+import random, sys
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+from tests.support.entries import rules
+_, path, name, times = sys.argv
+storage = SqliteStorage(path)
+for number in range(int(times)):
+    storage.put(f"https://{name}-{number % 500}.example:443", rules(random.randbytes(random.randrange(20_000))))
+    if number == 20:
+        print("written", flush=True)
+"""
+
+
+def writers(path: Path, count: int, times: int) -> list[subprocess.Popen[str]]:
+    """Processes that put entries, that many times."""
+    return [start([sys.executable, "-c", WRITER, str(path), f"{number}", str(times)]) for number in range(count)]
+
+
+@pytest.mark.slow
+def test_processes_that_find_a_broken_file_at_once_begin_one_new_file(path: Path) -> None:
+    damaged = broken(path)
+    assert [output(writer)[0] for writer in writers(path, 5, 40)] == ["written\n"] * 5
+    with closing(SqliteStorage(path)) as storage:
+        assert len(list(storage.origins())) == 200
+    assert [path.with_name(name).read_bytes() for name in aside(path)] == [damaged]
+
+
+@pytest.mark.slow
+def test_kill_while_writing_leaves_the_file_whole(path: Path) -> None:
+    for _ in range(3):
+        killed = writers(path, 2, 1_000_000)
+        for writer in killed:
+            assert writer.stdout
+            assert writer.stdout.readline() == "written\n"
+        time.sleep(random.random() * 0.05)
+        for writer in killed:
+            writer.kill()
+        for writer in killed:
+            writer.communicate()
+        with closing(sqlite3.connect(path)) as database:
+            assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with closing(SqliteStorage(path)) as storage:
+        origins = list(storage.origins())
+        assert origins
+        assert all(storage.get(origin) for origin in origins)
+    assert not aside(path)
