@@ -13,9 +13,8 @@ ASCII with sorted names. A new field makes a new version; an entry of another ve
 from __future__ import annotations
 
 import json
-import math
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..policy.outages import Copy, Entry, Kind, Outage
 
@@ -29,10 +28,8 @@ VERSION = b"GRB2"
 _CRC_AT = len(VERSION) + 1
 _FACTS_AT = _CRC_AT + 8 + 1
 
-_MOST_FAILURES = 2**32 - 1
-_STATUSES = range(-(2**31), 2**31)  # a server can send any number
-_TEXT_CHARS = 32_768  # of a URL or a reason
-_FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
+_MOST_FAILURES = 2**32 - 1  # a longer back-off could not be computed
+_FACTS_BYTES = 2**17  # more than the facts can take that a server sends
 
 _PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
 _ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
@@ -56,14 +53,15 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     try:
         head = data[_FACTS_AT:end]
         facts = json.loads(head)
-        packed = facts["body"]["zlib"] is True
-        body = _unpacked(data[end + 1 :], facts["body"]["bytes"], max_body) if packed else data[end + 1 :]
-        copy, outage = _read(facts["copy"], _COPY), _read(facts["outage"], _OUTAGE)
+        of_body, copy, outage = facts["body"], facts["copy"], facts["outage"]
+        packed = of_body["zlib"] is True
+        body = _unpacked(data[end + 1 :], of_body["bytes"], max_body) if packed else data[end + 1 :]
         entry = Entry(
-            None if copy is None else Copy(**(copy | {"kind": Kind(copy["kind"])}), body=body),
+            None if copy is None else Copy(**{**copy, "kind": Kind(copy["kind"]), "body": body}),
             None if outage is None else Outage(**outage),
         )
         is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
+        # A fact of another type, out of bounds, or of a later version would be written in another way.
         is_as_written = is_sound and _facts(entry, packed=packed) == head
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error):
         return None
@@ -95,50 +93,30 @@ def _facts(entry: Entry, *, packed: bool) -> bytes:
     return _JSON.encode(facts).encode("ascii")
 
 
-def _written(part: Copy | Outage | None, fields: Mapping[str, _Field]) -> dict[str, Any] | None:
-    return None if part is None else {name: field.write(getattr(part, name)) for name, field in fields.items()}
+def _written(part: Copy | Outage | None, fields: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any] | None:
+    return None if part is None else {name: write(getattr(part, name)) for name, write in fields.items()}
 
 
-def _read(facts: Mapping[str, Any] | None, fields: Mapping[str, _Field]) -> dict[str, Any] | None:
-    """Check facts. Unknown ones are found by `decode`, which writes the facts again and compares."""
-    if facts is None:
-        return None
-    if not all(field.is_right(facts[name]) for name, field in fields.items()):
-        raise ValueError("a fact of the wrong type, or out of bounds")
-    return {name: facts[name] for name in fields}
-
-
-def _fit(text: str) -> str:
+def _text(text: object) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return str(text).encode("utf-8", "replace").decode()
 
 
-class _Field(NamedTuple):
-    """How a fact is written, and which ones are right."""
-
-    is_right: Callable[[Any], bool]
-    write: Callable[[Any], Any] = lambda value: value
-
-
-_STATUS = _Field(lambda value: type(value) is int and value in _STATUSES)
-_TIME = _Field(lambda value: type(value) is float and math.isfinite(value), float)
-_FLAG = _Field(lambda value: type(value) is bool)
-_TEXT = _Field(lambda value: isinstance(value, str) and len(value) <= _TEXT_CHARS, _fit)
-
-_COPY: dict[str, _Field] = {
-    "cut": _FLAG,
-    "fetched_at": _TIME,
-    "fresh_until": _TIME,
-    "kind": _Field(lambda value: isinstance(value, str), lambda kind: kind.value),
-    "status": _STATUS,
-    "url": _TEXT,
-    "why": _TEXT,
+# How each fact is written.
+_COPY: dict[str, Callable[[Any], Any]] = {
+    "cut": bool,
+    "fetched_at": float,
+    "fresh_until": float,
+    "kind": lambda kind: kind.value,
+    "status": int,
+    "url": _text,
+    "why": _text,
 }
-_OUTAGE: dict[str, _Field] = {
-    "failures": _Field(lambda value: type(value) is int and value >= 0, lambda number: min(number, _MOST_FAILURES)),
-    "retry_at": _TIME,
-    "since": _TIME,
-    "site_available": _FLAG,
-    "status": _Field(lambda value: value is None or _STATUS.is_right(value)),
-    "why": _TEXT,
+_OUTAGE: dict[str, Callable[[Any], Any]] = {
+    "failures": lambda number: min(max(0, int(number)), _MOST_FAILURES),
+    "retry_at": float,
+    "since": float,
+    "site_available": bool,
+    "status": lambda status: None if status is None else int(status),
+    "why": _text,
 }
