@@ -26,7 +26,6 @@ import os
 import socket
 import time
 from collections import deque
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -36,7 +35,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, OneThread, Turnstile, pause, within
 from ..core.urls import shown
-from ..settings import STORAGES, redis_of_scrapy_redis
+from ..settings import STORAGES
 from .base import Storage, StorageError
 from .memory import MemoryStorage
 
@@ -96,33 +95,34 @@ class StorageChoice(NamedTuple):
         return self.name + (f" at {self.where}" if self.where else "") + (f": {self.why}" if self.why else "")
 
 
-def choice_of(settings: GbotSettings, crawler: Crawler | None = None, *, read_only: bool = False) -> StorageChoice:
+def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = False) -> StorageChoice:
     """Return the storage that the settings name, without opening it. If `read_only`, it never creates or renames a file.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
         ValueError: the setting names an object that is no storage's class, or there is no place for a history.
     """
-    path = settings.sqlite_path if settings.storage == "sqlite" else None
+    name = settings.storage
+    path = settings.sqlite_path if name == "sqlite" else None
     if settings.history and path is None:
-        found = _NO_PROJECT if settings.storage == "sqlite" else f"GBOT_ROBOTS_STORAGE is {settings.storage!r}"
+        found = _NO_PROJECT if name == "sqlite" else f"GBOT_ROBOTS_STORAGE is {name!r}"
         needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
         raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
     if path is not None:
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
         opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
-        return StorageChoice("sqlite", opens, str(path))
-    if settings.storage == "sqlite":
-        return StorageChoice("memory", MemoryStorage, why=f"{_NO_PROJECT}, so nothing is kept for the next run")
-    if settings.storage == "memory":
-        return StorageChoice("memory", MemoryStorage, why="kept until the crawl ends, for this process")
-    if settings.storage == "redis":
-        return _redis(settings, crawler)
-    storage_cls = _class_of_user(settings.storage)
-    return StorageChoice(
-        settings.storage, storage_cls if crawler is None else partial(build_from_crawler, storage_cls, crawler)
-    )
+        return StorageChoice(name, opens, str(path))
+    if name in {"sqlite", "memory"}:
+        lost = f"{_NO_PROJECT}, so nothing is kept for the next run"
+        why = lost if name == "sqlite" else "kept until the crawl ends, for this process"
+        return StorageChoice("memory", MemoryStorage, why=why)
+    if name == "redis":
+        from .redis import place_of  # noqa: PLC0415  redis-py is an extra
+
+        where = settings.redis_client or place_of(settings.redis_url)
+        return StorageChoice(name, redis_of(settings, crawler.settings), where)
+    return StorageChoice(name, partial(build_from_crawler, _class_of_user(name), crawler))
 
 
 def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Callable[[], RedisStorage]:
@@ -141,20 +141,6 @@ def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Ca
     if not callable(makes):
         raise ValueError(f"GBOT_ROBOTS_REDIS_CLIENT must name a callable, got {path!r}, which is {makes!r}")  # noqa: TRY004
     return lambda: RedisStorage(path, client=makes(scrapy_settings), max_body=settings.max_bytes)
-
-
-def _redis(settings: GbotSettings, crawler: Crawler | None) -> StorageChoice:
-    """Return the Redis of the settings. If scrapy-redis keeps its queue in another one, the choice says so."""
-    from .redis import place_of  # noqa: PLC0415  redis-py is an extra
-
-    opens = redis_of(settings, crawler.settings if crawler is not None else None)
-    if settings.redis_client is not None:
-        return StorageChoice("redis", opens, settings.redis_client)
-    place = queue = place_of(settings.redis_url)
-    if crawler is not None and str(crawler.settings.get("SCHEDULER")).startswith("scrapy_redis."):
-        queue = place_of(redis_of_scrapy_redis(crawler.settings))
-    why = "" if queue == place else f"scrapy-redis keeps its queue in another one, {queue}"
-    return StorageChoice("redis", opens, place, why)
 
 
 def _class_of_user(name: str) -> type[Storage]:
@@ -191,7 +177,7 @@ class StorageClient:
         self._crawler = crawler
         self._stats = crawler.stats
         self._lease_secs = lease_secs
-        self._reports = self._is_used = self._closed = False
+        self._reports = self._closed = False
         self._memory = MemoryStorage() if choice.opens is MemoryStorage else None  # or while the storage fails
         self._storage: Storage | None = None  # the thread opens it
         self._thread = OneThread()
@@ -247,12 +233,9 @@ class StorageClient:
         try:
             if self._storage is not None:
                 await within(CLOSE_SECS, self._thread.run(partial(self._close, self._storage)))
-        except CancelledError:  # an Exception, unlike asyncio's own
-            raise
         except Exception as error:  # a storage of the user's may raise anything
             if self._memory is None:
                 logger.warning("The robots.txt storage could not be closed properly: %s", _in_words(error, CLOSE_SECS))
-            self._interrupt()
         if self._deadline is not None:
             self._deadline.cancel()
         self._thread.end()
@@ -268,7 +251,7 @@ class StorageClient:
         await call.over.wait()
         if call.error is not None:
             self._stats.inc_value("gbot_robots/storage/errors")
-            return self._do(self._fall_back(call.error), [act])[0]
+            return self._do(self._memory or MemoryStorage(), [act])[0]
         self._note_use()
         return call.result
 
@@ -287,8 +270,6 @@ class StorageClient:
         if error is not None:  # the calls behind it do not ask a storage that has just failed
             batch += self._waiting
             self._waiting.clear()
-            if isinstance(error, TimeoutError):
-                self._interrupt()
             if not self._closed:
                 self._fall_back(error)
         elif self._waiting:
@@ -320,21 +301,19 @@ class StorageClient:
         self._leases.update(leases)
         return found
 
-    def _fall_back(self, error: Exception) -> MemoryStorage:
-        """Let memory take the place of the storage, which has failed, if it has not yet."""
-        if self._memory is None:
-            self._memory = MemoryStorage()
-            self._stats.set_value("gbot_robots/storage/fallback", 1)
-            held, self._leases = self._leases, {}
-            self._background.start(self._try_again(held))
-            logger.warning(
-                "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in "
-                "memory, for itself. %s",
-                _in_words(error, CALL_SECS),
-                _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
-                exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
-            )
-        return self._memory
+    def _fall_back(self, error: Exception) -> None:
+        """Let memory take the place of the storage, which has failed."""
+        self._memory = MemoryStorage()
+        self._stats.set_value("gbot_robots/storage/fallback", 1)
+        held, self._leases = self._leases, {}
+        self._background.start(self._try_again(held))
+        logger.warning(
+            "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in memory, for "
+            "itself. %s",
+            _in_words(error, CALL_SECS),
+            _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
+            exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
+        )
 
     async def _try_again(self, held: Mapping[str, str]) -> None:
         """Try to write to the storage until it works. Give back the leases `held`: what they were for is in memory."""
@@ -342,10 +321,9 @@ class StorageClient:
             await pause(TRY_AGAIN_SECS)
             try:
                 await within(CALL_SECS, self._thread.run(partial(self._open_and_do, [partial(_try_to_write, held)])))
-            except CancelledError:
+            except CancelledError:  # an Exception, unlike asyncio's own
                 raise
             except Exception:  # the log has said so already
-                self._interrupt()
                 self._stats.inc_value("gbot_robots/storage/errors")
             else:
                 self._memory = None
@@ -354,8 +332,8 @@ class StorageClient:
                 self._note_use()
 
     def _note_use(self) -> None:
-        if self._reports and not self._is_used:
-            self._is_used = True
+        if self._reports:
+            self._reports = False
             logger.info("This crawl stores robots.txt files in %s", self._choice)
             if hasattr(self._storage, "beat"):
                 self._background.start(self._beat())
@@ -369,13 +347,6 @@ class StorageClient:
             report = {**facts, "started": round(self._started), **figures}
             await self._ask(lambda storage, report=report: getattr(storage, "beat", bool)(report))  # type: ignore[misc]
             await pause(BEAT_SECS)
-
-    def _interrupt(self) -> None:
-        """End the call that the thread waits for, if the storage can do that. Otherwise it ends by itself, later."""
-        interrupt = getattr(self._storage, "interrupt", None)
-        if interrupt is not None:
-            with suppress(StorageError):
-                interrupt()
 
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""

@@ -32,7 +32,6 @@ import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from inspect import signature
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +44,7 @@ try:
     import redis
     from redis.backoff import NoBackoff
     from redis.cluster import RedisCluster
+    from redis.connection import parse_url
     from redis.retry import Retry
 except ImportError as error:
     raise ImportError(
@@ -70,17 +70,6 @@ _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
 _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
-
-# By default redis-py agrees on a protocol and introduces itself before the first command: up to four round trips, which is
-# much for a Redis that is far away. The options in a URL count for more.
-_SHORT_HANDSHAKE: dict[str, Any] = {
-    "protocol": 2,
-    **(
-        {"driver_info": None}
-        if "driver_info" in signature(redis.Redis).parameters
-        else {"lib_name": None, "lib_version": None}  # before redis-py 7.2
-    ),
-}
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
@@ -115,9 +104,11 @@ _FIND = (
 def place_of(url: str) -> str:
     """Return the server and database that a Redis URL names, without its password; "?" if it cannot be read."""
     try:
-        return _place(_pool_of(url, _TIMEOUT_SECS))
-    except StorageError:
+        where = parse_url(url)  # type: ignore[no-untyped-call]
+    except ValueError:
         return "?"
+    server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+    return f"{server}, database {where.get('db', 0)}"
 
 
 class RedisStorage(Storage):
@@ -144,13 +135,19 @@ class RedisStorage(Storage):
         self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body
         self.server = server
-        self._redis = client
         if client is None:
-            pool = _pool_of(server, timeout)
-            self.server = _place(pool)
-            self._redis = redis.Redis(connection_pool=pool)
+            limits: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
+            try:  # a connection that the server has dropped is noticed before it is used, so none needs a second try
+                client = redis.Redis.from_url(server, protocol=2, retry=Retry(NoBackoff(), 0), **limits)
+            except ValueError as error:
+                raise StorageError(f"not a Redis URL: {error}") from error
+            client.connection_pool.connection_kwargs["decode_responses"] = (
+                False  # whatever the URL says: entries are bytes
+            )
+            self.server = place_of(server)
         elif client.get_encoder().decode_responses:
             raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
+        self._redis = client
         self._is_cluster = isinstance(client, RedisCluster)
         self._lead: float | None = None  # of the server's clock over our monotonic one
         self._last_ahead = 0
@@ -197,10 +194,10 @@ class RedisStorage(Storage):
             again = self._find([wanted[place][0] for place in due], secs, lease_if=_ALWAYS)
             for place, (entry, token) in zip(due, again, strict=True):
                 origin, is_good = wanted[place]
-                is_late = token is not None and is_good(entry)  # the last holder stored it between the two round trips
-                if token and is_late:
+                if token and is_good(entry):  # the last holder stored it between the two round trips
                     self.release(origin, token)
-                found[place] = entry, None if is_late else token
+                    token = None  # noqa: PLW2901
+                found[place] = entry, token
         return found
 
     def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
@@ -276,20 +273,7 @@ class RedisStorage(Storage):
     def close(self) -> None:
         """Close the connections."""
         with self._asked():
-            for pool in self._pools():
-                pool.disconnect()
-
-    def interrupt(self) -> None:
-        """End the waits of other threads with a StorageError: a server that sends byte by byte never times out."""
-        with self._asked():
-            for pool in self._pools():
-                pool.disconnect(inuse_connections=True)
-
-    def _pools(self) -> list[Any]:
-        if not self._is_cluster:
-            return [self._redis.connection_pool]
-        nodes = [node.redis_connection for node in self._redis.get_nodes()]
-        return [node.connection_pool for node in nodes if node is not None]
+            self._redis.close()
 
     def _key(self, kind: str, origin: str) -> str:
         return f"{_PREFIX}{kind}:{{{origin}}}" if self._is_cluster else f"{_PREFIX}{kind}:{origin}"
@@ -328,27 +312,6 @@ class RedisStorage(Storage):
             yield
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
-
-
-def _pool_of(url: str, timeout: float) -> Any:
-    """The connections to the Redis that `url` names. None is made yet. Raises StorageError if it is no Redis URL."""
-    limits: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "retry": Retry(NoBackoff(), 0),  # a connection that the server has dropped is noticed before it is used
-    }
-    try:
-        pool = redis.ConnectionPool.from_url(url, **_SHORT_HANDSHAKE, **limits)
-    except ValueError as error:
-        raise StorageError(f"not a Redis URL: {error}") from error
-    pool.connection_kwargs["decode_responses"] = False  # whatever the URL says: entries are bytes
-    return pool
-
-
-def _place(pool: Any) -> str:
-    where = pool.connection_kwargs
-    server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
-    return f"{server}, database {where.get('db', 0)}"
 
 
 def _shifted(entry: _E, secs: int) -> _E:

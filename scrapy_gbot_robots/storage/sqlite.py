@@ -87,13 +87,14 @@ _COPIES = f"""
     ORDER BY fetched DESC LIMIT ?
 """  # noqa: S608  a constant
 _ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
-# A clock that was wrong has put a version into the future, before which no other would be stored.
+# A clock that was wrong has put a version into the future, before which no other would be stored. For SQLite all text and
+# all bytes, which another program may have put there, are in the future, too.
 _DROP_FUTURE_COPIES = "DELETE FROM copies WHERE origin = ? AND fetched > ?"
-_KEEP_LAST_COPIES = f"""
+_KEEP_LAST_COPIES = """
     DELETE FROM copies WHERE origin = ? AND fetched NOT IN (
-        SELECT fetched FROM copies WHERE origin = ? AND fetched <= {_LAST_MOMENT} ORDER BY fetched DESC LIMIT ?
+        SELECT fetched FROM copies WHERE origin = ? ORDER BY fetched DESC LIMIT ?
     )
-"""  # noqa: S608
+"""
 
 _PAGE = 1000  # origins listed at a time
 _SWEEP_ROWS = 50  # expired entries deleted by each call that stores: enough to keep pace with the crawl
@@ -323,7 +324,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         sqlite3.OperationalError: it cannot be used now.
     """
     _check_format(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
+    connection = _database(path)
     try:
         connection.execute("BEGIN")  # one consistent view: another process may be making the file now
         _is_begun(connection, path)  # before anything is written: the file may be another program's
@@ -346,19 +347,22 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _connect_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for reading alone; if there is none, an empty database in memory. Raises what `_connect` raises."""
     has_log = Path(f"{path}-wal").exists()
-    is_there = _check_format(path) or has_log
+    if not (_check_format(path) or has_log):
+        return _connect(Path(":memory:"))
     # If no other process has the file open, an ordinary reader would create files beside it.
-    where = f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else ":memory:"
-    connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
+    connection = _database(f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}")
     try:
-        if not is_there:
-            for statement in _SCHEMA:
-                connection.execute(statement)
         _is_begun(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _database(where: str | Path) -> sqlite3.Connection:
+    """Connect to a path, or to a URI."""
+    is_uri = isinstance(where, str)
+    return sqlite3.connect(where, uri=is_uri, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
 
 
 def _head(path: Path) -> bytes:
@@ -431,20 +435,13 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _renamed(path: Path, suffix: str) -> Path:
-    """Rename a file and what SQLite keeps beside it, all or nothing, the file itself last; return its new path."""
+    """Rename a file and what SQLite keeps beside it, the file itself last; return its new path."""
     aside = Path(f"{path}.{suffix}")
     while aside.exists():
         aside = Path(f"{aside}x")
-    done: list[str] = []
-    try:
-        for part in ("-wal", "-shm", ""):
-            with suppress(FileNotFoundError):
-                Path(f"{path}{part}").rename(f"{aside}{part}")
-                done.append(part)
-    except OSError:  # Windows renames no file that another process has open
-        for part in done:
-            Path(f"{aside}{part}").rename(f"{path}{part}")
-        raise
+    for part in ("-wal", "-shm", ""):
+        with suppress(FileNotFoundError):
+            Path(f"{path}{part}").rename(f"{aside}{part}")
     return aside
 
 

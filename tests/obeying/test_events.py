@@ -87,7 +87,6 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
 
 
 REDIS_HOST = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secret"}}
-OF_THE_QUEUE = {**REDIS_HOST, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
 
 
 @pytest.mark.parametrize(
@@ -107,12 +106,6 @@ OF_THE_QUEUE = {**REDIS_HOST, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
             id="redis-url",
         ),
         pytest.param(REDIS_HOST, "redis at queue:6379, database 0", id="redis-host"),
-        pytest.param(OF_THE_QUEUE, "redis at queue:6379, database 0", id="redis-of-the-queue"),
-        pytest.param(
-            {**OF_THE_QUEUE, "GBOT_ROBOTS_REDIS_URL": "redis://localhost/1"},
-            "redis at localhost:6379, database 1: scrapy-redis keeps its queue in another one, queue:6379, database 0",
-            id="redis-beside-the-queue",
-        ),
         pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage"}, "own.Storage", id="own"),
     ],
 )

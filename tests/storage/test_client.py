@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
@@ -216,8 +215,13 @@ class Lame:
     get = put = delete = origins = close = lambda *_: None
 
 
+def chosen(name: str) -> StorageChoice:
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
+    return choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
 def test_class_with_the_methods_of_a_storage_is_one() -> None:
-    storage = choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": f"{__name__}.Duck"}))).opens()
+    storage = chosen(f"{__name__}.Duck").opens()
     assert storage.find([(ORIGIN, is_there)], 60) == [(None, "token")]
 
 
@@ -232,4 +236,4 @@ def test_class_with_the_methods_of_a_storage_is_one() -> None:
 )
 def test_what_is_no_class_of_a_storage_is_refused_at_the_start(name: str, error: type[Exception], why: str) -> None:
     with pytest.raises(error, match=f"^GBOT_ROBOTS_STORAGE must name {why}"):
-        choice_of(GbotSettings.of(Settings({"GBOT_ROBOTS_STORAGE": name})))
+        chosen(name)

@@ -242,6 +242,7 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(client_module, "CALL_SECS", 1.5)
+    monkeypatch.setattr(client_module, "CLOSE_SECS", 0.5)
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 60)
     with Trickling({}) as server:
         crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)

@@ -371,23 +371,6 @@ def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: p
     assert path.read_bytes() == damaged
 
 
-def test_file_whose_rename_is_refused_keeps_its_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rename = Path.rename
-
-    def refuse(self: Path, target: Path) -> Path:
-        if self == path:
-            raise PermissionError("another process has it open")  # as on Windows
-        return rename(self, target)
-
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        before = names(path.parent)
-        monkeypatch.setattr(Path, "rename", refuse)
-        with pytest.raises(PermissionError):
-            sqlite._renamed(path, "set-aside")
-        assert names(path.parent) == before
-
-
 @pytest.mark.parametrize(
     ("file", "uri"),
     [
