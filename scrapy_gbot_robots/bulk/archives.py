@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -37,8 +37,8 @@ _BLOCK: Final = 65_536  # bytes read or decompressed at a time
 _MOST_HEAD: Final = 65_536  # bytes of a WARC header, or of the headers of an answer
 _PARQUET_ROWS: Final = 256  # read at a time: bodies may be large
 _CUT_BY_LENGTH: Final = "length"  # WARC-Truncated, as against "time" and "disconnect"
-_DATE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", re.ASCII)
 _STATUS_LINE: Final = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
@@ -181,15 +181,15 @@ class Reading:
         path = Path(self._path)
         host = path.absolute().parent.name
         try:
-            origins = [Origin.of(f"{scheme}://{host}") for scheme in ("https", "http")]
+            Origin.of(f"https://{host}")
         except ValueError:
             self._lost(f"{self._path}: the directory does not have the name of a host")
             return
         with path.open("rb") as file:
-            raw = file.read(self._max_bytes + 1)
-        for origin in origins:
-            body, cut = raw[: self._max_bytes], len(raw) > self._max_bytes
-            yield Capture(origin.robots_url, path.stat().st_mtime, 200, body, cut)
+            body = file.read(self._max_bytes + 1)
+        for scheme in ("https", "http"):
+            url, at, cut = f"{scheme}://{host}/{ROBOTS_TXT}", path.stat().st_mtime, len(body) > self._max_bytes
+            yield Capture(url, at, 200, body[: self._max_bytes], cut)
         self.done = self.size
 
     # Parquet
@@ -197,12 +197,11 @@ class Reading:
     def _parquet(self) -> Iterator[Capture]:
         with parquet_file(self._path) as file:
             names = file.schema_arrow.names
-            need(names, [URL, STATUS, BODY], self._path)
-            optional = [name for name in (FETCHED_AT, LOCATION) if name in names]
-            need(names, optional, self._path)
+            columns = [URL, STATUS, BODY, *(name for name in (FETCHED_AT, LOCATION) if name in names)]
+            need(names, columns, self._path)
             rows = file.metadata.num_rows or 1
             try:
-                for batch in batches_of(file, self._path, [URL, STATUS, BODY, *optional], _PARQUET_ROWS):
+                for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):
                     if batch is None:
                         self._lost("a row group that decompresses to more than a hundred times its size")
                         continue
@@ -272,17 +271,18 @@ def _members(file: _Reader) -> Iterator[_Reader]:
         member = _Member(file, raw)
         text = io.BufferedReader(member, _BLOCK)
         yield text
-        _skip(text, None)
+        while text.read(_BLOCK):  # up to the end of the member
+            pass
         raw = member.raw
 
 
-def _skip(text: _Reader, size: int | None) -> bool:
-    """Leave out as many bytes, None for all; return whether they were there."""
-    while size is None or size > 0:
-        left_out = len(text.read(_BLOCK if size is None else min(size, _BLOCK)))
+def _skip(text: _Reader, size: int) -> bool:
+    """Leave out as many bytes; return whether they were there."""
+    while size > 0:
+        left_out = len(text.read(min(size, _BLOCK)))
         if not left_out:
             return False
-        size = None if size is None else size - left_out
+        size -= left_out
     return True
 
 
@@ -321,30 +321,21 @@ def _wall(status: int, headers: Mapping[str, list[str]], body: bytes) -> str:
 
 
 def _seconds_of(date: str) -> float | None:
-    """Return a WARC-Date in seconds since the epoch; None if it is none."""
-    found = _DATE.fullmatch(date)
-    if found is None:
-        return None
+    """Return a WARC-Date in whole seconds since the epoch; None if it is none."""
     try:
-        return datetime.fromisoformat(f"{found[1]}+00:00").timestamp() + float(found[2] or 0)
+        return datetime.strptime(date[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
 
 
 def _dechunked(raw: bytes) -> bytes:
     """Undo chunked coding as far as it goes; archives such as Common Crawl's keep the header and not the coding."""
-    found = bytearray()
-    at = 0
-    while at < len(raw):
-        end = raw.find(b"\r\n", at, at + 64)
-        size = raw[at:end].partition(b";")[0].strip()
-        if end < 0 or not size or not all(digit in b"0123456789abcdefABCDEF" for digit in size):
-            return bytes(found) if found else raw
-        length = int(size, 16)
-        if not length:
-            break
-        found += raw[end + 2 : end + 2 + length]
-        at = end + 2 + length + 2
+    if not _CHUNK.match(raw):
+        return raw
+    found, at = bytearray(), 0
+    while (chunk := _CHUNK.match(raw, at)) and (size := int(chunk[1], 16)):
+        found += raw[chunk.end() : chunk.end() + size]
+        at = chunk.end() + size + 2
     return bytes(found)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..core.crawlers import AllOf, Crawler
@@ -112,6 +113,7 @@ def origin_of(url: str) -> Origin | None:
         return origin_of(sent) if sent != url else None
 
 
+@dataclass(eq=False)
 class Judge:
     """Judges for `crawlers`, with the rules of the robots.txt files that it read last.
 
@@ -124,31 +126,21 @@ class Judge:
         purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
     """
 
-    def __init__(
-        self,
-        crawlers: Sequence[RobotsAgent],
-        *,
-        policy: Policy | None = None,
-        strict: bool = False,
-        max_bytes: int | None = MAX_BYTES,
-        overrides: Overrides | None = None,
-        now: float = 0.0,
-        purposes: Sequence[str] = (),
-    ) -> None:
-        self.crawlers = crawlers
-        self._overrides = overrides
-        self._now = now
-        self._policy = policy or Policy()
-        self._strict = strict
-        self._max_bytes = max_bytes
-        self._purposes = purposes
-        self._by_body: dict[bytes, list[Rules]] = {}
-        self._by_wording: dict[Hashable, Sweep] = {}
-        self._held = 0
+    crawlers: Sequence[RobotsAgent]
+    _: KW_ONLY
+    policy: Policy = field(default_factory=Policy)
+    strict: bool = False
+    max_bytes: int | None = MAX_BYTES
+    overrides: Overrides | None = None
+    now: float = 0.0
+    purposes: Sequence[str] = ()
+    _by_body: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
+    _by_wording: dict[Hashable, Sweep] = field(default_factory=dict, init=False)
+    _held: int = field(default=0, init=False)
 
     def answers(self, judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
         """Return for each crawler the answers to the URLs of sites, by what was served for the robots.txt of each."""
-        if self._purposes:
+        if self.purposes:
             return self.verdicts(judged)[0]
         columns = [bytearray() for _ in self.crawlers]
         for site, robots in judged:
@@ -185,15 +177,15 @@ class Judge:
 
     def _one(self, url: str, rules: Rules, override: Override | None) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
-        if self._purposes and verdict.allowed:
-            verdict = refusal(self._purposes, preferences_of(rules, url)) or verdict
+        if self.purposes and verdict.allowed:
+            verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
         return int(verdict.allowed), verdict if override is None else override.named(verdict)
 
     def _whole_site(self, origin: Origin | None, robots: Served) -> tuple[tuple[int, Verdict] | None, Override | None]:
         """Return the answer to all URLs of a site, and why; None if rules decide. And the override that counts."""
         if origin is None:
             return (NO_URL, _NO_URL), None
-        override = self._overrides.of(origin, self._now) if self._overrides else None
+        override = self.overrides.of(origin, self.now) if self.overrides else None
         if override is not None and override.action in _WHOLE_SITE:
             answer = _WHOLE_SITE[override.action]
             return (answer, override.verdict(allowed=answer == YES)), override
@@ -207,7 +199,7 @@ class Judge:
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
-        status, soft_404 = robots.status, self._policy.soft_404
+        status, soft_404 = robots.status, self.policy.soft_404
         outcome: Outcome
         if status is None:
             outcome = Unreachable(robots.why)
@@ -217,11 +209,11 @@ class Judge:
             outcome = outcome_of(status, "", robots.body, soft_404=soft_404, proxied=False, headers={})
             if isinstance(outcome, Fetched):
                 return None
-        return decide(renew(None, outcome, 0.0, self._policy), 0.0, self._policy)
+        return decide(renew(None, outcome, 0.0, self.policy), 0.0, self.policy)
 
     def parsed(self, robots: Served) -> RobotsTxt:
         """Read the robots.txt."""
-        return RobotsTxt.parse(robots.body, strict=self._strict, max_bytes=self._max_bytes, cut=robots.cut)
+        return RobotsTxt.parse(robots.body, strict=self.strict, max_bytes=self.max_bytes, cut=robots.cut)
 
     def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
         """Return the rules that each crawler follows."""

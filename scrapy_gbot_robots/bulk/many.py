@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     # What a pattern matches: its priority, the number of the first path, and the number after the last.
     Hit = tuple[int, int, int]
+    # Its priority, the text before its first star, the text after that (None: it has none), and whether it ends with "$".
+    _Pattern = tuple[int, str, str | None, bool]
 
 _FEW_PATHS: Final = 4  # so many are sooner asked about one by one
 _FEW_TRIES: Final = 4  # take less time than a search through all paths
@@ -109,14 +111,6 @@ class SiteUrls:
                 folded[number] = 0
         return folded
 
-    def beginning_with(self, text: str) -> tuple[int, int]:
-        """Return the first path that begins with `text`, and the one after the last; the same if none does."""
-        paths = self.paths
-        begin = bisect_left(paths, text)
-        if begin == len(paths) or not paths[begin].startswith(text):
-            return begin, begin
-        return begin, bisect_left(paths, text + _AFTER_ALL, begin)
-
     def holding(self, text: str) -> Sequence[int]:
         """Return the numbers of the paths in which `text` occurs; an LF at its end stands for the end of the path."""
         every = self._text
@@ -142,7 +136,7 @@ class Sweep:
         self.rules = rules
         parts = parts_of(rules)
         self._parts = [Sweep(part) for part in parts] if parts != (rules,) else []  # of several crawlers
-        self._patterns: list[tuple[int, list[str], list[str]]] = []  # disallow (0), allow (1): prefixes, wildcards
+        self._patterns: list[list[_Pattern]] = []  # that disallow, that allow
 
     def allowed(self, urls: SiteUrls) -> bytearray:
         """Return 1 for each of the URLs that may be fetched in every form in which a client may send it, else 0."""
@@ -156,14 +150,11 @@ class Sweep:
         """Look for all that each rule matches."""
         if not self._patterns:
             allows, disallows = patterns_of(self.rules)
-            for allow, patterns in enumerate((disallows, allows)):
-                prefixes = [each for each in patterns if each and "*" not in each and "$" not in each]
-                wildcards = [each for each in patterns if "*" in each or "$" in each]
-                self._patterns.append((allow, prefixes, wildcards))
+            self._patterns = [_prepared(disallows, 0), _prepared(allows, 1)]
         answers = bytearray(b"\1") * len(urls.paths)
         hits: list[Hit] = []
-        for allow, prefixes, wildcards in self._patterns:
-            hits += _hits_of_prefixes(prefixes, allow, urls) + _hits_of_wildcards(wildcards, allow, urls)
+        for patterns in self._patterns:
+            hits += _hits(patterns, urls)
             if not hits:
                 break
         hits.sort()
@@ -181,30 +172,29 @@ class Sweep:
         return paths <= _FEW_PATHS or tries > min(_MOST_TRIES, _MANY_WILDCARDS * (wildcards + paths))
 
 
-def _hits_of_prefixes(prefixes: Iterable[str], allow: int, urls: SiteUrls) -> list[Hit]:
-    """Return what the patterns without "*" and "$" match."""
+def _prepared(patterns: Iterable[str], allow: int) -> list[_Pattern]:
+    """Take patterns apart. An empty one matches nothing."""
+    prepared: list[_Pattern] = []
+    for pattern in filter(None, patterns):
+        stem, star, rest = pattern.removesuffix("$").partition("*")
+        prepared.append((2 * len(pattern) + allow, stem, rest if star else None, pattern[-1] == "$"))
+    return prepared
+
+
+def _hits(patterns: Iterable[_Pattern], urls: SiteUrls) -> list[Hit]:
+    """Return what the patterns match."""
     paths, count = urls.paths, len(urls.paths)
     hits: list[Hit] = []
-    for stem in prefixes:
-        begin = bisect_left(paths, stem)
-        if begin < count and paths[begin].startswith(stem):
-            hits.append((2 * len(stem) + allow, begin, bisect_left(paths, stem + _AFTER_ALL, begin)))
-    return hits
-
-
-def _hits_of_wildcards(wildcards: Iterable[str], allow: int, urls: SiteUrls) -> list[Hit]:
-    """Return what the patterns with a star, or with a "$", match."""
-    paths = urls.paths
-    hits: list[Hit] = []
-    for pattern in wildcards:
-        priority = 2 * len(pattern) + allow
-        anchored = pattern[-1] == "$"
-        stem, star, rest = (pattern[:-1] if anchored else pattern).partition("*")
-        begin, stop = (0, len(paths)) if star and stem in _ANY_PATH else urls.beginning_with(stem)
-        if begin == stop:
-            continue
-        if anchored and not star:
-            hits.append((priority, begin, bisect_right(paths, stem, begin)))
+    for priority, stem, rest, anchored in patterns:
+        if rest is not None and stem in _ANY_PATH:
+            begin, stop = 0, count
+        else:
+            begin = bisect_left(paths, stem)
+            if begin == count or not paths[begin].startswith(stem):
+                continue
+            stop = bisect_left(paths, stem + _AFTER_ALL, begin)
+        if rest is None:
+            hits.append((priority, begin, bisect_right(paths, stem, begin) if anchored else stop))
         elif not rest.strip("*"):
             hits.append((priority, begin, stop))
         else:

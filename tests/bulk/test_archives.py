@@ -56,14 +56,14 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
             response(A, b"disallow: /", kind="request"),
             response(A, b"user-agent: *"),
             response(B, b"", 301, headers={"Location": "/x"}),
-            response("https://c.example/robots.txt", b"gone", 404, date="2026-01-02T03:04:05.5Z"),
+            response("https://c.example/robots.txt", b"gone", 404, date="2026-01-02T03:04:06.5Z"),
         ],
     )
     captures, reading = read(path)
     assert captures == [
         Capture(A, SECONDS, 200, b"user-agent: *"),
         Capture(B, SECONDS, 301, b"", location="/x"),
-        Capture("https://c.example/robots.txt", SECONDS + 0.5, 404, b"gone"),
+        Capture("https://c.example/robots.txt", SECONDS + 1, 404, b"gone"),
     ]
     assert (reading.broken, reading.done) == (0, reading.size)
 
