@@ -95,16 +95,6 @@ def test_server_that_dies_in_mid_crawl_loses_nothing(start: Start, topology: Cal
             assert late.warnings() == []
 
 
-def test_outage_that_one_process_has_met_is_known_to_all(start: Start, tmp_path: Path) -> None:
-    with sites(1, Reply(503, headers={"Retry-After": "600"})) as (site,):
-        for _ in range(2):
-            worker = start([site.url("/")], in_sqlite(tmp_path / "robots.sqlite"))
-            assert worker.report()["crawled"] == []
-            (warning,) = worker.warnings()
-            assert f"{site.url('/robots.txt')}: robots.txt unreachable" in warning
-        assert fetches(site) == 1
-
-
 @pytest.mark.parametrize("way", ways_to_run())
 def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
     start: Start, way: dict[str, Any], tmp_path: Path

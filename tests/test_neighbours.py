@@ -14,6 +14,7 @@ from scrapy import Request
 from .support.browser import CHROMIUM, QUIET
 from .support.command import project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.documentation import HOME, blocks
 from .support.web import Reply, Site
 from .support.zyte_api import RULES, zyte_api
 
@@ -101,24 +102,11 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
 
 # spidermon: monitors that read the stats
 
-MONITORS = """
-from spidermon import Monitor, MonitorSuite
-from spidermon.contrib.scrapy.monitors.base import BaseStatMonitor
-
-class FewAreForbidden(BaseStatMonitor):
-    stat_name = "robotstxt/forbidden"
-    threshold_setting = "MOST_FORBIDDEN"
-    assert_type = "<="
-    fail_if_stat_missing = True
-
-class NoTrouble(Monitor):
-    def test_storage_and_origins(self):
-        stats = self.data.stats
-        self.assertNotIn("gbot_robots/storage/errors", stats)
-        self.assertEqual(stats["gbot_robots/lookup/fetched"], 1)
+SUITE = """
+from spidermon import MonitorSuite
 
 class Suite(MonitorSuite):
-    monitors = [FewAreForbidden, NoTrouble]
+    monitors = [FewAreForbidden, NothingHasChanged]
 """
 
 
@@ -134,7 +122,8 @@ async def test_monitors_read_the_stats(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pytest.importorskip("spidermon", reason="spidermon is not installed")
-    (tmp_path / f"monitors_{most}.py").write_text(MONITORS)
+    documented = [block.text for block in blocks(HOME / "docs/neighbours.md", "python") if "spidermon" in block.text]
+    (tmp_path / f"monitors_{most}.py").write_text("".join(documented) + SUITE)
     monkeypatch.syspath_prepend(str(tmp_path))
     caplog.set_level("INFO")
     settings = {
@@ -142,6 +131,7 @@ async def test_monitors_read_the_stats(
         "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
         "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"monitors_{most}.Suite"],
         "MOST_FORBIDDEN": most,
+        "MOST_CHANGED": 0,
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
     said = [record.getMessage() for record in caplog.records if "[Spidermon]" in record.getMessage()]

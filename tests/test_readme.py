@@ -32,12 +32,6 @@ def test_readme_shows_what_the_demo_prints() -> None:
     assert "Traceback" not in demo.stderr
 
 
-def test_discover_of_the_example_says_what_it_needs() -> None:
-    ended = run([*SCRAPY, "crawl", "discover"], EXAMPLE)
-    assert ended.returncode != 0
-    assert "-a hosts=" in ended.stderr
-
-
 def test_each_command_stands_alone_under_its_heading() -> None:
     for heading in ("Try it", "Test it"):
         block = re.search(rf"## {heading}\n.*?```\w*\n(.*?)```", TEXT, re.DOTALL)

@@ -122,25 +122,12 @@ sitemap: https://ja.example.org/テスト-サイトマップ.xml
 """
 
 E12_1 = "User-agent: Googlebot\nDisallow: /\n"
-
-
 E12_2 = "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n"
-
-
 E12_3 = "User-agent: * \nDisallow: /\n"
-
-
 E12_09 = "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n"
-
-
 E12_02 = "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n"
-
-
 E12_15 = "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n"
-
-
 E12_16 = "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n"
-
 
 E7 = b"""\
 user-agent: googlebot-news

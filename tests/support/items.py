@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydispatch import dispatcher
 from scrapy import signals
 
 from .crawls import crawl
 
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 
 async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) -> list[Any]:
@@ -21,12 +20,6 @@ async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) 
     def keep(item: Any) -> None:
         kept.append(item)
 
-    class Kept(spider):  # type: ignore[misc,valid-type]
-        @classmethod
-        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-            crawler.signals.connect(keep, signals.item_scraped, weak=False)
-            made: Self = super().from_crawler(crawler, *args, **kwargs)
-            return made
-
-    await crawl(Kept, settings, addon=addon)
+    dispatcher.connect(keep, signals.item_scraped)  # of any crawler
+    await crawl(spider, settings, addon=addon)
     return sorted(kept, key=repr)
