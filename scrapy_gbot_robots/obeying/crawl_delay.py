@@ -60,11 +60,10 @@ class _Wish(NamedTuple):
 
 
 class _Pace:
-    """The crawl-delays of one slot, and the delay that it had before."""
+    """The crawl-delays that count for a slot, and the delay that the slot had before."""
 
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-        self._own_delay = slot.delay
+    def __init__(self, own_delay: float) -> None:
+        self._own_delay = own_delay
         self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
         self.turns = Places(1)  # one request of this process waits for its turn at a time
         self.next_turn_at = 0.0  # of this process, on the monotonic clock
@@ -74,24 +73,24 @@ class _Pace:
         """The largest crawl-delay, 0 if there is none."""
         return max(self._asked.values(), default=0.0)
 
-    def ask(self, wish: _Wish) -> bool:
+    def ask(self, slot: Slot, wish: _Wish) -> bool:
         """Take the crawl-delay of one origin and agent; return whether it has changed."""
         before = self._asked.pop((wish.origin, wish.agent), 0.0)
         if wish.secs:
             self._asked[wish.origin, wish.agent] = wish.secs
         if wish.secs < before:
-            self.slot.delay = self._own_delay
+            slot.delay = self._own_delay
         return wish.secs != before
 
-    def keep(self) -> None:
+    def keep(self, slot: Slot) -> None:
         """Raise the delay of the slot to its crawl-delay, in case something has lowered it."""
         if not self._asked:
             return
-        self.slot.delay = max(self.slot.delay, *self._asked.values())
-        if hasattr(self.slot, "jitter"):
-            self.slot.jitter = 0.0  # a random delay could be shorter
+        slot.delay = max(slot.delay, self.secs)
+        if hasattr(slot, "jitter"):
+            slot.jitter = 0.0  # a random delay could be shorter
         else:  # before Scrapy 2.19
-            self.slot.randomize_delay = False
+            slot.randomize_delay = False
 
 
 class CrawlDelays:
@@ -122,22 +121,22 @@ class CrawlDelays:
         Returns a verdict that forbids the request if the delay is longer than the settings allow; else None.
 
         The request goes through the slot of its host, unless the code that made the request chose another slot. Scrapy alone
-        would leave a redirected request in the slot of the first host. With CONCURRENT_REQUESTS_PER_IP, it would move a host
-        to another slot as soon as its address is known.
+        would leave a redirected request in the slot of the first host.
         """
-        origin, agreed = ruling.answer.origin, None if ruling.override is None else ruling.override.crawl_delay
-        asked = (ruling.crawl_delay if self._heeds_robots_txt else None) or 0.0
-        if asked > self._longest and agreed is None and self._refuses_longer:
-            most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {self._longest:g}"
-            return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
-        secs = min(asked, self._longest) if agreed is None else agreed
-        self._wishes[request] = _Wish(origin, ruling.agent, secs, asked if agreed is None else 0.0)
+        override = ruling.override
+        secs = asked = (ruling.crawl_delay if self._heeds_robots_txt else None) or 0.0
+        if override is not None and override.crawl_delay is not None:
+            secs = asked = override.crawl_delay
+        elif asked > self._longest:
+            if self._refuses_longer:
+                most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {self._longest:g}"
+                return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
+            secs = self._longest
+        self._wishes[request] = _Wish(ruling.answer.origin, ruling.agent, secs, asked)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
             meta[_OWN_SLOT] = ""
-            if secs:
-                meta[_SLOT] = origin.host.strip("[]")
         return None
 
     async def _send_in_turn(
@@ -154,35 +153,26 @@ class CrawlDelays:
         key = request.meta[_SLOT]
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key
-        wish = self._wishes.pop(request, None)
-        if wish is None:
+        wish, pace = self._wishes.pop(request, None), self._paces.get(key)
+        if wish is None or not (pace or wish.secs):
             return
-        pace = self._pace(key, new=wish.secs > 0)
-        if pace is not None:
-            if pace.ask(wish) and wish.secs:
-                self._tell(wish)
-            pace.keep()
-
-    def _pace(self, key: str, *, new: bool) -> _Pace | None:
-        """The pace of a slot; if it has none, a new one if `new`, else None."""
         slots = DownloadSlots(self._crawler).by_key
-        pace = self._paces.get(key)
-        if pace is not None and pace.slot is slots[key]:
-            return pace
-        if not new:
-            return None
-        if not self._paces:  # connect so late that other handlers, such as AutoThrottle's, are called first
-            self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
-        elif len(self._paces) >= 2 * len(slots):
-            self._paces = {key: pace for key, pace in self._paces.items() if slots.get(key) is pace.slot}
-        pace = self._paces[key] = _Pace(slots[key])
-        return pace
+        if pace is None:
+            if not self._paces:  # connect so late that other handlers, such as AutoThrottle's, are called first
+                self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+            elif len(self._paces) >= 2 * len(slots):
+                self._paces = {key: pace for key, pace in self._paces.items() if key in slots}
+            pace = self._paces[key] = _Pace(slots[key].delay)
+        if pace.ask(slots[key], wish) and wish.secs:
+            self._tell(wish)
+        pace.keep(slots[key])
 
     def _response_downloaded(self, request: Request) -> None:
         """Set the delay again after other handlers have changed it, before Scrapy looks at the slot's queue."""
-        pace = self._paces.get(request.meta.get(_SLOT, ""))
-        if pace is not None:
-            pace.keep()
+        key = request.meta.get(_SLOT, "")
+        slot = DownloadSlots(self._crawler).by_key.get(key)
+        if slot is not None and key in self._paces:
+            self._paces[key].keep(slot)
 
     def _tell(self, wish: _Wish) -> None:
         self._crawler.stats.inc_value("gbot_robots/crawl_delay")
@@ -212,32 +202,27 @@ class SharedTurns:
     async def wait(self, slot: str, pace: _Pace) -> None:
         """Wait for the next turn of the download slot `slot`; while the Redis fails, for the next turn of this process."""
         async with pace.turns:
-            if not await self._waited_for_redis(slot, pace.secs):
+            secs = None
+            try:
+                while secs := await self._thread.run(partial(self._take, slot, pace.secs)):
+                    await pause(secs)
+            except StorageError as error:
+                self._stats.inc_value("gbot_robots/storage/errors")
+                if not self._is_lost:
+                    self._is_lost = True
+                    logger.warning(
+                        "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries "
+                        "again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
+                        shown(str(error), limit=500).rstrip("."),
+                    )
+            if secs == 0:
+                self._stats.inc_value("gbot_robots/crawl_delay/turns")
+                if self._is_lost:
+                    self._is_lost = False
+                    logger.info("This process shares the crawl-delay with the other processes again")
+            else:
                 await pause(max(0.0, pace.next_turn_at - time.monotonic()))
             pace.next_turn_at = time.monotonic() + pace.secs
-
-    async def _waited_for_redis(self, slot: str, secs: float) -> bool:
-        """Wait for the turn that the Redis gives; False if it gives none."""
-        try:
-            while wait := await self._thread.run(partial(self._take, slot, secs)):
-                await pause(wait)
-        except StorageError as error:
-            self._stats.inc_value("gbot_robots/storage/errors")
-            if not self._is_lost:
-                self._is_lost = True
-                logger.warning(
-                    "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries "
-                    "again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
-                    shown(str(error), limit=500).rstrip("."),
-                )
-            return False
-        if wait is None:
-            return False
-        if self._is_lost:
-            self._is_lost = False
-            logger.info("This process shares the crawl-delay with the other processes again")
-        self._stats.inc_value("gbot_robots/crawl_delay/turns")
-        return True
 
     def _take(self, slot: str, secs: float) -> float | None:
         """In the thread: take the turn, or say for how many seconds it is not free yet; None while the Redis fails."""

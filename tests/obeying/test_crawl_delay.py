@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from scrapy.resolver import dnscache
 
 from scrapy_gbot_robots.engine import around_sending
 from scrapy_gbot_robots.storage.redis import RedisStorage
@@ -154,26 +153,6 @@ async def test_redirected_request_waits_with_those_of_its_new_host_and_a_slot_th
     assert crawler.spider.gap(site.url("/own")) >= DELAY - SLACK
     assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
     assert crawler.spider.crawled[site.url("/own1")].meta["download_slot"] == "own"
-
-
-@pytest.mark.filterwarnings("ignore:The CONCURRENT_REQUESTS_PER_IP setting is deprecated")
-@in_reactor
-async def test_host_does_not_change_its_slot_when_its_address_becomes_known(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Resolving(Paced):
-        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
-            super().parse(response)
-            monkeypatch.setitem(dnscache, "localhost", "127.0.0.1")  # as Scrapy's resolver does when it is installed
-            return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
-
-    settings = {
-        "CONCURRENT_REQUESTS_PER_IP": 8,
-        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # the default one cannot
-    }
-    crawler = await paced([f"http://localhost:{site.port}/1"], settings, Resolving)
-    assert site.paths() == ["/robots.txt", "/1", "/2"]
-    assert crawler.spider.gap("http://localhost") >= DELAY - SLACK
 
 
 @in_reactor
