@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from inspect import isawaitable
+from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
-from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import run_in_thread
 from ..core.changes import changes
@@ -30,8 +29,6 @@ from .answer import Source, is_waited_for
 from .robotparser import GbotRobotParser
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -108,16 +105,13 @@ class CrawlEvents:
     def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None) -> None:
         """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
         self._count_state(answer)
-        age_secs = None if answer.fetched_at is None else max(0.0, answer.given_at - answer.fetched_at)
-        if age_secs is not None and answer.source is Source.STORED:
-            self._stats.max_value("gbot_robots/stored_age_secs/max", round(age_secs))
+        source = answer.source.value
+        if answer.source is Source.STORED and answer.fetched_at is not None:
+            age_secs = max(0, round(answer.given_at - answer.fetched_at))
+            self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
+            source = f"{source}, {age_secs} s old"
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
-            is_dated = age_secs is not None and answer.source is not Source.HTTP_CACHE  # which says no time
-            age = f", {age_secs:.0f} s old" if is_dated else ""
-            source = answer.source.value
-            logger.debug(
-                "%s: %s, %s (%s%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source, age
-            )
+            logger.debug("%s: %s, %s (%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source)
             if answer.walled:
                 self.count("walled")
                 sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
@@ -174,18 +168,10 @@ class CrawlEvents:
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` now, as Scrapy does. What they return is awaited in the background."""
         spider = self._crawler.spider
-        for receiver, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
-            if isawaitable(result) and not isinstance(result, Deferred):  # Scrapy has logged an error for a Deferred
+        for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
+            if iscoroutine(result):
                 self._handlers += 1
-                self._background.start(self._await(result, receiver), then=self._handler_ended)
-
-    async def _await(self, result: Awaitable[object], receiver: object) -> None:
-        try:
-            await result
-        except CancelledError:  # an Exception, unlike asyncio's own
-            raise
-        except Exception:
-            logger.exception("Error caught on signal handler: %s", receiver, extra={"spider": self._crawler.spider})
+                self._background.start(result, then=self._handler_ended)
 
     def _handler_ended(self) -> None:
         self._handlers -= 1

@@ -107,14 +107,13 @@ class CrawlerIdentity:
         hint = of_project(settings, spider).hint
         sent = _sent_by_scrapy(settings, spider)
         if hint is not None and self._asked_as is None:
-            logger.warning("%s", hint, extra={"spider": spider})
+            logger.warning("%s", hint)
         elif sent.text and not _CONTACT.search(sent.text):
             logger.info(
                 "%s, %r, does not say how a site can reach you. Add a URL or an address, such as "
                 "'mybot/1.0 (+https://example.com/bot)'",
                 sent.source,
                 sent.text,
-                extra={"spider": spider},
             )
 
     def _reached_downloader(self, request: Request) -> None:
@@ -132,7 +131,6 @@ class CrawlerIdentity:
                 self._default,
                 shown(str(request)),
                 header,
-                extra={"spider": self._crawler.spider},
             )
 
     def agent(self, request: Request) -> RobotsAgent:
