@@ -151,11 +151,6 @@ class Turnstile:
         self._opened = False
         self._waiting: set[Deferred[None] | asyncio.Future[None]] = set()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether `open` was called."""
-        return self._opened
-
     async def wait(self) -> None:
         """Wait until `open` is called. Cancelling one waiter does not affect the others."""
         if self._opened:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..experimental.preferences import Preferences
     from ..policy.outcome import Failure
 
+REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
@@ -135,7 +136,7 @@ class CachedAnswer(Answer):
         self.walled = decision.copy is not None and decision.copy.kind is Kind.WALL
         self.given_at = time.time()
         self.ask_at = decision.ask_at
-        self.refresh_at = decision.refresh_at
+        self.refresh_at = max(decision.refresh_at, self.given_at + REFRESH_AGAIN_SECS)
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self.temporary_since = time.monotonic()
@@ -211,13 +212,13 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
 
 def provenance_of(source: CachedAnswer | None, verdict: Verdict) -> dict[str, Any]:
     """Return what lets a request go on, for `GBOT_ROBOTS_PROVENANCE`; `source` is the site's own answer."""
-    fetched_at = None if source is None else source.fetched_at
-    when = None if fetched_at is None else datetime.fromtimestamp(fetched_at, tz=timezone.utc)
+    fetched_at, rule = source and source.fetched_at, verdict.rule
+    when = fetched_at and datetime.fromtimestamp(fetched_at, tz=timezone.utc).isoformat(timespec="seconds")
     return {
-        "robots": None if source is None else source.robots_sha256,
-        "fetched": None if when is None else when.isoformat(timespec="seconds"),
-        "status": None if source is None else source.status,
-        "line": None if verdict.rule is None else verdict.rule.line,
+        "robots": source and source.robots_sha256,
+        "fetched": when,
+        "status": source and source.status,
+        "line": rule and rule.line,
         "group": verdict.group,
         "override": verdict.override,
     }

@@ -66,13 +66,12 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
     from ..fetching.fetcher import Fetcher
-    from ..policy.outages import Copy, Entry
+    from ..policy.outages import Entry
     from ..settings import GbotSettings
     from ..storage.client import StorageClient
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
-REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 LEASE_TIMEOUTS = 3  # time-outs of a fetch: how long this process respects the lease of another one
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
@@ -112,7 +111,7 @@ class AnswerCache:
             self._bytes -= gone.weight
 
 
-class _PendingLookup:
+class PendingLookup:
     """A look-up under way. It reads the rules of `agents`.
 
     Attributes:
@@ -136,10 +135,10 @@ class Lookup:
         self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
+        self._keeping = Background()  # which goes on while the crawl closes
         self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
-        self._pending: dict[Origin, _PendingLookup] = {}
-        self._available: set[Origin] = set()  # sites whose availability the storage does not know yet
+        self._pending: dict[Origin, PendingLookup] = {}
         self._closing = False
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
@@ -154,7 +153,9 @@ class Lookup:
         """
         answer = self.cached(origin, agent)
         if answer is not None:
-            self._note_use(answer, agent, request)
+            self._cache.use(origin)
+            if time.time() >= answer.refresh_at and not self._closing:
+                self.look_up(origin, agent, request, ahead=True)
             if not answer.bars_for_now:
                 self._events.count("lookup/memory")
         return answer
@@ -165,36 +166,44 @@ class Lookup:
         Raises:
             Closing: the crawl is closing.
         """
-        while True:
-            answer = self.cached(origin, agent)
-            if answer is not None:
-                self._note_use(answer, agent, request)
-                return answer
-            pending = self._start(origin, agent, request)
+        while (answer := self.use(origin, agent, request)) is None:
             finished = Turnstile()
-            pending.then.append(lambda _, finished=finished: finished.open())  # type: ignore[misc]
+            pending = self.look_up(origin, agent, request, lambda _, finished=finished: finished.open())  # type: ignore[misc]
             await finished.wait()
             if pending.answer is None:
                 raise Closing
             if pending.answer.knows(agent):
                 return pending.answer
+        return answer
 
     def look_up(
-        self, origin: Origin, agent: RobotsAgent, request: Request, then: Callable[[CachedAnswer | None], None]
-    ) -> None:
+        self,
+        origin: Origin,
+        agent: RobotsAgent,
+        request: Request | None,
+        then: Callable[[CachedAnswer | None], None] | None = None,
+        *,
+        ahead: bool = False,
+    ) -> PendingLookup:
         """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
 
-        The answer may not know `agent`, if a look-up that was under way had read the rules already.
+        A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the rules already, the answer
+        does not know `agent`. One `ahead` of time need not fetch what another process fetches.
 
         Raises:
             Closing: the crawl is closing.
         """
-        self._start(origin, agent, request).then.append(then)
-
-    async def copy(self, origin: Origin) -> Copy | None:
-        """The last definite answer of `origin` from the storage; None if the storage has none."""
-        entry = await self._storage.get(str(origin))
-        return None if entry is None else entry.copy
+        is_new = origin not in self._pending
+        if is_new and self._closing:
+            raise Closing
+        pending = self._pending.setdefault(origin, PendingLookup())
+        pending.agents.add(agent)
+        if then is not None:
+            pending.then.append(then)
+        if is_new:  # without asyncio it may end at once
+            work = self._look_up(origin, pending, request, ahead=ahead)
+            self._background.start(work, then=lambda: self._finish(origin, pending))
+        return pending
 
     def site_answered(self, origin: Origin) -> None:
         """Note that a page of `origin` was served: its server is up, even if its robots.txt is unreachable."""
@@ -204,16 +213,13 @@ class Lookup:
         answer.site_available = True
         if answer.state is State.FULL_DISALLOW:
             answer.ask_at = time.time()  # the ladder may decide otherwise now
-        self._available.add(origin)
-        if not self._closing:
-            self._background.start(self._keep_available(origin))
+        self._keeping.start(self._keep_available(origin))
 
     async def _keep_available(self, origin: Origin) -> None:
         """Store that the site is available, for the next process that asks."""
         entry = await self._storage.get(str(origin))
         if entry is not None and entry.outage is not None and not entry.outage.site_available:
             await self._storage.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
-        self._available.discard(origin)
 
     def abandon(self) -> None:
         """Cancel all look-ups and start no more. Requests that wait, or come later, get `Closing`."""
@@ -225,35 +231,14 @@ class Lookup:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
         await self._background.ended()
-        for origin in list(self._available):
-            await self._keep_available(origin)
+        await self._keeping.ended()
         await self._storage.close()
 
     # One look-up for all requests of this process.
 
-    def _note_use(self, answer: CachedAnswer, agent: RobotsAgent, request: Request | None) -> None:
-        self._cache.use(answer.origin)
-        now = time.time()
-        if now >= answer.refresh_at and not self._closing:
-            answer.refresh_at = now + REFRESH_AGAIN_SECS
-            self._background.start(self._refresh(answer.origin, agent, request))
-
-    def _start(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> _PendingLookup:
-        """Return the pending look-up of `origin`, which reads the rules of `agent`, too; start it if there is none."""
-        pending = self._pending.get(origin)
-        if pending is not None:
-            pending.agents.add(agent)
-            return pending
-        if self._closing:
-            raise Closing
-        pending = self._pending[origin] = _PendingLookup()
-        pending.agents.add(agent)
-        self._background.start(self._look_up(origin, pending, request), then=lambda: self._finish(origin, pending))
-        return pending
-
-    async def _look_up(self, origin: Origin, pending: _PendingLookup, request: Request | None) -> None:
+    async def _look_up(self, origin: Origin, pending: PendingLookup, request: Request | None, *, ahead: bool) -> None:
         try:
-            entry, source = await self._entry(origin, request)
+            entry, source = await self._entry(origin, request, ahead=ahead)
             pending.answer = await self._learn(origin, entry, source, pending.agents, request)
         except Exception as error:
             if self._closing:  # it was cancelled
@@ -262,70 +247,51 @@ class Lookup:
             pending.answer = failed_look_up(origin)
             self._cache.put(pending.answer)
 
-    def _finish(self, origin: Origin, pending: _PendingLookup) -> None:
+    def _finish(self, origin: Origin, pending: PendingLookup) -> None:
         del self._pending[origin]
         for then in pending.then:
             then(pending.answer)
-
-    async def _refresh(self, origin: Origin, agent: RobotsAgent, request: Request | None) -> None:
-        """Get a new answer for an origin in use. If another process is fetching it, the old answer stays."""
-        stored, is_leased = await self._storage.find(str(origin), self._is_fresh)
-        entry, source = stored, Source.ANOTHER
-        if is_leased:
-            self._events.count("lookup/refreshed")
-            entry, source = await self._fetch(origin, stored, request)
-            if source is Source.HTTP_CACHE and self._is_good(stored):
-                return
-        elif not self._is_fresh(entry):
-            return
-        if entry is not None:
-            await self._learn(origin, entry, source, [agent], request)
 
     async def _learn(
         self, origin: Origin, entry: Entry, source: Source, agents: Collection[RobotsAgent], request: Request | None
     ) -> CachedAnswer:
         """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
-        now = time.time()
-        before = self._cache.get(origin)
+        before, settings = self._cache.get(origin), self._settings
         site_available = before is not None and before.site_available
-        decision = decide(entry, now, self._settings.policy, site_available=site_available)
+        decision = decide(entry, time.time(), settings.policy, site_available=site_available)
         known = entry.outage or entry.copy
         answer = CachedAnswer(origin, decision, known.status if known else None, source, before=before)
+        copy = decision.copy or (entry.copy if decision.one_page else None)
         robotstxt = None
-        if decision.copy is not None:
-            if self._settings.provenance and decision.copy.kind is Kind.RULES:
-                answer.robots_sha256 = sha256(decision.copy.body).hexdigest()
+        if copy is not None:
+            if settings.provenance and copy.kind is Kind.RULES:
+                answer.robots_sha256 = sha256(copy.body).hexdigest()
+            robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
             had_one = before.agents if before is not None else ()
-            robotstxt = await self._read(decision.copy, answer, (*had_one, *agents))
-        elif decision.one_page and entry.copy is not None:
-            await self._read(entry.copy, answer, agents)
+            new = [agent for agent in (*had_one, *agents) if agent not in answer.agents]
+            if len(copy.body) > READ_IN_THREAD_BYTES:
+                await run_in_thread(answer.learn, robotstxt, new)
+            else:
+                answer.learn(robotstxt, new)
         self._cache.put(answer)
-        if robotstxt is not None and (before is None or before.fetched_at != answer.fetched_at):
+        if robotstxt is not None and answer.fetched_at not in {None, before and before.fetched_at}:
             self._events.learnt(robotstxt, answer, request)
         self._events.answered(answer, before, request)
         return answer
 
-    async def _read(self, copy: Copy, answer: CachedAnswer, agents: Collection[RobotsAgent]) -> RobotsTxt:
-        """Let `answer` learn the rules of `agents`, in a thread if that takes long."""
-        settings = self._settings
-        robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
-        new = [agent for agent in agents if agent not in answer.agents]
-        if len(copy.body) > READ_IN_THREAD_BYTES:
-            await run_in_thread(answer.learn, robotstxt, new)
-        else:
-            answer.learn(robotstxt, new)
-        return robotstxt
-
     # One fetch for all processes that share a storage.
 
-    async def _entry(self, origin: Origin, request: Request | None) -> tuple[Entry, Source]:
-        """A good entry of `origin`, or the one that a fetch has led to; a fetch is made as `request` would be."""
+    async def _entry(self, origin: Origin, request: Request | None, *, ahead: bool) -> tuple[Entry, Source]:
+        """A good entry of `origin`, or the one that a fetch has led to; a fetch is made as `request` would be.
+
+        If `ahead` of time, an entry that is good does not keep this process from fetching, but another process does.
+        """
         serves = partial(self._serves, time.time())
         lease_secs = LEASE_TIMEOUTS * self._settings.timeout_secs
         respected_until = time.monotonic() + lease_secs
         poll_secs, waited = _FIRST_POLL_SECS, False
         while True:
-            entry, is_leased = await self._storage.find(str(origin), serves)
+            entry, is_leased = await self._storage.find(str(origin), self._is_fresh if ahead else serves)
             if entry is not None and not is_leased and serves(entry):
                 self._events.count("lookup/storage")
                 return entry, Source.ANOTHER if waited else Source.STORED
@@ -341,7 +307,7 @@ class Lookup:
             waited = True
             await pause(poll_secs)
             poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
-        self._events.count("lookup/fetched")
+        self._events.count("lookup/refreshed" if ahead else "lookup/fetched")
         return await self._fetch(origin, entry, request)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
@@ -359,10 +325,11 @@ class Lookup:
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         await self._storage.store_and_release(str(origin), None if outcome.recalled else latest)
-        if not outcome.recalled:
-            self._events.compare(origin, entry.copy if entry else None, latest.copy)
         self._events.fetched(outcome, time.monotonic() - began)
-        return latest, Source.HTTP_CACHE if outcome.recalled else Source.FETCHED
+        if outcome.recalled:
+            return (entry, Source.STORED) if entry and self._is_good(entry) else (latest, Source.HTTP_CACHE)
+        self._events.compare(origin, entry.copy if entry else None, latest.copy)
+        return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None) -> bool:
         now = time.time()
@@ -370,9 +337,8 @@ class Lookup:
 
     def _serves(self, since: float, entry: Entry | None) -> bool:
         """Whether `entry` may be used: it is good, or was fetched after `since`, when this process began to wait."""
-        if entry is not None and entry.copy is not None and entry.outage is None:
-            return since <= entry.copy.fetched_at <= time.time() or self._is_good(entry)
-        return self._is_good(entry)
+        copy = entry.copy if entry is not None and entry.outage is None else None
+        return (copy is not None and since <= copy.fetched_at <= time.time()) or self._is_good(entry)
 
     def _is_fresh(self, entry: Entry | None) -> bool:
         now = time.time()

@@ -28,7 +28,6 @@ from ..fetching.failures import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PREFERENCES, PROVENANCE
 from ..policy.outages import State
-from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from ..storage.client import StorageClient
@@ -55,6 +54,7 @@ _T = TypeVar("_T")
 
 SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
 _WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
+_TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
 _LONGEST_URL = 2_000  # characters in the log
 
 logger = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
         """
-        if not _is_own_trouble(request, response):
+        if response.status not in _TROUBLE and Origin.of_robots_txt(response.url) is None:
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
         refusal = None if self._preferences is None else self._preferences.after(request, response)
@@ -184,7 +184,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             UnreachableRobotsTxt: the server did not answer.
         """
-        copy = await self._lookup.copy(answer.origin) if answer.state is not State.FULL_DISALLOW else None
+        entry = await self._storage.get(str(answer.origin)) if answer.state is not State.FULL_DISALLOW else None
+        copy = None if entry is None else entry.copy
         if copy is None and answer.state is State.RULES:
             return None
         status, body = (answer.status, b"") if copy is None else (copy.status, copy.body)
@@ -245,13 +246,6 @@ def judged_origin(request: Request) -> Origin | None:
     if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
         return None
     return Origin.of(url)
-
-
-def _is_own_trouble(request: Request, response: Response) -> bool:
-    """Whether a response does not show that its site is up: it is a server error, or from a robots.txt."""
-    proxied = bool(request.meta.get("proxy"))
-    outcome = outcome_of(response.status, response.url, b"", soft_404=False, proxied=proxied, headers={})
-    return isinstance(outcome, Unreachable) or Origin.of_robots_txt(response.url) is not None
 
 
 def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
