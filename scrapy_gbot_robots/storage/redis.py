@@ -32,6 +32,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from inspect import signature
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,6 +71,17 @@ _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
 _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
+
+# By default redis-py agrees on a protocol and introduces itself before the first command: up to four round trips, which is
+# much for a Redis that is far away. The options in a URL count for more.
+_SHORT_HANDSHAKE: dict[str, Any] = {
+    "protocol": 2,
+    **(
+        {"driver_info": None}
+        if "driver_info" in signature(redis.Redis).parameters
+        else {"lib_name": None, "lib_version": None}  # before redis-py 7.2
+    ),
+}
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
@@ -138,7 +150,7 @@ class RedisStorage(Storage):
         if client is None:
             limits: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
             try:  # a connection that the server has dropped is noticed before it is used, so none needs a second try
-                client = redis.Redis.from_url(server, protocol=2, retry=Retry(NoBackoff(), 0), **limits)
+                client = redis.Redis.from_url(server, retry=Retry(NoBackoff(), 0), **_SHORT_HANDSHAKE, **limits)
             except ValueError as error:
                 raise StorageError(f"not a Redis URL: {error}") from error
             client.connection_pool.connection_kwargs["decode_responses"] = (
