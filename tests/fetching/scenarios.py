@@ -39,7 +39,6 @@ class Scenario:
     pages: Mapping[str, Content] = field(default_factory=dict)
     tls: bool = False
     asked_by: str = ""  # a scheme, where it is not the server's
-    settings: Mapping[str, Any] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # what is expected with other download handlers
 
     @property
@@ -63,10 +62,6 @@ def hops(count: int, last: Content = RULES, status: int = 302) -> dict[str, Cont
     return {f"/{n}": redirect(f"/{n + 1}", status) for n in range(1, count)} | {f"/{count}": last}
 
 
-def html(title: str = "", h1: str = "", text: str = "") -> bytes:
-    return f"<html><head><title>{title}</title></head><body><h1>{h1}</h1><p>{text}</p></body></html>".encode()
-
-
 def coded(coding: str, body: bytes, status: int = 200) -> Reply:
     return Reply(status, body, {"Content-Encoding": coding})
 
@@ -85,14 +80,6 @@ def _bomb(connection: socket) -> None:
     coded("gzip", bomb())(connection)
 
 
-def gzip_across(boundary: int) -> bytes:
-    """Two gzip files, of which the second, with the rules, begins one byte before `boundary`."""
-    overhead = len(gzip.compress(b"#" * (boundary - 100), 0)) - (boundary - 100)
-    first = gzip.compress(b"#" * (boundary - 2 - overhead) + b"\n", 0)
-    assert len(first) == boundary - 1
-    return first + ZIPPED
-
-
 BIG = RULES + b"# padding\n" * 60_000
 LATE = b"# padding\n" * 51_200 + RULES
 
@@ -107,11 +94,7 @@ SCENARIOS = [
     Scenario("S2.27-200-empty", ALLOW, b""),
     Scenario("S2.27-204", ALLOW, Reply(204)),
     Scenario("S4.1-octet-stream", OBEY, Reply(200, RULES, {"Content-Type": "application/octet-stream"})),
-    Scenario("S4.2-carriage-returns", OBEY, RULES.replace(b"\n", b"\r")),
-    Scenario("S4.4-byte-order-mark", OBEY, b"\xef\xbb\xbf" + RULES),
-    Scenario("S4.10-utf-16", ALLOW, RULES.decode().encode("utf-16")),
     Scenario("200-close-delimited", OBEY, raw(head("Connection: close"), RULES)),
-    Scenario("200-http-1.0", OBEY, raw(b"HTTP/1.0 200 OK\r\n\r\n", RULES)),
     Scenario("200-chunked", OBEY, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n")),
     Scenario("200-slow-but-in-time", OBEY, raw(head(f"Content-Length: {len(RULES)}"), 0.2, RULES[:9], 0.2, RULES[9:])),
     Scenario("S2.26-100-then-200", OBEY, raw(b"HTTP/1.1 100 Continue\r\n\r\n", head("Connection: close"), RULES)),
@@ -121,18 +104,7 @@ SCENARIOS = [
     Scenario("S2.5-six-hops", ALLOW, redirect("/1"), hops(6)),
     Scenario("S2.9-loop", ALLOW, redirect("/robots.txt")),
     Scenario("S2.9-no-location", ALLOW, Reply(302, RULES)),
-    Scenario("S2.9-empty-location", ALLOW, redirect(" ")),
-    *[
-        Scenario(f"S2.9-to-{name}", ALLOW, redirect(target))
-        for name, target in {
-            "file": "file:///etc/passwd",
-            "data": "data:,user-agent:*%0adisallow:/",
-            "javascript": "javascript:alert(1)",
-            "ftp": "ftp://127.0.0.1/robots.txt",
-            "no-host": "http:///x",
-            "bad-port": "http://127.0.0.1:99999/",
-        }.items()
-    ],
+    Scenario("S2.9-to-data", ALLOW, redirect("data:,user-agent:*%0adisallow:/")),
     Scenario("S2.6-via-disallowed-url", OBEY, redirect("/page"), {"/page": RULES}),
     Scenario("S2.7-meta-refresh", ALLOW, b'<meta http-equiv="refresh" content="0; url=/1">', hops(1)),
     Scenario("S2.5-to-404", ALLOW, redirect("/1"), hops(1, Reply(404, RULES))),
@@ -145,21 +117,14 @@ SCENARIOS = [
     Scenario("S2.11-407-without-a-proxy", ALLOW, Reply(407, RULES)),
     # the status has said all: what becomes of the body plays no part
     *[
-        Scenario(
-            f"S2.11-{status[:3]}-{name}", ALLOW, raw(head("Content-Length: 99", status=status), *body, reset=reset)
-        )
-        for status in ("404 Not Found", "410 Gone")
-        for name, body, reset in (
-            ("short", (RULES,), False),
-            ("reset", (RULES, 0.1), True),
-            ("hanging", (RULES, 3.0), False),
-        )
+        Scenario(f"S2.11-404-{name}", ALLOW, raw(head("Content-Length: 99", status="404 No"), *body, reset=reset))
+        for name, body, reset in (("short", (RULES,), False), ("reset", (RULES, 0.1), True), ("hanging", (3.0,), False))
     ],
     *[
         Scenario(
-            f"S2.5-301-{name}", OBEY, raw(head("Content-Length: 99", "Location: /1", status="301 Go"), *body), hops(1)
+            f"S2.5-301-{name}", OBEY, raw(head("Content-Length: 99", "Location: /1", status="301 Go"), body), hops(1)
         )
-        for name, body in (("short", (RULES,)), ("hanging", (RULES, 3.0)))
+        for name, body in (("short", RULES), ("hanging", 3.0))
     ],
     Scenario("S2.12-429-short", DISALLOW, raw(head("Content-Length: 99", status="429 No"), RULES)),
     Scenario(
@@ -170,12 +135,7 @@ SCENARIOS = [
     # 5xx and codes nobody knows
     *[Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b"")) for status in (500, 502, 503, 504, 599)],
     *[Scenario(f"S2.26-{status}", DISALLOW, Reply(status, RULES)) for status in (600, 999)],
-    Scenario("S2.19-500-not-found-title", ALLOW, Reply(500, html(title="404 - Page not found"))),
-    Scenario("S2.19-500-not-found-german", ALLOW, Reply(500, html(h1="Seite nicht gefunden"))),
-    Scenario("S2.19-500-not-found-in-the-text", DISALLOW, Reply(500, html("Error", "Error", "class not found"))),
-    Scenario(
-        "S2.19-switched-off", DISALLOW, Reply(500, html("Page not found")), settings={"GBOT_ROBOTS_SOFT_404": False}
-    ),
+    Scenario("S2.19-500-not-found-title", ALLOW, Reply(500, b"<title>404 - Page not found</title>")),
     # no answer, or half of one
     Scenario("S2.20-closed-at-once", DISALLOW, raw()),
     Scenario("S2.20-reset", DISALLOW, raw(reset=True)),
@@ -209,7 +169,6 @@ SCENARIOS = [
     Scenario(
         "odd-space-before-a-colon", DISALLOW, raw(head(LENGTH.replace(":", " :")), RULES), elsewhere={"aiohttp": OBEY}
     ),
-    Scenario("odd-content-length-with-a-plus", DISALLOW, raw(head(LENGTH.replace(" ", " +")), RULES)),
     Scenario("odd-empty-line-first", DISALLOW, raw(b"\r\n", head(LENGTH), RULES), elsewhere={"aiohttp": OBEY}),
     Scenario(
         "S2.20-reset-in-a-body-of-unsaid-length",
@@ -222,31 +181,17 @@ SCENARIOS = [
     Scenario("S4.7-rules-after-500-KiB", ALLOW, LATE),
     Scenario("S4.7-endless", OBEY, endless),
     Scenario("S4.8-gzip", OBEY, coded("gzip", ZIPPED)),
-    Scenario("S4.8-x-gzip", OBEY, coded("x-gzip", ZIPPED)),
     Scenario("S4.8-deflate", OBEY, coded("deflate", zlib.compress(RULES))),
-    Scenario("S4.8-raw-deflate", OBEY, coded("deflate", zlib.compress(RULES)[2:-4])),
-    Scenario("S4.8-brotli-unasked", OBEY, coded("br", brotli.compress(RULES))),
-    Scenario("S4.8-brotli-unasked-of-all-that-is-read", OBEY, coded("br", brotli.compress(BIG))),
-    *[
-        Scenario(f"S4.8-{word}-is-no-coding", OBEY, coded(word, RULES))
-        for word in ("utf-8", "none", "aws-chunked", "x-odd")
-    ],
-    Scenario("S4.8-gzip-and-utf-8", OBEY, coded("gzip, utf-8", ZIPPED)),
+    Scenario("S4.8-brotli-unasked", OBEY, coded("br", brotli.compress(BIG))),
+    Scenario("S4.8-word-that-is-no-coding", OBEY, coded("utf-8", RULES)),
     Scenario("S2.20-odd-coding-of-no-text", DISALLOW, coded("x-odd", ZIPPED)),
-    Scenario("S4.8-gzip-members-across-64-KiB", OBEY, coded("gzip", gzip_across(65_536))),
-    Scenario("S4.8-gzip-twice", OBEY, coded("gzip, gzip", gzip.compress(ZIPPED))),
     Scenario("S4.8-gzip-rules-after-500-KiB", ALLOW, coded("gzip", gzip.compress(LATE))),
     Scenario("S4.8-gzip-bomb", OBEY, _bomb),
     Scenario("S2.20-gzip-cut-short", DISALLOW, coded("gzip", ZIPPED[:-12])),
     Scenario("S2.20-gzip-that-is-none", DISALLOW, coded("gzip", RULES)),
-    Scenario("S2.20-gzip-in-deflate-that-is-none", DISALLOW, coded("deflate, gzip, deflate", RULES)),
-    Scenario("S2.20-unknown-coding", DISALLOW, coded("snappy", RULES)),
     Scenario("S2.11-404-gzip-that-is-none", ALLOW, coded("gzip", RULES, 404)),
-    Scenario("S2.11-404-unknown-coding", ALLOW, coded("snappy", RULES, 404)),
     # TLS
     Scenario("TLS-200", OBEY, RULES, tls=True),
-    Scenario("TLS-404", ALLOW, Reply(404, RULES), tls=True),
-    Scenario("TLS-503", DISALLOW, Reply(503), tls=True),
     Scenario("TLS-redirect", OBEY, redirect("/1"), hops(1), tls=True),
 ]
 
@@ -268,21 +213,10 @@ def _outcome(scenario: Scenario, site: Site, crawler: Crawler) -> str:
     return {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}.get((page, free), "/page alone")
 
 
-async def run(scenario: Scenario, **settings: Any) -> tuple[str, Crawler]:
-    """Crawl the scenario's server; what came of it, and the crawler."""
-    (got,), crawler = await _crawled([scenario], settings)
-    return got, crawler
-
-
 async def run_all(scenarios: list[Scenario], **settings: Any) -> dict[str, str]:
     """Crawl the servers of all `scenarios` in one crawl; what came of each, by its id."""
-    found, _ = await _crawled(scenarios, settings)
-    return {each.id: outcome for each, outcome in zip(scenarios, found, strict=True)}
-
-
-async def _crawled(scenarios: list[Scenario], settings: dict[str, Any]) -> tuple[list[str], Crawler]:
     with ExitStack() as stack:
         sites = [(each, stack.enter_context(_site(each))) for each in scenarios]
         urls = [url for each, site in sites for url in _urls(each, site)]
         crawler = await crawl(Pages, {**TIMEOUTS, **settings}, urls=urls)
-    return [_outcome(each, site, crawler) for each, site in sites], crawler
+    return {each.id: _outcome(each, site, crawler) for each, site in sites}

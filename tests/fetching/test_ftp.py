@@ -44,18 +44,6 @@ def ftp_site(root: Path) -> Iterator[str]:
         port.stopListening()
 
 
-async def crawled(site: str) -> set[str]:
-    crawler = await crawl(Pages, urls=[f"{site}/{name}" for name in FILES])
-    return {url.rpartition("/")[2] for url in pages(crawler).crawled}
-
-
-@in_reactor
-async def test_rules_of_an_ftp_site_decide(tmp_path: Path) -> None:
-    with ftp_site(tmp_path) as site:
-        (tmp_path / "robots.txt").write_bytes(RULES)
-        assert await crawled(site) == {"free"}
-
-
 class OddFtp(socketserver.ThreadingTCPServer):
     """An FTP server that gives some of the `answers` to lines that begin so, in place of the usual ones."""
 
@@ -134,11 +122,13 @@ async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> No
 
 
 @in_reactor
-async def test_no_more_of_a_file_is_read_than_the_limit(tmp_path: Path) -> None:
+async def test_rules_of_an_ftp_site_decide_as_far_as_the_limit(tmp_path: Path) -> None:
     with ftp_site(tmp_path) as site:
         (tmp_path / "robots.txt").write_bytes(RULES)
         for limit, cut in ((len(RULES), 0), (len(RULES) - 1, 1)):
-            crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=[f"{site}/free"])
+            urls = [f"{site}/{name}" for name in FILES]
+            crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=urls)
+            assert set(pages(crawler).crawled) == {f"{site}/free"}
             assert stats(crawler).get("gbot_robots/cut", 0) == cut
 
 

@@ -62,24 +62,16 @@ HERE, ELSEWHERE = "http://proxy.example:80", "http://another.example:80"
 
 
 @pytest.mark.parametrize(
-    ("own_proxy", "proxy", "authorised", "carried"),
+    ("authorised", "carried"),
     [
-        pytest.param(HERE, HERE, HERE, True, id="the-same"),
-        pytest.param(HERE, HERE, None, True, id="header-of-the-users-own"),
-        pytest.param(HERE, HERE, ELSEWHERE, False, id="header-for-another-proxy"),
-        pytest.param(ELSEWHERE, HERE, HERE, False, id="another-for-robots-txt"),
-        pytest.param(None, HERE, HERE, False, id="none-for-robots-txt"),
-        pytest.param(None, None, None, False, id="none-at-all"),
-        pytest.param(HERE, None, None, False, id="none-for-the-page"),
+        pytest.param({"_auth_proxy": HERE}, True, id="the-same"),
+        pytest.param({}, True, id="header-of-the-users-own"),
+        pytest.param({"_auth_proxy": ELSEWHERE}, False, id="header-for-another-proxy"),
     ],
 )
-def test_credentials_are_carried_to_the_same_proxy_alone(
-    own_proxy: str | None, proxy: str | None, authorised: str | None, carried: bool
-) -> None:
-    request = Request("http://e/page", meta={"proxy": proxy}, headers={"Proxy-Authorization": BASIC})
-    if authorised is not None:
-        request.meta["_auth_proxy"] = authorised
-    own = Request("http://e/robots.txt", meta={"proxy": own_proxy})
+def test_credentials_are_carried_to_the_same_proxy_alone(authorised: dict[str, str], carried: bool) -> None:
+    request = Request("http://e/page", meta={"proxy": HERE, **authorised}, headers={"Proxy-Authorization": BASIC})
+    own = Request("http://e/robots.txt", meta={"proxy": HERE})
     carry_credentials(own, request)
     assert own.headers.get("Proxy-Authorization") == (BASIC.encode() if carried else None)
     assert own.meta.get("_auth_proxy") == (HERE if carried else None)  # else HttpProxyMiddleware would drop the header
@@ -178,20 +170,12 @@ async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFix
     caplog.set_level(logging.DEBUG)
     told: list[bytes] = []
 
-    class Served(Pages):
-        name = "served"
-
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.served, robotstxt_served)
-            return spider
-
-        def served(self, request: Request) -> None:
-            told.extend(request.headers.getlist("Proxy-Authorization"))
+    def hear(request: Request) -> None:
+        told.extend(request.headers.getlist("Proxy-Authorization"))
 
     with Proxy({"http://far.example/robots.txt": RULES}) as proxy:
-        await crawl(Served, {"LOG_LEVEL": "DEBUG"}, urls=[passed("http://far.example/page", proxy)])
+        urls = [passed("http://far.example/page", proxy)]
+        await crawl(Pages, {"LOG_LEVEL": "DEBUG"}, hears={robotstxt_served: hear}, urls=urls)
         broken = f"http://{USER}:{PASSWORD}@no such proxy:99999"
         await crawl(Pages, urls=[Request("http://other.example/", meta={"proxy": broken})])
     assert not told

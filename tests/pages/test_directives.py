@@ -9,9 +9,7 @@ import pytest
 from scrapy_gbot_robots.pages.directives import MOST_NAMES, Directives, at_time, combined, in_headers, in_meta_tags
 
 HEADERS: list[tuple[str, list[str], Directives]] = [
-    ("one", ["noindex"], {"noindex": True}),
     ("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
-    ("several-headers", ["noindex", "noarchive"], {"noindex": True, "noarchive": True}),
     ("case-and-space", [" NoIndex ,\tNOFOLLOW "], {"noindex": True, "nofollow": True}),
     ("none", ["none"], {"noindex": True, "nofollow": True}),
     ("all-says-nothing", ["all, index, follow"], {}),
@@ -19,7 +17,6 @@ HEADERS: list[tuple[str, list[str], Directives]] = [
     ("for-us", ["mybot: noindex"], {"noindex": True}),
     ("for-another", ["otherbot: noindex"], {}),
     ("for-both-in-one", ["otherbot: noindex, nofollow, mybot: noarchive"], {"noarchive": True}),
-    ("token-in-any-case", ["MyBot: noindex"], {"noindex": True}),
     ("token-ends-with-its-header", ["otherbot: nofollow", "noindex"], {"noindex": True}),
     ("token-and-value", ["mybot: max-snippet: 20"], {"max-snippet": "20"}),
     ("smaller-limit", ["max-snippet: 50, max-snippet:20"], {"max-snippet": "20"}),
@@ -28,7 +25,6 @@ HEADERS: list[tuple[str, list[str], Directives]] = [
     ("no-number", ["max-snippet: many, max-video-preview: -7"], {}),
     ("unknown-word-is-kept", ["noai"], {"noai": True}),
     ("no-word", ["no index!, \x00, ,,"], {}),
-    ("iso-date", ["unavailable_after: 2031-06-25"], {"unavailable_after": "2031-06-25T00:00:00+00:00"}),
     ("iso-z", ["unavailable_after: 2031-06-25T15:00:00Z"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
     ("rfc-822", ["unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noai"], {"unavailable_after": "2031-06-25T15:00:00+00:00", "noai": True}),
     ("rfc-850", ["unavailable_after: Wednesday, 25-Jun-31 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
@@ -36,7 +32,6 @@ HEADERS: list[tuple[str, list[str], Directives]] = [
     ("earlier-date", ["unavailable_after: 2032-01-01", "unavailable_after: 2031-01-01"], {"unavailable_after": "2031-01-01T00:00:00+00:00"}),
     ("no-date-has-no-effect", ["unavailable_after: some day, noindex"], {"noindex": True}),
     ("year-0", ["unavailable_after: Sat, 01 Jan 0000 00:00:00 GMT, noindex"], {"noindex": True}),
-    ("year-10000", ["unavailable_after: 25 Jun 10000 15:00:00 GMT, noindex"], {"noindex": True}),
     ("end-of-time", ["unavailable_after: 9999-12-31T23:59:59-23:59"], {}),
 ]  # fmt: skip
 

@@ -17,7 +17,6 @@ from ..support.web import Reply, Site
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 ON = {"GBOT_ROBOTS_TAGS": True}
@@ -33,23 +32,8 @@ def link(path: str, rel: str = "") -> str:
     return f'<a href="{path}"' + (f' rel="{rel}"' if rel else "") + ">x</a>"
 
 
-START = (
-    "free",
-    "header",
-    "header-other",
-    "meta",
-    "meta-own",
-    "none",
-    "rel",
-    "rel-ugc",
-    "both",
-    "based",
-    "file",
-    "late",
-)
 SITE: dict[str, Reply | bytes] = {
     "/robots.txt": b"",
-    "/": html(body="".join(map(link, START))),
     "/free": html(body=link("/from-free")),
     "/header": html(body=link("/from-header"), X_Robots_Tag="noindex, nofollow"),
     "/header-other": html(body=link("/from-header-other"), X_Robots_Tag="otherbot: nofollow, noindex"),
@@ -60,10 +44,11 @@ SITE: dict[str, Reply | bytes] = {
     "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
     "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
     "/based": html("<base href='/sub/'><meta name=robots content=nofollow>", link("from-based")),
-    "/file": Reply(200, b"text", {"Content-Type": "text/plain", "X-Robots-Tag": "noindex"}),
+    "/file": Reply(200, b"text", {"Content-Type": "text/plain", "X-Robots-Tag": "noindex, made-up"}),
     "/late": html(X_Robots_Tag="unavailable_after: 25 Jun 2010 15:00:00 PST"),
     "*": html(),
 }
+SITE["/"] = html(body="".join(map(link, SITE.keys() - {"/robots.txt", "*"})))
 LEFT = {"/from-header", "/from-meta", "/from-meta-own", "/from-none", "/from-rel", "/sub/from-based"}
 QUALIFIED = {"/from-ugc", "/from-sponsored"}
 FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both"}
@@ -128,12 +113,13 @@ async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_foll
     with Site(SITE) as site:
         crawler = await crawl(spider, ON, url=site.url())
         assert followed(site) == QUALIFIED | FOLLOWED
-        assert stats(crawler, "gbot_robots/tags/links_left") == {"gbot_robots/tags/links_left": len(LEFT)}
+        assert stats(crawler)["gbot_robots/tags/links_left"] == len(LEFT)
+        assert "gbot_robots/tags/made-up" not in stats(crawler)  # strangers may make up any number of names
         said = crawler.spider.said  # type: ignore[union-attr]
         assert said["/free"] == said["/header-other"] == {}
         assert said["/header"] == said["/none"] == {"noindex": True, "nofollow": True}
         assert said["/meta-own"] == {"noarchive": True, "nofollow": True}
-        assert said["/file"] == {"noindex": True}
+        assert said["/file"] == {"noindex": True, "made-up": True}
         assert said["/late"] == {"noindex": True, "unavailable_after": "2010-06-25T23:00:00+00:00"}
 
 
@@ -166,19 +152,12 @@ async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
 async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them() -> None:
     dropped: list[Any] = []
 
-    class Listens(Follows):
-        @classmethod
-        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Listens:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.item_dropped, signals.item_dropped)
-            return spider
-
-        def item_dropped(self, item: Any, exception: Exception) -> None:
-            dropped.append((item["path"], str(exception)))
+    def item_dropped(item: Any, exception: Exception) -> None:
+        dropped.append((item["path"], str(exception)))
 
     with Site(SITE) as site:
         settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai"]}
-        crawler = await crawl(Listens, settings, url=site.url())
+        crawler = await crawl(Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url())
         assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
         assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
         found = stats(crawler)
@@ -186,46 +165,28 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
         assert found["item_scraped_count"] == len(set(site.paths()) - {"/robots.txt"}) - 4
 
 
-class Crawls(CrawlSpider):
-    name = "crawls"
-    rules = (Rule(RobotsLinkExtractor(), follow=True),)
-
-
-class CrawlsQualified(CrawlSpider):
-    name = "crawls"
-    rules = (Rule(RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")), follow=True),)
-
-
-class CrawlsAll(CrawlSpider):
-    name = "crawls"
-    rules = (Rule(LinkExtractor(), follow=True),)
-
-
 @pytest.mark.parametrize(
-    ("spider", "settings", "left"),
+    ("extractor", "settings", "left"),
     [
-        (CrawlsAll, {}, set()),
-        (CrawlsAll, ON, LEFT),
-        (Crawls, ON, LEFT),
-        (Crawls, {}, LEFT - {"/from-meta-own"}),  # what is said to everyone
-        (CrawlsQualified, ON, LEFT | QUALIFIED),
+        pytest.param(LinkExtractor(), {}, set(), id="stock"),
+        pytest.param(LinkExtractor(), ON, LEFT, id="middleware"),
+        pytest.param(
+            RobotsLinkExtractor(), {}, LEFT - {"/from-meta-own"}, id="extractor-heeds-what-is-said-to-everyone"
+        ),
+        pytest.param(RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")), ON, LEFT | QUALIFIED, id="both"),
     ],
-    ids=["stock", "middleware", "both", "extractor", "extractor-qualified"],
 )
 @in_reactor
 async def test_crawl_spider_leaves_the_same_links(
-    spider: type[CrawlSpider], settings: dict[str, Any], left: set[str]
+    extractor: LinkExtractor, settings: dict[str, Any], left: set[str]
 ) -> None:
+    class Crawls(CrawlSpider):
+        name = "crawls"
+        rules = (Rule(extractor, follow=True),)
+
     with Site(SITE) as site:
-        await crawl(spider, settings, start_urls=[site.url()])
+        await crawl(Crawls, settings, start_urls=[site.url()])
         assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
-
-
-@in_reactor
-async def test_names_that_a_stranger_makes_up_do_not_become_stats() -> None:
-    with Site({"/robots.txt": b"", "/": html(X_Robots_Tag="noindex, made-up, alsomadeup")}) as site:
-        crawler = await crawl(Follows, ON, url=site.url())
-        assert stats(crawler, "gbot_robots/tags") == {"gbot_robots/tags/noindex": 1}
 
 
 @in_reactor

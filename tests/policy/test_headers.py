@@ -84,9 +84,7 @@ def test_retry_after_is_read(value: bytes | None, seconds: float | None) -> None
     "hostile",
     [
         pytest.param(b'"' * 1_000_000, id="quotes"),
-        pytest.param(b'a="\\' * 300_000, id="backslashes"),
         pytest.param(b"a " * 500_000, id="blanks"),
-        pytest.param(b"=" * 1_000_000, id="equals"),
         pytest.param(b"a" + b" " * 1_000_000, id="one-long-blank"),
     ],
 )

@@ -162,13 +162,11 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     [
         pytest.param(b"<" * 1_000_000, id="opened"),
         pytest.param(b"<title>" * 100_000, id="titles"),
-        pytest.param(b"<h1><" * 100_000, id="headings"),
         pytest.param(b"<!--" * 100_000, id="comments"),
         pytest.param(b"<title>" + b"<" * 16_000 + b"</title>", id="tags-in-title"),
         pytest.param(b"<title>" + b". " * 8_000 + b"</title>", id="clauses"),
         pytest.param(b"\xff" * 1_000_000, id="no-charset"),
         pytest.param("\ufdfa".encode() * 10_000, id="letters-that-unfold"),
-        pytest.param(b"e" + "\u0301\u0323".encode() * 10_000, id="accents"),
     ],
 )
 def test_a_hostile_body_takes_no_time(body: bytes) -> None:

@@ -95,6 +95,7 @@ def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standin
     [
         pytest.param({"rules": "ignore"}, Action.IGNORE, "ignore", id="ignore"),
         pytest.param({"rules": "disallow"}, Action.DISALLOW, "disallow", id="disallow"),
+        pytest.param({"rules": "user-agent: *\ndisallow: /x"}, Action.REPLACE, "own rules", id="text"),
         pytest.param({"as": "otherbot"}, Action.KEEP, "as otherbot", id="as"),
         pytest.param({"crawl_delay": 10}, Action.KEEP, "crawl-delay 10 s", id="delay"),
         pytest.param(
@@ -191,7 +192,6 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param({**IGNORE, "until": 20270331}, "got 20270331", id="date-as-number"),
         pytest.param({**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"),
         pytest.param({"as": "7", "reason": "x"}, "['as'] must be the product token of a crawler", id="no-token"),
-        pytest.param({"crawl_delay": "10", "reason": "x"}, "['crawl_delay'] must be a number of seconds", id="text"),
         pytest.param({"crawl_delay": -1, "reason": "x"}, "got -1", id="negative-delay"),
         pytest.param({"crawl_delay": float("nan"), "reason": "x"}, "got nan", id="nan-delay"),
         pytest.param({"crawl_delay": True, "reason": "x"}, "got True", id="flag-delay"),

@@ -118,11 +118,21 @@ class Pages(Spider):
 
 
 def crawl(
-    spider: type[Spider], settings: dict[str, Any] | None = None, *, addon: bool = True, **arguments: Any
+    spider: type[Spider],
+    settings: dict[str, Any] | None = None,
+    *,
+    addon: bool = True,
+    hears: dict[object, Callable[..., Any]] | None = None,
+    **arguments: Any,
 ) -> Deferred[Crawler]:
-    """Run a crawl to its end. The result is its crawler: `crawler.spider` and `crawler.stats` say what happened."""
+    """Run a crawl to its end. The result is its crawler: `crawler.spider` and `crawler.stats` say what happened.
+
+    `hears` has functions to call at signals of the crawl.
+    """
     runner = CrawlerRunner({**QUIET, **(ADDON if addon else {}), **(settings or {})})
     crawler = runner.create_crawler(spider)
+    for signal, receiver in (hears or {}).items():
+        crawler.signals.connect(receiver, signal, weak=False)
     return maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
 
 
