@@ -5,14 +5,21 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core.lines import MAX_BYTES
+from scrapy_gbot_robots.core.patterns import Patterns
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
+from scrapy_gbot_robots.core.rule_index import Index
+
+from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +88,37 @@ def instructions(action: Callable[[], object]) -> int:
     return count
 
 
+def tried(patterns: list[str]) -> Callable[[str], object]:
+    return Patterns("\n".join(patterns), range(len(patterns))).longest
+
+
+def indexed(patterns: list[str]) -> Callable[[str], object]:
+    entries = [(pattern, line) for line, pattern in enumerate(patterns, 1)]
+    return Index(entries[::2], entries[1::2]).decider
+
+
+CROWDS = st.builds(
+    lambda form, many: [form.format(number) for number in range(many)],
+    st.sampled_from(["/{}", "/*aaaa{:05}", "*{}$", "/a*a*{}*a", "/{}*", "a{}", "/*/{}a*b*c*d"]),
+    st.sampled_from([0, 12, 60]),
+)
+MANY = st.builds(
+    lambda few, crowd: list(chain.from_iterable((few, crowd))),
+    st.lists(PATTERNS | LONG_PATTERNS | st.text("a*$", max_size=60), min_size=1, max_size=9),
+    CROWDS,
+)
+
+
+@given(st.sampled_from([tried, indexed]), MANY, PATHS | LONG_PATHS)
+@example(tried, ["/" + "a*" * 5 + "b"], "/" + "a" * 18)
+def test_matching_never_goes_back_whatever_the_rules_and_the_url(
+    way: Callable[[list[str]], Callable[[str], object]], patterns: list[str], path: str
+) -> None:
+    """Each instruction looks at the path once at most, and there are so many as characters of patterns and path."""
+    ask = way(patterns)
+    assert instructions(lambda: ask(path)) < 40 * (len(path) + sum(2 + len(pattern) for pattern in patterns))
+
+
 @pytest.mark.parametrize(
     "rules",
     [("disallow: /dir-{}/",), ("disallow: /dir-{}/", "disallow: /*name-{}", "allow: /dir-{}$", "disallow: /x-{}*y")],
@@ -119,9 +157,7 @@ def test_twice_as_many_lines_take_twice_as_much_work(
     assert work(200) < 2.5 * work(100)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://e.com/" + "a" * 1_000_000, "é" * 1_000_000, "/" + "%c3" * 300_000, "#" * 1_000_000]
-)
+@pytest.mark.parametrize("url", ["http://e.com/" + "a" * 100_000, "é" * 100_000, "/" + "%c3" * 30_000, "#" * 100_000])
 def test_long_url_is_answered_in_bounded_time(url: str) -> None:
     robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa")
 

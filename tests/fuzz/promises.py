@@ -14,9 +14,6 @@ from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.experimental.preferences import Preferences
-from scrapy_gbot_robots.policy.outages import DAY, Policy, decide, renew
-from scrapy_gbot_robots.policy.outcome import Failure, failed
-from scrapy_gbot_robots.storage.codec import decode, encode
 
 from ..support import oracle
 
@@ -24,11 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_gbot_robots import Rules
-    from scrapy_gbot_robots.policy.outages import Entry
-
-
-_NOW: Final = 1_700_000_000.0
-_POLICY: Final = Policy()
 
 # Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (
@@ -119,19 +111,3 @@ def assert_origin_is_stable(url: str | bytes) -> None:
     assert 0 < origin.port < 65_536
     assert origin.host.isascii()
     assert origin.host == origin.host.lower()
-
-
-def assert_entry_or_miss(data: bytes) -> Entry | None:
-    """No bytes raise. An entry that is read from them has a meaning, and can be stored, also after the next failure."""
-    entry = decode(data)
-    if entry is not None:
-        assert decode(encode(entry)) == entry
-        assert decide(entry, _NOW, _POLICY).why or entry.copy  # the words of a copy are as somebody wrote the bytes
-        after_a_failure = renew(entry, failed(Failure.RESET), _NOW, _POLICY)
-        assert decide(after_a_failure, _NOW, _POLICY).refresh_at <= _NOW + DAY
-        kept = decode(encode(after_a_failure))
-        assert kept is not None
-        assert kept.copy == entry.copy
-        assert kept.outage is not None
-        assert kept.outage.since <= _NOW
-    return entry

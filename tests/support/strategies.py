@@ -46,7 +46,6 @@ BODIES = st.builds(
     st.sampled_from(BOMS),
     st.lists(st.tuples(LINES | st.binary(max_size=12), st.sampled_from([*LINE_ENDS, b""])).map(b"".join), max_size=12),
 )
-BLANK_LINES = st.sampled_from([b"", b" \t", b"# comment", b"\v#"])
 
 
 # Files of whole groups
@@ -112,9 +111,6 @@ _SHARDS_OF_URLS = [
 ]  # fmt: skip
 URLS = (
     PATHS.map("http://e.com{}".format) | st.lists(st.sampled_from(_SHARDS_OF_URLS), max_size=12).map("".join) | ANY_TEXT
-)
-HOSTS = st.sampled_from(
-    ["e.com", "www.e-x.com.", "a_b", "xn--bcher-kva.example", "[::1]", "[2001:db8::a]", "127.0.0.1"]
 )
 
 
