@@ -13,15 +13,10 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
 from scrapy_gbot_robots.core.crawlers import AllOf
-from scrapy_gbot_robots.core.robots import groups_of, lines_of
+from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 
 BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
-
-
-def test_body_must_be_bytes() -> None:
-    with pytest.raises(TypeError, match="a robots.txt is bytes, not str"):
-        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview], ids=["bytes", "bytearray", "memoryview"])
@@ -29,7 +24,9 @@ def test_body_may_be_any_kind_of_bytes(kind: type) -> None:
     assert not RobotsTxt.parse(kind(BODY)).allowed("https://e.com/no", "a")
 
 
-def test_user_agent_and_url_must_be_text_or_bytes() -> None:
+def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
+    with pytest.raises(TypeError, match="a robots.txt is bytes, not str"):
+        RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]
     robots = RobotsTxt.parse(BODY)
     with pytest.raises(TypeError, match="user agent"):
         robots.allowed("https://e.com/", 7)  # type: ignore[arg-type]
@@ -58,18 +55,6 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     assert rules.allowed("https://e.com/yes")  # by which the rules know how URLs of this origin begin
     assert rules.allowed(url) == allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
-
-
-def test_text_and_bytes_may_be_asked_in_turn() -> None:
-    rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
-    answers = [(rules.allowed("https://e.com/yes"), rules.allowed(b"https://e.com/no")) for _ in range(6)]
-    assert answers == [(True, False)] * 6
-
-
-def test_body_that_was_cut_before_is_remarked_on() -> None:
-    assert {remark.kind for remark in RobotsTxt.parse(BODY, cut=True).remarks} - {
-        remark.kind for remark in RobotsTxt.parse(BODY).remarks
-    } == {"cut"}
 
 
 @pytest.mark.parametrize("many", [5, 30, 1_000])
@@ -113,20 +98,9 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
     assert 0.9 * measured < weight_of(rules) < 4 * measured
 
 
-def test_lines_and_groups_tell_all_there_is() -> None:
-    robots = RobotsTxt.parse(BODY)
-    assert [line.number for line in lines_of(robots)] == [1, 2, 3, 4, 5]
-    (group,) = groups_of(robots)
-    assert [str(rule) for rule in group.rules] == ["Disallow: /*secret", "Disallow: /no", "Allow: /no/but"]
-
-
-def test_remark_prints_as_one_line() -> None:
-    assert [str(remark).partition(":")[0] for remark in RobotsTxt.parse(BODY).remarks] == ["line 5"]
-
-
 def test_what_is_printed_says_what_it_is() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: b\nallow: /x\ndisallow: /", max_bytes=40)
-    assert repr(robots) == "<RobotsTxt of 40 bytes, cut>"
+    assert repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
     assert repr(robots.rules_for("a")) == "<Rules of group 'a': 1 allow, 0 disallow>"
     assert repr(robots.rules_for(AllOf(["a", "c"]))) == (
         "<RulesOfAll: a <Rules of group 'a': 1 allow, 0 disallow>, c <Rules of group None: 0 allow, 0 disallow>>"

@@ -6,8 +6,6 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
@@ -15,8 +13,6 @@ from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import takes_long
 
 from ..support.oracle import verdict_by
-from ..support.strategies import PATHS as ODD_PATHS
-from ..support.strategies import PATTERNS as ODD_PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,20 +37,6 @@ def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
 
 def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
     return [Rule(allow, pattern, line) for line, (allow, pattern) in enumerate(patterns, 2)]
-
-
-@settings(max_examples=400)
-@given(
-    rules=st.lists(st.tuples(st.booleans(), ODD_PATTERNS), max_size=24),
-    paths=st.lists(ODD_PATHS, min_size=1, max_size=6),
-    crowd=st.sampled_from([0, 0, 30, 60, 2_100]),
-    kind=st.sampled_from(["/{}", "/*q{:05}", "*{}$", "/q/*{}x", "/*{:03}"]),
-)
-def test_index_of_odd_rules_in_a_crowd_finds_the_rule_that_the_oracle_finds(
-    rules: list[tuple[bool, str]], paths: list[str], crowd: int, kind: str
-) -> None:
-    crowded = [*rules, *((False, kind.format(number)) for number in range(crowd))]
-    assert_index_agrees(numbered(crowded), paths)
 
 
 def words(source: random.Random, number: int) -> list[str]:
@@ -96,24 +78,6 @@ def test_equal_patterns_are_tried_once_for_each_kind() -> None:
     pattern = "/*" + "a" * 20 + "ba"
     rules = [Rule(number % 2 > 0, pattern, number) for number in range(10_000)]
     assert index_of(rules).wildcard_chars == 2 * len(pattern)
-
-
-class Asked(str):
-    """A path that counts the needles that are looked for in it."""
-
-    needles = 0
-
-    def __contains__(self, text: str) -> bool:  # type: ignore[override]
-        self.needles += 1
-        return super().__contains__(text)
-
-
-@pytest.mark.parametrize("shape", ["/*{}xy", "/{}/*xy", "/*{}$", "/*x*{}*y"])
-def test_patterns_whose_needle_is_not_in_the_path_are_hardly_tried(shape: str) -> None:
-    names = words(random.Random(3), 3_000)
-    path = Asked(f"/{names[0]}/" + "ace" * 100)
-    index_of(Rule(False, shape.format(name), line) for line, name in enumerate(names)).decider(path)
-    assert path.needles < 600  # those shorter than a piece are tried
 
 
 STATED = [f"content-usage: /*{'*'.join(str(number))} train-ai=n" for number in range(1_000)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of, size_of
+from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of
 
-from ..support.examples import E5, E6_3, E6_4, E10
+from ..support.examples import EXAMPLES
 
 E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml\n"
 
@@ -15,11 +15,11 @@ E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.co
 @pytest.mark.parametrize(
     ("body", "sitemaps"),
     [
-        pytest.param(E5, ["https://example.com/sitemap.xml"], id="E5"),
-        pytest.param(E6_3, ["https://example.com/sitemap.xml"], id="E6.3"),
-        pytest.param(E6_4, ["http://www.example.com/sitemap.xml"], id="E6.4"),
+        pytest.param(EXAMPLES["E5"], ["https://example.com/sitemap.xml"], id="E5"),
+        pytest.param(EXAMPLES["E6.3"], ["https://example.com/sitemap.xml"], id="E6.3"),
+        pytest.param(EXAMPLES["E6.4"], ["http://www.example.com/sitemap.xml"], id="E6.4"),
         pytest.param(
-            E10,
+            EXAMPLES["E10"],
             [
                 "https://example.com/sitemap.xml",
                 "https://cdn.example.org/other-sitemap.xml",
@@ -83,8 +83,3 @@ def test_file_without_the_word_is_known_to_list_no_sitemap(body: bytes, *, may: 
     robotstxt = RobotsTxt.parse(body)
     assert may_list_sitemaps(robotstxt) is may
     assert may_list_sitemaps(robotstxt) or not sitemap_lines_of(robotstxt)
-
-
-def test_size_is_the_number_of_bytes_that_are_read() -> None:
-    assert size_of(RobotsTxt.parse(b"sitemap: x\n" * 9)) == 99
-    assert size_of(RobotsTxt.parse(b"sitemap: x\n" * 9, max_bytes=50)) <= 50

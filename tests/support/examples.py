@@ -1,8 +1,9 @@
-"""Whole robots.txt files as examples, by their numbers in the sources that the tests cite."""
+"""Whole robots.txt files as examples, by their numbers in the sources that the tests cite; and User-Agent headers."""
 
 from __future__ import annotations
 
-E5 = """\
+EXAMPLES = {
+    "E5": """\
 # This robots.txt file controls crawling of URLs under https://example.com.
 # All crawlers are disallowed to crawl files in the "includes" directory, such
 # as .css, .js, but Google needs them for rendering, so Googlebot is allowed
@@ -14,9 +15,8 @@ User-agent: Googlebot
 Allow: /includes/
 
 Sitemap: https://example.com/sitemap.xml
-"""
-
-E6_1 = """\
+""",
+    "E6.1": """\
 user-agent: a
 disallow: /c
 
@@ -28,9 +28,8 @@ user-agent: f
 disallow: /g
 
 user-agent: h
-"""
-
-E6_2 = """\
+""",
+    "E6.2": """\
 user-agent: googlebot-news
 disallow: /fish
 
@@ -39,17 +38,15 @@ disallow: /carrots
 
 user-agent: googlebot-news
 disallow: /shrimp
-"""
-
-E6_3 = """\
+""",
+    "E6.3": """\
 user-agent: a
 sitemap: https://example.com/sitemap.xml
 
 user-agent: b
 disallow: /
-"""
-
-E6_4 = """\
+""",
+    "E6.4": """\
 # Rule 1
 User-agent: Googlebot
 Disallow: /nogooglebot/
@@ -59,9 +56,8 @@ User-agent: *
 Allow: /
 
 Sitemap: http://www.example.com/sitemap.xml
-"""
-
-E6_5 = """\
+""",
+    "E6.5": """\
 # Block googlebot from example.com/directory1/... and example.com/directory2/...
 # but allow access to directory2/subdirectory1/...
 # All other directories on the site are allowed by default.
@@ -73,9 +69,8 @@ Allow: /directory2/subdirectory1/
 # Block the entire site from anothercrawler.
 User-agent: anothercrawler
 Disallow: /
-"""
-
-E6_6 = """\
+""",
+    "E6.6": """\
 allow: /foo/bar/
 
 user-agent: FooBot
@@ -92,9 +87,8 @@ user-agent: BazBot
 user-agent: FooBot
 allow: /z/
 disallow: /
-"""
-
-E6_7 = """\
+""",
+    "E6.7": """\
 User-Agent: *
 Disallow: *.gif$
 Disallow: /example/
@@ -110,37 +104,34 @@ User-Agent: bazbot
 Disallow: /example/page.html
 
 User-Agent: quxbot
-"""
-
-E10 = """\
+""",
+    "E10": """\
 user-agent: otherbot
 disallow: /kale
 
 sitemap: https://example.com/sitemap.xml
 sitemap: https://cdn.example.org/other-sitemap.xml
 sitemap: https://ja.example.org/テスト-サイトマップ.xml
-"""
-
-E12_1 = "User-agent: Googlebot\nDisallow: /\n"
-E12_2 = "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n"
-E12_3 = "User-agent: * \nDisallow: /\n"
-E12_09 = "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n"
-E12_02 = "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n"
-E12_15 = "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n"
-E12_16 = "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n"
-
-E7 = b"""\
-user-agent: googlebot-news
-disallow: /1
-
-user-agent: *
-disallow: /2
-
-user-agent: googlebot
-disallow: /3
-"""
-
-# User-Agent headers
+""",
+    "E12.1": "User-agent: Googlebot\nDisallow: /\n",
+    "E12.2": "User-agent: Googlebot\nUser-agent: AdsBot-Google\nDisallow: /\n",
+    "E12.3": "User-agent: * \nDisallow: /\n",
+    "E12-02": "User-agent: *\nDisallow: /calendar/\nDisallow: /junk/\nDisallow: /books/fiction/contemporary/\n",
+    "E12-03": "User-agent: Googlebot-news\nAllow: /\n\nUser-agent: *\nDisallow: /",
+    "E12-04": "User-agent: Unnecessarybot\nDisallow: /\n\nUser-agent: *\nAllow: /",
+    "E12-05": "Disallow: /private_file.html",
+    "E12-06": "User-agent: Googlebot-Image\nDisallow: /images/dogs.jpg",
+    "E12-07": "User-agent: Googlebot-Image\nDisallow: /",
+    "E12-08": "User-agent: Googlebot\nDisallow: /*.gif$",
+    "E12-09": "User-agent: *\nDisallow: /\n\nUser-agent: Mediapartners-Google\nAllow: /\n",
+    "E12-10": "User-agent: Googlebot\nDisallow: /*.xls$",
+    "E12-11": "User-agent: *\nDisallow:",
+    "E12-13": "User-agent: *\nDisallow: /useless_file.html\nDisallow: /junk/other_useless_file.html",
+    "E12-14": "User-agent: *\nDisallow: /\nAllow: /public/",
+    "E12-15": "User-agent: *\nDisallow: /\n\nUser-agent: Storebot-Google\nAllow: /\n",
+    "E12-16": "User-agent: Googlebot\nUser-agent: Storebot-Google\nAllow: /cats\nDisallow: /\n",
+    "S12.5": "user-agent: *\nDisallow: /file.asp",
+}
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
