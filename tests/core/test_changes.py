@@ -25,6 +25,7 @@ SAME = [
     ("case-of-names", "USER-AGENT: A\ndisallow: /x\nallow: /x/y\n"),
     ("sitemap", "Sitemap: https://example.com/s.xml\n" + OLD),
     ("lines", "\n\n" + OLD.replace("\n", "\r\n")),
+    ("names-nobody", OLD + "User-agent: 123\nDisallow: /\n"),
 ]
 
 
@@ -42,18 +43,13 @@ def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
     assert change.closed is None
 
 
-def test_lines_are_those_of_the_agents_own_group() -> None:
-    groups = "User-agent: a\nDisallow: /x\n\nUser-agent: b\nDisallow: /x\n"
-    told = changed("User-agent: a\nUser-agent: b\n", groups)
-    assert [(change.agent, [rule.line for rule in change.added]) for change in told] == [("a", [2]), ("b", [5])]
-
-
-def test_group_of_all_comes_first_and_each_agent_once() -> None:
-    old, new = "", "User-agent: b\nUser-agent: *\nUser-agent: a\nDisallow: /x\n"
-    assert [(change.agent, change.group) for change in changed(old, new)] == [
-        ("*", "added"),
-        ("a", "added"),
-        ("b", "added"),
+def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own_groups() -> None:
+    new = "User-agent: a\nDisallow: /x\n\nUser-agent: b\nUser-agent: *\nDisallow: /x\n"
+    told = changed("User-agent: a\nUser-agent: b\n", new)
+    assert [(each.agent, each.group, each.added[0].line) for each in told] == [
+        ("*", "added", 6),
+        ("a", "", 2),
+        ("b", "", 6),
     ]
 
 
@@ -139,15 +135,11 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
     rest = "\nUser-agent: own\nAllow: /\n"
     (change,) = changed("User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest)
     assert change.agent == "*"
+    old, new = (f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn")
+    assert [change.agent for change in changed(old, new)] == ["a"]  # it stands before the name of the other
     old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
     (came,) = changed(old, old + new)
     assert (came.agent, came.preferences) == ("a", (PreferenceChange("/", "search", False, None),))
-
-
-def test_preference_between_user_agent_lines_is_for_the_agents_before_it() -> None:
-    old, new = (f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn")
-    (change,) = changed(old, new)
-    assert change.agent == "a"
 
 
 def test_signal_before_any_group_is_told_for_all() -> None:
@@ -183,7 +175,3 @@ def test_hostile_preferences_take_seconds_at_the_most() -> None:
     lines = "".join(f"Content-Usage: /*{number} search=n\n" for number in range(15_000))
     (change,) = changed("User-agent: *\n" + lines, "User-agent: *\nAllow: /\n" + lines)
     assert not change.compared
-
-
-def test_line_that_names_nobody_changes_nothing() -> None:
-    assert changed(OLD, OLD + "User-agent: 123\nDisallow: /\n") == []

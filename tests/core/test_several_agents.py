@@ -53,7 +53,7 @@ def test_url_is_refused_to_all_if_it_is_refused_to_any(
     assert (verdict.allowed, verdict.crawler) == (allowed, crawler)
     assert (verdict.rule.line if verdict.rule else None) == line
     assert ROBOTS.allowed(path, agents) is allowed
-    for _ in range(1_000):  # also once rules are indexed
+    for _ in range(6):  # also once rules are indexed
         assert ROBOTS.rules_for(agents).allowed(path) is allowed
 
 

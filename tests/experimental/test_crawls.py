@@ -102,34 +102,19 @@ async def test_what_sites_say_is_noted_counted_proved_and_reported_by_default(
 
 
 @in_reactor
-async def test_refused_purpose_stops_the_fetch_and_a_header_the_page() -> None:
+async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> None:
     with Site(PAGES) as site:
-        crawler, noted = await crawled(site, REFUSE)
+        crawler, noted = await crawled(site, {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]})
         asked = set(site.paths())
-    assert set(noted) == {"/open/1", "/unsaid/1", "/open/granted"}
+    assert set(noted) == {"/open/1", "/open/granted"}
     assert "/page" not in asked
-    assert {"/open/header", "/unsaid/header"} <= asked
+    assert "/open/header" in asked
     refused = {url.split("/", 3)[3]: str(error) for url, error in pages(crawler).refused.items()}
     assert "the site refuses train-ai (line 3, 6)" in refused["page"]
+    assert "the site refuses search (line 5, 6)" in refused["unsaid/1"]
     assert "a header of the page refuses train-ai" in refused["open/header"]
     assert 'disallowed by "Disallow: /never/"' in refused["never/1"]
-    assert counted(crawler) == {
-        "train-ai/refused": 3,
-        "train-ai/granted": 2,
-        "train-ai/unsaid": 1,
-        "train-ai/by_header": 2,
-    }
-    assert stats(crawler)["robotstxt/forbidden"] == 4
-
-
-@in_reactor
-async def test_each_of_several_purposes_is_counted_and_any_refuses() -> None:
-    with Site(PAGES) as site:
-        settings = {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "ai-use"]}
-        crawler, noted = await crawled(site, settings)
-    assert noted == {}  # ai-input=no is said everywhere
-    assert "the site refuses train-ai, ai-use (line 3, 6)" in str(pages(crawler).refused[site.url("/page")])
-    assert counted(crawler)["ai-use/refused"] == 6
+    assert stats(crawler)["robotstxt/forbidden"] == 5
 
 
 @pytest.mark.parametrize("override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}])
@@ -139,15 +124,6 @@ async def test_override_decides_about_preferences_too(override: dict[str, str]) 
     with Site(PAGES) as site:
         crawler = await crawl(Pages, settings, urls=[site.url("/page")])
     assert len(pages(crawler).crawled) == 1
-
-
-@in_reactor
-async def test_crawl_for_several_crawlers_heeds_what_each_is_told() -> None:
-    robots = b"user-agent: one\ncontent-usage: train-ai=y\n\nuser-agent: two\ncontent-usage: train-ai=n\n"
-    settings = {**REFUSE, "GBOT_ROBOTS_AGENTS": ["one", "two"], "GBOT_ROBOTS_AGENTS_MODE": "all"}
-    with Site({"/robots.txt": robots, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
-    assert pages(crawler).crawled == {}
 
 
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
