@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scrapy import Request
-from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.fetching.fetcher import Exchange
-from scrapy_gbot_robots.policy.decoding import DecodeError, decoded
 from scrapy_gbot_robots.policy.outages import LADDERS, Entry, Kind, Outage, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import (
     REDIRECTS,
@@ -28,7 +27,10 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.codec import decode, encode
 
 from ..support.entries import ENTRIES
-from ..support.strategies import CODINGS, HTTP_ANSWERS, LOCATIONS, PACKED, PAGES, HttpAnswer
+from ..support.strategies import HTTP_ANSWERS, LOCATIONS
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
 
 SETTINGS = GbotSettings.of(get_crawler().settings)
 URL = "https://example.com/robots.txt"
@@ -60,38 +62,25 @@ def test_any_trail_of_redirects_goes_on_over_http_or_ends_as_404(status: int, lo
     assert len(asked) <= MAX_REDIRECTS + 1
 
 
-@given(PACKED | PAGES, CODINGS, st.booleans())
-def test_any_body_is_decoded_as_far_as_wanted_or_broken(body: bytes, codings: list[str], whole: bool) -> None:
-    with suppress(DecodeError):
-        text, _ = decoded(body, ",".join(codings), MAX_BYTES, whole=whole)
-        assert len(text) <= MAX_BYTES
-
-
-def outcome(answer: HttpAnswer) -> Outcome:
+def outcome(answer: Response) -> Outcome:
     """The outcome of an answer after which a fetch asks nothing more."""
     if answer.status in REDIRECTS:
-        hop = next_hop(answer.status, answer.location, [URL], max_redirects=0)
+        hop = next_hop(answer.status, answer.headers.get("Location"), [URL], max_redirects=0)
         assert isinstance(hop, Unavailable)
         return hop
-    named = {
-        b"Cache-Control": answer.cache_control,
-        b"Age": answer.age,
-        b"Retry-After": answer.retry_after,
-        b"Content-Encoding": answer.content_encoding,
-    }
-    headers = {name: value for name, value in named.items() if value is not None}
     exchange = Exchange(Request(URL), MAX_BYTES)
-    exchange.response_downloaded(Response(URL, answer.status, headers, answer.body))
+    exchange.response_downloaded(answer)
     return exchange.outcome(URL, SETTINGS)
 
 
 @given(HTTP_ANSWERS)
-def test_any_answer_has_the_outcome_that_its_status_names(answer: HttpAnswer) -> None:
+def test_any_answer_has_the_outcome_that_its_status_names(answer: Response) -> None:
     came_to = outcome(answer)
     seconds = came_to.retry_after if isinstance(came_to, Unreachable) else came_to.max_age
     assert seconds is None or 0.0 <= seconds <= MOST_SECONDS
     if isinstance(came_to, Fetched):
         assert 200 <= answer.status < 300
+        assert len(came_to.body) <= MAX_BYTES
     elif isinstance(came_to, Unavailable):
         assert came_to.why
         assert came_to.status == answer.status

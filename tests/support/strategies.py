@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
+from scrapy.http import Response
 
 from scrapy_gbot_robots.core.lines import BOM, MAX_LINE_BYTES
 
@@ -140,31 +141,19 @@ PAGES = st.builds(
     st.sampled_from(_CHARSETS),
 )
 _CODINGS = ["gzip", "x-gzip", "deflate", "br", "identity", "GZIP ", "", "zstd", "\xff"]
-CODINGS = st.lists(st.sampled_from(_CODINGS), max_size=5)
 PACKED = st.recursive(
     st.binary(max_size=300), lambda packed: packed.map(gzip.compress) | packed.map(zlib.compress), max_leaves=3
 )
-
-
-class HttpAnswer(NamedTuple):
-    """An answer to a request for a robots.txt. A header that is missing is None."""
-
-    status: int
-    body: bytes
-    cache_control: list[bytes]
-    age: bytes | None
-    retry_after: bytes | None
-    location: bytes | None
-    content_encoding: str
-
-
+HEADERS_OF_ANSWERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "Cache-Control": st.lists(CACHE_CONTROL, max_size=3),
+        "Age": SECONDS_OR_DATE,
+        "Retry-After": SECONDS_OR_DATE,
+        "Location": LOCATIONS,
+        "Content-Encoding": st.lists(st.sampled_from(_CODINGS), max_size=5).map(",".join),
+    },
+)
 HTTP_ANSWERS = st.builds(
-    HttpAnswer,
-    STATUSES,
-    BODIES | PAGES | PACKED,
-    st.lists(CACHE_CONTROL, max_size=3),
-    st.none() | SECONDS_OR_DATE,
-    st.none() | SECONDS_OR_DATE,
-    st.none() | LOCATIONS,
-    CODINGS.map(",".join),
+    Response, st.just("http://e.com/robots.txt"), STATUSES, HEADERS_OF_ANSWERS, BODIES | PAGES | PACKED
 )
