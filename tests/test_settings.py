@@ -24,15 +24,11 @@ def read(**settings: Any) -> GbotSettings:
     ("name", "value", "read_as"),
     [
         ("STRICT", "1", True),  # from the command line, settings are text
-        ("STRICT", "False", False),
         ("CACHE_SIZE", "5", 5),
         ("MAX_AGE_SECS", "0.5", 0.5),
         ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
         ("META_KEYS", [], ()),
         ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
-        ("STORAGE", "my.own.Storage", "my.own.Storage"),
-        ("SQLITE_PATH", "/var/lib/robots.sqlite", Path("/var/lib/robots.sqlite")),
-        ("REPORT", "robots-report.html", Path("robots-report.html")),
         ("REPORT", "R.HTM", Path("R.HTM")),
     ],
 )
@@ -44,25 +40,18 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
     ("name", "value", "rule"),
     [
         ("MAX_AGE_SECS", "1d", "a number of seconds >= 0"),
-        ("MAX_AGE_SECS", -1, "a number of seconds >= 0"),
         ("MAX_AGE_SECS", float("nan"), "a number of seconds >= 0"),
         ("MAX_AGE_SECS", 10**400, "a number of seconds >= 0"),
         ("TIMEOUT_SECS", 0, "a number of seconds > 0"),
         ("CACHE_SIZE", 0, "a whole number >= 1"),
-        ("CACHE_SIZE", 1.5, "a whole number >= 1"),
         ("CACHE_SIZE", True, "a whole number >= 1"),
         ("STRICT", "maybe", "True or False"),
-        ("CRAWL_DELAY", 5, "True or False"),
         ("CRAWL_DELAY_MAX_SECS", -1, "a number of seconds >= 0"),
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
         ("STORAGE", "mysql", '"memory", "sqlite", "redis" or the dotted path of a class'),
-        ("SITEMAPS", "on", "one of 'auto', 'feed', 'collect', 'off'"),
         ("META_KEYS", 7, "a list of request.meta keys"),
-        ("META_KEYS", [7], "a list of request.meta keys"),
-        ("META_KEYS", "[1]", "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
-        ("REDIS_URL", "", "a URL that begins with redis:// or rediss:// or unix://"),
         ("REDIS_URL", "redis+cluster://a", "a URL that begins with redis:// or rediss:// or unix://"),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         ("SQLITE_PATH", "~nobody-here/x", "the path of a file"),
@@ -99,16 +88,17 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
 
 
-@pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
-def test_relative_paths_count_from_the_project(name: str, project: Path) -> None:
-    assert getattr(read(**{name: "deep/here.html"}), name.lower()) == project / "deep" / "here.html"
-    assert getattr(read(**{name: "/else/where.html"}), name.lower()) == Path("/else/where.html")
-
-
-@pytest.mark.parametrize("name", ["SQLITE_PATH", "REPORT"])
-def test_tilde_is_the_home_directory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("path", "absolute"),
+    [
+        pytest.param("deep/here.html", "{project}/deep/here.html", id="relative-to-the-project"),
+        pytest.param("/else/where.html", "/else/where.html", id="absolute"),
+        pytest.param("~/here.html", "/home/of/mine/here.html", id="tilde"),
+    ],
+)
+def test_paths_count_from_the_project(path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
-    assert getattr(read(**{name: "~/here.html"}), name.lower()) == Path("/home/of/mine/here.html")
+    assert read(REPORT=path).report == Path(absolute.format(project=project))
 
 
 def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
@@ -126,9 +116,7 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     ("settings", "url"),
     [
         pytest.param({}, "redis://localhost:6379/0", id="nothing"),
-        pytest.param({"REDIS_URL": "redis://fleet:1/2"}, "redis://fleet:1/2", id="url"),
         pytest.param({"REDIS_URL": "unix:///tmp/redis.sock?db=3"}, "unix:///tmp/redis.sock?db=3", id="unix-url"),
-        pytest.param({"REDIS_HOST": "fleet"}, "redis://fleet:6379/0", id="host"),
         pytest.param({"REDIS_HOST": "::1", "REDIS_PORT": "7"}, "redis://[::1]:7/0", id="ipv6-and-port"),
         pytest.param(
             {"REDIS_HOST": "fleet", "REDIS_PARAMS": {"password": "a/b@c", "db": 4, "socket_timeout": 9}},
@@ -181,38 +169,25 @@ def test_every_setting_is_documented_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("settings", "needed"),
     [
-        ({"CRAWL_DELAY_SHARED": True}, "GBOT_ROBOTS_CRAWL_DELAY = True"),
         ({"CRAWL_DELAY_MAX_SECS": 5}, "GBOT_ROBOTS_CRAWL_DELAY = True"),
         ({"TAGS_DROP": ["noindex"]}, "GBOT_ROBOTS_TAGS = True"),
-        ({"TAGS_LINKS": True}, "GBOT_ROBOTS_TAGS = True"),
         ({"AGENTS_MODE": "all"}, "GBOT_ROBOTS_AGENTS"),
         ({"PREFERENCES": "refuse"}, "GBOT_ROBOTS_PURPOSES"),
         ({"PROVENANCE_FIELD": "proof"}, "GBOT_ROBOTS_PROVENANCE = True"),
         ({"SITEMAPS_MAX": 5, "SITEMAPS": "off"}, 'GBOT_ROBOTS_SITEMAPS other than "off"'),
         ({"SQLITE_PATH": "x.sqlite", "STORAGE": "memory"}, 'GBOT_ROBOTS_STORAGE = "sqlite"'),
-        (
-            {"REDIS_URL": "redis://fleet:1"},
-            'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True',
-        ),
+        ({"REDIS_URL": "redis://a"}, 'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True'),
     ],
 )
 def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], needed: str) -> None:
-    name = next(iter(settings))
-    assert f"GBOT_ROBOTS_{name} does nothing here: it needs {needed}" in told(**settings)
+    assert told(**settings) == [f"GBOT_ROBOTS_{next(iter(settings))} does nothing here: it needs {needed}"]
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({}, []),
-        ({"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5}, []),
-        ({"CRAWL_DELAY_MAX_SECS": 60}, []),  # the default
-        ({"STROAGE": "x"}, ["GBOT_ROBOTS_STROAGE is no setting; did you mean GBOT_ROBOTS_STORAGE?"]),
-        ({"FOO": 1}, ["GBOT_ROBOTS_FOO is no setting"]),
-    ],
+    "settings", [{}, {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5}, {"CRAWL_DELAY_MAX_SECS": 60}]
 )
-def test_only_settings_that_do_nothing_are_named(settings: dict[str, Any], said: list[str]) -> None:
-    assert told(**settings) == said
+def test_setting_that_has_what_it_needs_or_its_default_is_not_named(settings: dict[str, Any]) -> None:
+    assert told(**settings) == []
 
 
 def told(**settings: Any) -> list[str]:

@@ -8,7 +8,6 @@ import logging
 import signal
 import subprocess
 import sys
-import time
 from datetime import datetime, timezone
 from hashlib import sha256
 from io import BytesIO
@@ -28,6 +27,7 @@ from scrapy_gbot_robots.report.archive import RobotsArchive, Served, record_of
 from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.until import block_until
 from ..support.web import Reply, Site
 
 if TYPE_CHECKING:
@@ -89,41 +89,30 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
 async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
     archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl")}
     other = b"user-agent: *\ndisallow: /other\n\xff"
-    with (
-        Site({"/robots.txt": RULES}) as one,
-        Site({"/robots.txt": RULES}) as alike,
-        Site({"/robots.txt": other}) as another,
-    ):
+    with Site({"/robots.txt": RULES}) as one, Site({"/robots.txt": RULES}) as alike, Site({"*": other}) as another:
         await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")])
     rows = [json.loads(line) for line in (tmp_path / "robots.jsonl").read_text().splitlines()]
-    assert {row["robots"] for row in rows} == {sha256(RULES).hexdigest(), sha256(other).hexdigest()}
     assert len(rows) == 2
-    assert next(row for row in rows if row["url"] != another.url("/robots.txt"))["body"] == RULES.decode()
-    assert "body_base64" in next(row for row in rows if row["url"] == another.url("/robots.txt"))
+    by_hash = {row["robots"]: row for row in rows}
+    assert by_hash[sha256(RULES).hexdigest()]["body"] == RULES.decode()
+    assert by_hash[sha256(other).hexdigest()]["body_base64"]
 
 
 @in_reactor
-async def test_cut_file_is_marked_and_what_we_write_our_own_reader_reads(tmp_path: Path) -> None:
+async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_place_of_a_site(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc"
     long = RULES + b"#" * 100_000
-    with Site({"/robots.txt": Reply(200, long, {"Content-Type": "text/plain"}), "*": b"ok"}) as site:
-        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}, urls=[site.url("/a")])
-        (response,) = [record for record, _ in records(path) if record.rec_type == "response"]
-        assert response.rec_headers["WARC-Truncated"] == "length"
-        (capture,) = Reading(str(path), 50).captures()
-        assert (capture.url, capture.status, capture.body, capture.cut) == (
-            site.url("/robots.txt"), 200, long[:50], True
-        )  # fmt: skip
-
-
-@in_reactor
-async def test_wall_that_answered_in_place_of_a_site_is_archived_as_one(tmp_path: Path) -> None:
-    path = tmp_path / "robots.warc"
-    with Site({"/robots.txt": Reply(403, b"no", {"cf-mitigated": "challenge"}), "*": b"ok"}) as site:
-        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
-        (capture,) = Reading(str(path), 500).captures()
-        assert (capture.url, capture.status) == (site.url("/robots.txt"), 403)
-        assert "Cloudflare" in capture.wall
+    wall = Reply(403, b"no", {"cf-mitigated": "challenge"})
+    with Site({"/robots.txt": long, "*": b"ok"}) as site, Site({"/robots.txt": wall, "*": b"ok"}) as walled:
+        settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}
+        await crawl(Pages, settings, urls=[site.url("/a"), walled.url("/a")])
+    heads = [record.rec_headers for record, _ in records(path) if record.rec_type == "response"]
+    truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in heads}
+    assert truncated == {site.url("/robots.txt"): "length", walled.url("/robots.txt"): None}
+    captures = {capture.url: capture for capture in Reading(str(path), 50).captures()}
+    cut = captures[site.url("/robots.txt")]
+    assert (cut.status, cut.body, cut.cut) == (200, long[:50], True)
+    assert "Cloudflare" in captures[walled.url("/robots.txt")].wall
 
 
 @in_reactor
@@ -140,28 +129,17 @@ async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_archive_of_a_crawl_that_was_killed_is_read_by_warcio(tmp_path: Path) -> None:
-    asked = []
-
-    def never(connection: Any) -> None:
-        asked.append(1)
-        time.sleep(60)
-
-    with Site({"/robots.txt": RULES, "*": never}) as one, Site({"/robots.txt": RULES + b"#", "*": never}) as other:
-        settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.warc.gz")}
-        with subprocess.Popen(command([one.url("/a"), other.url("/a")], settings), stderr=subprocess.PIPE) as crawling:
-            until = time.monotonic() + 60
-            while time.monotonic() < until and (len(asked) < 2 or _size(tmp_path / "robots.warc.gz") < 1000):
-                time.sleep(0.05)
-            time.sleep(0.5)  # for the second record
+    path = tmp_path / "robots.warc.gz"
+    slow = Reply(after_secs=60)
+    with Site({"/robots.txt": RULES, "*": slow}) as one, Site({"/robots.txt": RULES + b"#", "*": slow}) as other:
+        urls = [one.url("/a"), other.url("/a")]
+        with subprocess.Popen(command(urls, {"GBOT_ROBOTS_ARCHIVE": str(path)}), stderr=subprocess.PIPE) as crawling:
+            block_until(lambda: path.read_bytes().count(b"\x1f\x8b\x08") == 5, despite=(FileNotFoundError,))
             crawling.send_signal(signal.SIGKILL)
         assert crawling.returncode == -signal.SIGKILL
-        found = {record.rec_headers["WARC-Target-URI"]: body for record, body in records(tmp_path / "robots.warc.gz")
-                 if record.rec_type == "response"}  # fmt: skip
+    found = {record.rec_headers["WARC-Target-URI"]: body for record, body in records(path)
+             if record.rec_type == "response"}  # fmt: skip
     assert found == {one.url("/robots.txt"): RULES, other.url("/robots.txt"): RULES + b"#"}
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 @pytest.mark.slow

@@ -69,10 +69,8 @@ def test_page_says_where_the_answers_came_from_and_when() -> None:
     document = Selector(text=page(example_counts()))
     said = "Answers: 4 fetched; the oldest was 2 h old; no answer from 1 origin."
     assert said in document.css("section p::text").getall()
-    assert document.css("#origins tbody tr:first-child td::text").getall()[-3:-1] == [
-        "fetched",
-        "1970-01-12 14:03:20 UTC",
-    ]
+    cells = document.css("#origins tbody tr:first-child td::text").getall()
+    assert cells[-3:-1] == ["fetched", "1970-01-12 14:03:20 UTC"]
     assert "4 with rules" in document.css(".legend li::text").getall()
 
 

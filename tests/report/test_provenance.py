@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Item, Request, signals
+from scrapy import Item, Request
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
@@ -16,9 +16,7 @@ from ..support.web import Reply, Site, redirect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
 RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
 ON = {"GBOT_ROBOTS_PROVENANCE": True}
@@ -52,13 +50,9 @@ async def test_without_the_setting_meta_stays_as_it_is() -> None:
 async def test_provenance_is_about_the_url_that_answered() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"*": b"ok"}) as other:
         other.pages["/moved"] = redirect(site.url("/yes"))
-        stale = {"gbot_robots": {"line": 99}}
-        urls = [
-            other.url("/moved"),
-            Request(site.url("/unasked"), meta={**stale, "dont_obey_robotstxt": True}, dont_filter=True),
-        ]
-        crawler = await crawl(Pages, ON, urls=urls)
-        crawled = pages(crawler).crawled
+        stale = {"gbot_robots": {"line": 99}, "dont_obey_robotstxt": True}
+        unasked = Request(site.url("/unasked"), meta=stale, dont_filter=True)
+        crawled = pages(await crawl(Pages, ON, urls=[other.url("/moved"), unasked])).crawled
         assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
         assert "gbot_robots" not in crawled[site.url("/unasked")].meta
 
@@ -88,9 +82,6 @@ async def test_unreachable_robots_txt_that_allows_is_said_to_be_none() -> None:
         assert (found["robots"], found["fetched"], found["status"]) == (None, None, 503)
 
 
-# Items
-
-
 @dataclass
 class Typed:
     url: str
@@ -107,46 +98,29 @@ class Declared(Item):
 
 
 class Collecting(Pages):
-    """Yields items of several kinds and remembers what the pipelines make of them."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.items: list[Any] = []  # type: ignore[attr-defined,misc]
-        crawler.signals.connect(spider.scraped, signals.item_scraped)
-        return spider
-
-    def scraped(self, item: Any) -> None:
-        self.items.append(item)  # type: ignore[attr-defined]
+    """Yields items of several kinds."""
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield {"url": response.url}
-        yield Typed(response.url)
-        yield Bare(response.url)
-        yield Declared()
+        self.items: list[Any] = [{"url": response.url}, Typed(response.url), Bare(response.url), Declared()]
+        yield from self.items
 
 
-FIELD = {"GBOT_ROBOTS_PROVENANCE_FIELD": "proof"}
-
-
+@pytest.mark.parametrize("named", [True, False], ids=["named", "not-named"])
 @in_reactor
-async def test_provenance_is_put_into_items_of_any_kind_with_the_field(
-    caplog: pytest.LogCaptureFixture,
+async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_named(
+    named: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
+    settings = {**ON, **({"GBOT_ROBOTS_PROVENANCE_FIELD": "proof"} if named else {})}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Collecting, {**ON, **FIELD}, urls=[site.url("/yes")])
-    plain, typed, bare, declared = crawler.spider.items  # type: ignore[union-attr]
-    assert plain["proof"]["line"] == typed.proof["line"] == 2
-    assert plain["proof"] is not typed.proof
+        crawler = await crawl(Collecting, settings, urls=[site.url("/yes")])
+    assert isinstance(crawler.spider, Collecting)
+    plain, typed, bare, declared = crawler.spider.items
     assert (bare, dict(declared)) == (Bare(site.url("/yes")), {})
-    (warning,) = own_warnings(caplog)
-    assert warning.startswith("Items of Bare have no field 'proof', so they go on without provenance; ")
-    assert stats(crawler)["gbot_robots/provenance/without_field"] == 2
-
-
-@in_reactor
-async def test_items_stay_as_they_are_unless_a_field_is_named() -> None:
-    with Site({"*": b"ok"}) as site:
-        crawler = await crawl(Collecting, ON, urls=[site.url("/yes")])
-    plain, typed, *_ = crawler.spider.items  # type: ignore[union-attr]
-    assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)
+    if named:
+        assert plain["proof"]["line"] == typed.proof["line"] == 2
+        assert plain["proof"] is not typed.proof
+        (warning,) = own_warnings(caplog)
+        assert warning.startswith("Items of Bare have no field 'proof', so they go on without provenance; ")
+        assert stats(crawler)["gbot_robots/provenance/without_field"] == 2
+    else:
+        assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)
