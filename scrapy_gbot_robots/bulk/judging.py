@@ -24,7 +24,7 @@ from ..core.robots import RobotsTxt
 from ..core.rules import preferences_of, weight_of
 from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
-from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
 from ..policy.outages import Policy, State, decide, renew
 from ..policy.outcome import Fetched, Unavailable, Unreachable, outcome_of
@@ -188,7 +188,7 @@ class Judge:
         override = self.overrides.of(origin, self.now) if self.overrides else None
         if override is not None and override.action in _WHOLE_SITE:
             answer = _WHOLE_SITE[override.action]
-            return (answer, override.verdict(allowed=answer == YES)), override
+            return (answer, override.named(Verdict(answer == YES, None, MOST_SPECIFIC))), override
         decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
         if decision is None:
             return None, override

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
-    found = [_facts(override, override.standing(now)) for override in overrides_checked(settings)]
+    found = [_facts(override, override.standing(now)) for override in overrides_checked(settings).values()]
     out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")})
     run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
     out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")

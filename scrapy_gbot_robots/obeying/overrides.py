@@ -110,7 +110,7 @@ class CrawlOverrides:
         self._lookup = lookup
         self._overrides = overrides_of(settings)
         self._slow: set[Origin] = set()  # their robots.txt did not come within `WAIT_SECS`
-        self.have_delays = self._overrides.have_delays
+        self.have_delays = any(override.crawl_delay is not None for override in self._overrides.values())
         _log_ends(self._overrides, time.time())
 
     def of(self, origin: Origin, url: str = "") -> Override | None:
@@ -173,7 +173,7 @@ def _log_ends(overrides: Overrides, now: float) -> None:
         (Standing.RUN_OUT, logging.WARNING, "has run out and is not applied"),
         (Standing.RUNS_OUT_SOON, logging.INFO, "runs out soon"),
     ):
-        ended = [override for override in overrides if override.standing(now) is standing]
+        ended = [override for override in overrides.values() if override.standing(now) is standing]
         for each in ended[:_MOST_NAMED]:
             said = (SETTING, each.key, sentence, each.until, shown(each.reason))
             logger.log(level, "%s[%r] %s: its last day is %s (%s)", *said)

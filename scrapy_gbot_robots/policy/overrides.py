@@ -8,14 +8,10 @@ Source: our own; no standard has agreed exceptions.
 from __future__ import annotations
 
 import json
-import math
-import re
 import sys
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
-from difflib import get_close_matches
+from datetime import date, datetime, timezone
 from enum import Enum
 from socket import inet_aton, inet_ntoa
 from typing import TYPE_CHECKING, Any
@@ -23,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin, shown
-from ..core.verdict import MOST_SPECIFIC, Verdict
+from ..core.verdict import MOST_SPECIFIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+
+    from ..core.verdict import Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 SOON_DAYS = 7
 
 _KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
 _FILE = "file:"
-_DAY_SECS, _EPOCH = 86_400.0, date(1970, 1, 1).toordinal()
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class Action(Enum):
@@ -84,11 +80,6 @@ class Override:
         return self.action is not Action.KEEP
 
     @property
-    def ends_at(self) -> float:
-        """When the override ends, in seconds since the epoch: when its last day is over."""
-        return math.inf if self.until is None else _DAY_SECS * (self.until.toordinal() - _EPOCH + 1)
-
-    @property
     def what(self) -> str:
         """What the override does, in a few words."""
         rules = {Action.REPLACE: self.rules_from or "own rules", Action.KEEP: ""}.get(self.action, self.action.value)
@@ -97,10 +88,13 @@ class Override:
         return ", ".join(filter(None, (rules, crawler, delay)))
 
     def standing(self, now: float) -> Standing:
-        """Whether the override counts at `now`, in seconds since the epoch."""
-        if now >= self.ends_at:
+        """Whether the override counts at `now`, in seconds since the epoch. Its last day counts to its end."""
+        if self.until is None:
+            return Standing.IN_FORCE
+        days_left = (self.until - datetime.fromtimestamp(now, timezone.utc).date()).days
+        if days_left < 0:
             return Standing.RUN_OUT
-        return Standing.RUNS_OUT_SOON if self.ends_at - now <= SOON_DAYS * _DAY_SECS else Standing.IN_FORCE
+        return Standing.RUNS_OUT_SOON if days_left < SOON_DAYS else Standing.IN_FORCE
 
     def named(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with this override named in it."""
@@ -109,63 +103,40 @@ class Override:
             reason = f"{reason}: {verdict.reason}"
         return verdict._replace(reason=reason, override=self.key)
 
-    def verdict(self, *, allowed: bool) -> Verdict:
-        """Return the verdict of an override that needs no rules."""
-        return Verdict(allowed, None, f"override for {shown(self.key)} ({shown(self.reason)})", override=self.key)
 
-
-class Overrides:
-    """The overrides of a crawl. The most specific one counts: the origin's, then the host's, then the nearest domain's.
+class Overrides(dict[str, Override]):
+    """The overrides of a crawl, by place. The most specific one counts: the origin's, the host's, the nearest domain's.
 
     Hosts are compared in one spelling: without a final dot, and an IPv4 address as four numbers.
     """
-
-    def __init__(self) -> None:
-        self._by_place: dict[str, Override] = {}  # "https://example.com", "example.com", "*.example.com"
-
-    def __len__(self) -> int:
-        return len(self._by_place)
-
-    def __iter__(self) -> Iterator[Override]:
-        return iter(self._by_place.values())
-
-    @property
-    def have_delays(self) -> bool:
-        """Whether any override has a crawl-delay."""
-        return any(override.crawl_delay is not None for override in self)
 
     def of(self, origin: Origin, now: float) -> Override | None:
         """Return the override that counts for `origin` at `now`, in seconds since the epoch; None if there is none."""
         host = _in_one_spelling(origin.host)
         labels = host.split(".")
         domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))
-        found = map(self._by_place.get, (str(origin._replace(host=host)), host, *domains))
-        return next((override for override in found if override is not None and now < override.ends_at), None)
-
-    def add(self, override: Override) -> None:
-        """Add an override.
-
-        Raises:
-            ValueError: its key names no place, or one that has an override already.
-        """
-        key = override.key
-        is_domain = key.startswith("*.")
-        origin = _origin(key if "://" in key else f"http://{key.removeprefix('*.')}", key)
-        host = origin.host.rstrip(".") if is_domain else _in_one_spelling(origin.host)
-        place = f"*.{host}" if is_domain else str(origin._replace(host=host)) if "://" in key else host
-        if place in self._by_place:
-            raise ValueError(f"a key of {SETTING} must be there once, got {self._by_place[place].key!r} and {key!r}")
-        self._by_place[place] = override
+        for place in (str(origin._replace(host=host)), host, *domains):
+            override = self.get(place)
+            if override is not None and override.standing(now) is not Standing.RUN_OUT:
+                return override
+        return None
 
 
-def _origin(url: str, key: str) -> Origin:
-    """Return the origin of `url`, which the user wrote as `key`. Raises ValueError for more than scheme, host and port."""
-    scheme, _, authority = url.partition("://")
-    authority = authority.removesuffix("/") if "://" in key else authority
+def _place(key: str) -> str:
+    """Return one spelling of the place that a key names: "https://example.com", "example.com" or "*.example.com".
+
+    Raises:
+        ValueError: it names none, or more than scheme, host and port.
+    """
+    scheme, of_origin, authority = key.partition("://") if "://" in key else ("http", "", key)
+    below = "*." if authority.startswith("*.") and not of_origin else ""
+    authority = authority.removesuffix("/") if of_origin else authority.removeprefix(below)
     has_port = ":" in authority.rpartition("]")[2]
-    if not set(authority) & set("/?#@*\\") and (not has_port or "://" in key):
+    if set(authority).isdisjoint("/?#@*\\") and (of_origin or not has_port):
         with suppress(ValueError):
-            return Origin.of(f"{scheme}://{authority}/")
+            origin = Origin.of(f"{scheme}://{authority}/")
+            host = origin.host.rstrip(".") if below else _in_one_spelling(origin.host)
+            return str(origin._replace(host=host)) if of_origin else below + host
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
 
 
@@ -194,10 +165,11 @@ def json_of(text: str) -> Any:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise ValueError(f"the key {shown(repr(twice))} is there twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {shown(repr(key))} is there twice")
+        found[key] = value
     return found
 
 
@@ -216,7 +188,10 @@ def read_overrides(
     """
     overrides = Overrides()
     for key, fields in _mapping(SETTING, value).items():
-        overrides.add(_override(key, fields, file, parse))
+        place = _place(key)
+        if place in overrides:
+            raise ValueError(f"a key of {SETTING} must be there once, got {overrides[place].key!r} and {key!r}")
+        overrides[place] = _override(key, fields, file, parse)
     return overrides
 
 
@@ -231,10 +206,8 @@ def _override(key: str, value: object, file: Callable[[str], bytes], parse: Call
     fields = _mapping(name, value)
     for field in fields:
         if field not in _FIELDS:
-            near = get_close_matches(field, _FIELDS, n=1)
-            rule = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}{rule}")
-    if not fields.keys() & {"rules", "as", "crawl_delay"}:
+            raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
+    if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
         raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(dict(fields)))}")
     read: dict[str, Any] = {}
     for field, (reader, rule) in _FIELDS.items():
@@ -280,9 +253,7 @@ def _secs(value: object) -> float:
 def _day(value: object) -> date:
     if type(value) is date:  # TOML gives a date; a datetime is a subclass of date, but is not wanted
         return value
-    if not _DAY.fullmatch(_text(value)):
-        raise ValueError
-    return date.fromisoformat(_text(value))
+    return datetime.strptime(_text(value), "%Y-%m-%d").date()
 
 
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {

@@ -146,7 +146,7 @@ async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_h
 def test_robots_txt_decides_about_the_one_page_that_shows_whether_a_site_is_up(
     fields: dict[str, str], taken: bool
 ) -> None:
-    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}}))
+    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}})).values()
     origin = Origin.of("https://a.example")
     own = CachedAnswer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0, one_page=True))
     ruling = ruling_of(override, origin, RobotsCrawler.of("testbot"), own)
@@ -227,7 +227,7 @@ JSON = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}
 def test_overrides_may_stand_in_a_file_or_on_the_command_line(name: str, text: str, tmp_path: Path) -> None:
     if name:
         (tmp_path / name).write_text(text, encoding="utf-8")
-    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name) if name else text))
+    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name) if name else text)).values()
     assert (override.key, override.what, str(override.until)) == ("a.example", "ignore", "2999-01-01")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
 from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, Standing, json_of, read_overrides
 
 NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
@@ -28,8 +29,7 @@ def read(value: Any) -> Overrides:
 
 
 def one(**fields: Any) -> Override:
-    (override,) = read({"a.example": {"reason": "contract", **fields}})
-    return override
+    return read({"a.example": {"reason": "contract", **fields}})["a.example"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_most_specific_override_counts(url: str, key: str | None) -> None:
     keys = ["https://a.example", "A.Example", "*.a.example", "*.b.a.example", "bücher.example"]
     keys += ["[0:0::1]", "c.example.", "127.0.0.1", "*.test"]
     overrides = read(dict.fromkeys(keys, IGNORE))
-    assert len(overrides) == len(list(overrides)) == len(keys)
+    assert len(overrides) == len(keys)
     found = overrides.of(Origin.of(url), NOW)
     assert (found.key if found else None) == key
 
@@ -67,7 +67,6 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     assert found is not None
     assert found.key == "a.example"
     assert overrides.of(Origin.of("https://b.example"), NOW) is None
-    assert len(overrides) == len(list(overrides)) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,10 +83,9 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
 def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standing) -> None:
     override = one(rules="ignore", until=until)
     assert override.standing(NOW) is standing
-    if until is not None:
-        assert override.standing(override.ends_at - 1) is Standing.RUNS_OUT_SOON
-        assert override.standing(override.ends_at) is Standing.RUN_OUT
-    assert one(rules="ignore", until="2027-03-10").ends_at == datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
+    ends_at = datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
+    assert one(rules="ignore", until="2027-03-10").standing(ends_at - 1) is Standing.RUNS_OUT_SOON
+    assert one(rules="ignore", until="2027-03-10").standing(ends_at) is Standing.RUN_OUT
 
 
 @pytest.mark.parametrize(
@@ -110,9 +108,6 @@ def test_what_an_override_does_is_said_in_few_words(fields: dict[str, Any], acti
     override = one(**fields)
     assert (override.action, override.what) == (action, what)
     assert override.decides == ("rules" in fields)
-    assert read({"a.example": {**IGNORE}, "b.example": {**fields, "reason": "x"}}).have_delays == (
-        "crawl_delay" in fields
-    )
 
 
 def test_verdicts_name_the_override() -> None:
@@ -123,8 +118,7 @@ def test_verdicts_name_the_override() -> None:
     assert str(refused) == ('disallowed by "Disallow: /x" (line 2, group "*"): override for a.example (contract)')
     assert free.reason == "override for a.example (contract): only a rule without a path matches"
     assert refused.override == free.override == "a.example"
-    assert str(override.verdict(allowed=False)) == "disallowed: override for a.example (contract)"
-    assert override.verdict(allowed=True).override == "a.example"
+    assert str(override.named(Verdict(False, None, MOST_SPECIFIC))) == "disallowed: override for a.example (contract)"
 
 
 def test_finding_one_of_many_does_not_go_through_them_all() -> None:
@@ -141,7 +135,7 @@ def test_finding_one_of_many_does_not_go_through_them_all() -> None:
 def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(*, strict: bool) -> None:
     files = {"robots/shop.txt": b"user-agent: *\ndisalow: /x"}
     value = {"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}
-    (override,) = read_overrides(value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict))
+    (override,) = read_overrides(value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict)).values()
     assert override.what == "file:robots/shop.txt"
     assert override.robotstxt is not None
     assert override.robotstxt.allowed("/x", "mybot") is strict
@@ -175,7 +169,7 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param({"reason": "x"}, " must have rules, as or crawl_delay, got {'reason': 'x'}", id="nothing"),
         pytest.param(
             {**IGNORE, "untill": 1},
-            " must have no keys but rules, as, crawl_delay, reason, until, got 'untill'; did you mean 'until'?",
+            " must have no keys but rules, as, crawl_delay, reason, until, got 'untill'",
             id="unknown-field",
         ),
         pytest.param({**IGNORE, "rules": "ingore"}, '[\'rules\'] must be "ignore", "disallow"', id="misspelt-word"),

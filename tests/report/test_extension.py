@@ -124,7 +124,7 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, ca
 def test_many_overrides_are_added_up() -> None:
     crawler, extension = reporting()
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
-    for override in read_overrides(value, lambda path: b""):
+    for override in read_overrides(value, lambda path: b"").values():
         crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
     assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)

@@ -44,7 +44,7 @@ def example_counts() -> CrawlCounts:
     silent = CachedAnswer(Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0))
     counts.origins.learn(silent)
     counts.origins.oldest_secs = 7_200
-    (override,) = read_overrides({"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b"")
+    (override,) = read_overrides({"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b"").values()
     counts.use(override, None, against_robotstxt=True)
     counts.preferences = {EVIL: [1, 2, 3]}
     return counts
