@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -52,7 +51,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
 from ..core.robots import RobotsTxt
-from ..policy.outages import Kind, State, decide, renew
+from ..policy.outages import Kind, State, available, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
@@ -219,7 +218,7 @@ class Lookup:
         """Store that the site is available, for the next process that asks."""
         entry = await self._storage.get(str(origin))
         if entry is not None and entry.outage is not None and not entry.outage.site_available:
-            await self._storage.put(str(origin), replace(entry, outage=replace(entry.outage, site_available=True)))
+            await self._storage.put(str(origin), available(entry))
 
     def abandon(self) -> None:
         """Cancel all look-ups and start no more. Requests that wait, or come later, get `Closing`."""
@@ -257,8 +256,9 @@ class Lookup:
     ) -> CachedAnswer:
         """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
         before, settings = self._cache.get(origin), self._settings
-        site_available = before is not None and before.site_available
-        decision = decide(entry, time.time(), settings.policy, site_available=site_available)
+        if before is not None and before.site_available:
+            entry = available(entry)
+        decision = decide(entry, time.time(), settings.policy)
         known = entry.outage or entry.copy
         answer = CachedAnswer(origin, decision, known.status if known else None, source, before=before)
         copy = decision.copy or (entry.copy if decision.one_page else None)

@@ -14,7 +14,7 @@ Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from .outcome import Fetched, Outcome, Unreachable
@@ -67,7 +67,7 @@ class Outage:
     status: int | None  # of the last failure; None: no response came at all
     why: str  # of the last failure
     retry_at: float  # when to ask again
-    site_available: bool = False  # another URL of the origin has answered since the first failure
+    site_available: bool = False  # another URL of the origin was served since the first failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +82,21 @@ class Meaning(Enum):
     """What an unreachable robots.txt means, by a rung of a ladder."""
 
     DISALLOW = "full disallow"
-    ALLOW = "full allow"
     COPY = "the last good copy, else full allow"
     ALLOW_IF_SITE_AVAILABLE = "full allow if the site is available, else full disallow"
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """What an outage means until it is `until` seconds old."""
-
-    until: float
-    meaning: Meaning
-
-
-_THIRTY_DAYS = (Rung(30 * DAY, Meaning.DISALLOW), Rung(math.inf, Meaning.COPY))
-LADDERS: dict[str, tuple[Rung, ...]] = {
+# What an outage means until it is so many seconds old.
+_THIRTY_DAYS = ((30 * DAY, Meaning.DISALLOW), (math.inf, Meaning.COPY))
+LADDERS: dict[str, tuple[tuple[float, Meaning], ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
-        Rung(12 * HOUR, Meaning.DISALLOW),
-        Rung(12 * HOUR + 30 * DAY, Meaning.COPY),
-        Rung(math.inf, Meaning.ALLOW_IF_SITE_AVAILABLE),
+        (12 * HOUR, Meaning.DISALLOW),
+        (12 * HOUR + 30 * DAY, Meaning.COPY),
+        (math.inf, Meaning.ALLOW_IF_SITE_AVAILABLE),
     ),
     "rfc9309": _THIRTY_DAYS,  # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
-    "allow": (Rung(math.inf, Meaning.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
+    "allow": ((math.inf, Meaning.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
 }
 
 
@@ -157,22 +149,25 @@ class Decision:
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
     """Return `entry` brought up to date with a fetch that ended at `now`. A definite answer ends an outage."""
     if isinstance(outcome, Unreachable):
-        return Entry(entry.copy if entry else None, _prolonged(entry.outage if entry else None, outcome, now))
-    kind, body, cut, why = (
-        (Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}")
-        if isinstance(outcome, Fetched)
-        else (Kind.WALL if outcome.wall else Kind.NONE, b"", False, outcome.why)
-    )
+        entry = entry or Entry()
+        before = entry.outage or Outage(now, 0, None, "", now)
+        failures = before.failures + 1
+        since, retry_at = min(before.since, now), now + _wait(outcome, failures)
+        return replace(
+            entry, outage=Outage(since, failures, outcome.status, outcome.why, retry_at, before.site_available)
+        )
     lifetime = DAY if outcome.max_age is None else max(outcome.max_age, _MIN_AGE)
-    fresh_until = now + min(lifetime, policy.max_age_secs)
-    return Entry(Copy(kind, outcome.status, outcome.url, body, cut, why, now, fresh_until))
+    times = (now, now + min(lifetime, policy.max_age_secs))
+    if isinstance(outcome, Fetched):
+        why = f"HTTP {outcome.status}"
+        return Entry(Copy(Kind.RULES, outcome.status, outcome.url, outcome.body, outcome.cut, why, *times))
+    kind = Kind.WALL if outcome.wall else Kind.NONE
+    return Entry(Copy(kind, outcome.status, outcome.url, b"", False, outcome.why, *times))
 
 
-def _prolonged(outage: Outage | None, outcome: Unreachable, now: float) -> Outage:
-    failures = 1 + (outage.failures if outage else 0)
-    since = min(outage.since, now) if outage else now
-    site_available = outage is not None and outage.site_available
-    return Outage(since, failures, outcome.status, outcome.why, now + _wait(outcome, failures), site_available)
+def available(entry: Entry) -> Entry:
+    """Return `entry` with the note that another URL of the origin was served since its outage began, if it has one."""
+    return replace(entry, outage=replace(entry.outage, site_available=True)) if entry.outage else entry
 
 
 def _wait(outcome: Unreachable, failures: int) -> float:
@@ -183,24 +178,16 @@ def _wait(outcome: Unreachable, failures: int) -> float:
     return min(doubled, _BUSY_RETRY if outcome.status in _OFTEN else _SLOW_RETRY)
 
 
-def decide(entry: Entry | None, now: float, policy: Policy, *, site_available: bool = False) -> Decision:
-    """Return what an entry means at `now`.
+def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
+    """Return what an entry means at `now`, in seconds since the epoch.
 
     Nothing known means full disallow until robots.txt has been fetched. A failed early refresh changes nothing while the
     copy is still fresh.
-
-    Args:
-        entry: what is known; None if nothing is.
-        now: seconds since the epoch.
-        policy: the parameters.
-        site_available: another URL of the origin has answered since the outage began, without a server or network error.
-            The entry itself may say so, too.
     """
     copy, outage = (entry.copy, entry.outage) if entry else (None, None)
     fresh_until = _fresh_until(copy, now, policy) if copy else now
     if outage and fresh_until <= now:
-        age = max(0.0, now - outage.since)
-        return _on_ladder(outage, copy, now, age, policy, site_available=site_available or outage.site_available)
+        return _on_ladder(outage, copy, now, policy)
     if copy is None:
         return Decision(State.FULL_DISALLOW, "robots.txt not asked yet", True, now, now)
     lifetime = max(0.0, fresh_until - copy.fetched_at)
@@ -232,20 +219,18 @@ def _definite(
     return Decision(state, why, temporary, refresh_at, ask_at, copy)
 
 
-def _on_ladder(
-    outage: Outage, copy: Copy | None, now: float, age: float, policy: Policy, *, site_available: bool
-) -> Decision:
+def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
     """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
-    meaning = next(rung.meaning for rung in LADDERS[policy.ladder] if age < rung.until)
+    age = max(0.0, now - outage.since)
+    meaning = next(meaning for until, meaning in LADDERS[policy.ladder] if age < until)
     why = f"robots.txt unreachable{_span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now)
     stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
         return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True)
-    if meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not site_available:
-        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=True)
-    if meaning is Meaning.DISALLOW:
-        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at)
+    one_page = meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not outage.site_available
+    if one_page or meaning is Meaning.DISALLOW:
+        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page)
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
 
 

@@ -97,22 +97,22 @@ OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(failed, st.sampled_from(Failure
 AT_THE_MOST = Entry(None, Outage(0.0, MOST_FAILURES, None, "x", 0.0))
 
 
-@example(AT_THE_MOST, [(failed(Failure.RESET), 1.0)], Policy(), False)
-@given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), min_size=1, max_size=3), POLICIES, st.booleans())
+@example(AT_THE_MOST, [(failed(Failure.RESET), 1.0)], Policy())
+@given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), min_size=1, max_size=3), POLICIES)
 def test_any_outcomes_come_to_a_state_and_can_be_kept(
-    entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy, site_available: bool
+    entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy
 ) -> None:
     """This holds for any stored entry, also one that an attacker wrote, and with a clock that jumps."""
     for came_to, now in outcomes:
         if entry is not None:
-            before = decide(entry, now, policy, site_available=site_available)
+            before = decide(entry, now, policy)
             assert before.refresh_at <= before.ask_at
         entry = renew(entry, came_to, now, policy)
         kept = decode(encode(entry))
         assert kept is not None
         assert kept == entry or (kept.outage and kept.outage.failures == MOST_FAILURES)
         entry = kept
-        decision = decide(entry, now, policy, site_available=site_available)
+        decision = decide(entry, now, policy)
         assert decision.why or entry.copy  # a copy may have no words
         assert decision.temporary == isinstance(came_to, Unreachable) or decision.copy
         assert decision.refresh_at <= decision.ask_at

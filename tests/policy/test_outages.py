@@ -18,6 +18,7 @@ from scrapy_gbot_robots.policy.outages import (
     Outage,
     Policy,
     State,
+    available,
     decide,
     renew,
 )
@@ -107,9 +108,10 @@ def test_ladder_over_weeks(ladder: str, age: float, opens: bool, outcome: Outcom
 @pytest.mark.parametrize("before", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")])
 def test_google_2026_allows_a_site_that_is_available_in_the_end(before: Entry | None) -> None:  # S2.23
     policy = Policy("google-2026")
-    entry = renew(before, DOWN, NOW, policy)
-    assert decide(entry, NOW + 31 * DAY, policy, site_available=True).state is ALLOW
-    assert decide(entry, NOW + HOUR, policy, site_available=True).state is DISALLOW
+    entry = available(renew(before, DOWN, NOW, policy))
+    assert decide(entry, NOW + 31 * DAY, policy).state is ALLOW
+    assert decide(entry, NOW + HOUR, policy).state is DISALLOW
+    assert available(SERVED) is SERVED
 
 
 def test_only_google_2026_in_the_end_lets_a_page_through_as_a_probe() -> None:  # S2.23
