@@ -18,44 +18,26 @@ from ..policy.outcome import Failure, Unreachable, failed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FAILURES = {
-    "CannotResolveHostError": Failure.DNS,
-    "DNSLookupError": Failure.DNS,
-    "ConnectionRefusedError": Failure.REFUSED,
-    "DownloadConnectionRefusedError": Failure.REFUSED,
-    "ConnectError": Failure.REFUSED,
-    "ConnectionLost": Failure.RESET,
-    "ConnectionDone": Failure.RESET,
-    "ConnectionResetError": Failure.RESET,
-    "ServerDisconnectedError": Failure.RESET,  # aiohttp
-    "ReadError": Failure.RESET,  # httpx
-    "DownloadTimeoutError": Failure.TIMEOUT,
-    "TimeoutError": Failure.TIMEOUT,
-    "TCPTimedOutError": Failure.TIMEOUT,
-    "UserTimeoutError": Failure.TIMEOUT,
-    "ResponseDataLossError": Failure.TRUNCATED,
-    "_DataLoss": Failure.TRUNCATED,
-    "PotentialDataLoss": Failure.TRUNCATED,
-    "InvalidBodyLengthError": Failure.TRUNCATED,  # h2
-    "_MalformedChunkedDataError": Failure.CHUNKING,
-    "SSLError": Failure.TLS,
-    "VerificationError": Failure.TLS,
-    "CertificateError": Failure.TLS,
-    "Error": Failure.TLS,  # OpenSSL.SSL.Error
-    "InvalidNegotiatedProtocol": Failure.TLS,  # Scrapy's HTTP/2 handler, of a server without HTTP/2
-    "ParseError": Failure.INVALID,
-    "ProtocolError": Failure.INVALID,  # h2
-    "BadHttpMessage": Failure.INVALID,  # aiohttp
-    "RemoteProtocolError": Failure.INVALID,  # httpx
-    "TunnelError": Failure.PROXY,
-    "ClientHttpProxyError": Failure.PROXY,  # aiohttp
-    "ProxyError": Failure.PROXY,  # httpx
-    "DownloadCancelledError": Failure.CANCELLED,
-    "CancelledError": Failure.CANCELLED,
-    "NotCachedError": Failure.NOT_CACHED,
-    "NotSupported": Failure.NO_HANDLER,
-    "UnsupportedURLSchemeError": Failure.NO_HANDLER,
+_NAMES = {
+    Failure.DNS: "CannotResolveHostError DNSLookupError",
+    Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
+    # the last two of aiohttp and httpx
+    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError ServerDisconnectedError ReadError",
+    Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
+    # the last of h2
+    Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
+    Failure.CHUNKING: "_MalformedChunkedDataError",
+    # `Error` is OpenSSL's; the last comes from Scrapy's HTTP/2 handler, of a server without HTTP/2
+    Failure.TLS: "SSLError VerificationError CertificateError Error InvalidNegotiatedProtocol",
+    # the last three of h2, aiohttp and httpx
+    Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
+    # the last two of aiohttp and httpx
+    Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
+    Failure.CANCELLED: "DownloadCancelledError CancelledError",
+    Failure.NOT_CACHED: "NotCachedError",
+    Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
 }
+_FAILURES = {name: failure for failure, names in _NAMES.items() for name in names.split()}
 _SCRAPYS: dict[Failure, tuple[str, type[Exception]]] = {
     Failure.DNS: ("CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: ("DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Headers
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
+    from scrapy.http import Response
 
     from ..core.urls import Origin
     from ..settings import GbotSettings
@@ -109,11 +110,12 @@ class Exchange:
         own: the request as the fetcher made it.
         left: for how many seconds a download handler may have it.
         request: the request as it reached the downloader; None if a middleware did not let it pass.
-        headers_at: when the response's headers came, in seconds on the monotonic clock.
+        sent_at: when the download handler got the request, in seconds on the monotonic clock.
+        headers_at: when the response's headers came, on the same clock.
         stopped: whether this exchange stopped the download: then a short body is not a lost one.
         response: what the download handler returned. Its headers lack Content-Encoding, so that no middleware decodes the
             body; `headers` has them all.
-        secs: how long the server took, in seconds, without the downloader's queue and other middlewares.
+        secs: how long the download handler took, in seconds: without the downloader's queue and other middlewares.
         error: why there is no response.
         recalled: whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered.
     """
@@ -125,10 +127,11 @@ class Exchange:
         self._status_only = status_only
         self._received = 0
         self.request: Request | None = None
+        self.sent_at = 0.0
         self.headers_at: float | None = None
         self.stopped = False
         self.response: Response | None = None
-        self.headers: Headers | None = None
+        self.headers = Headers()
         self.secs = 0.0
         self.error: BaseException | None = None
         self.recalled = False
@@ -158,9 +161,6 @@ class Exchange:
         """Keep the response."""
         self.response, self.headers = response, response.headers.copy()
         response.headers.pop("Content-Encoding", None)
-        latency = self.latency
-        if latency is not None and self.headers_at is not None:
-            self.secs = latency + time.monotonic() - self.headers_at
 
     def recall(self, response: Response) -> None:
         """Keep a response from Scrapy's HTTP cache, which does not say whether its download was stopped."""
@@ -172,48 +172,35 @@ class Exchange:
         """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
         return self.response is not None or self.headers_at is not None or isinstance(self.error, IgnoreRequest)
 
-    @property
-    def latency(self) -> float | None:
-        """Seconds from sending the request to the response's headers; None if no headers came, and over FTP."""
-        latency = None if self.request is None else self.request.meta.get("download_latency")
-        return None if latency is None else float(latency)
-
-    @property
-    def content_encoding(self) -> str:
-        """The response's Content-Encoding, even if it was taken out; empty if it has none."""
-        assert self.response is not None  # noqa: S101  for the type checker
-        return b",".join((self.headers or self.response.headers).getlist("Content-Encoding")).decode("latin-1")
+    def coding(self, header: str) -> str:
+        """The codings that a header of the response names, even if it was taken out; "" if it has none."""
+        return b",".join(self.headers.getlist(header)).decode("latin-1").lower()
 
     @property
     def takes_long(self) -> bool:
         """Whether `outcome` may take milliseconds: it decodes a long body, or looks for lines in what may be a page."""
         body = b"" if self.response is None else self.response.body
-        return len(body) > _READ_IN_THREAD_BYTES and bool(self.content_encoding or b"<" in body[:_READ_IN_THREAD_BYTES])
-
-    @property
-    def _transfer_coding(self) -> str:
-        """A transfer coding that the download handler has left in the body, as Scrapy's for aiohttp does; "" if none."""
-        assert self.response is not None  # noqa: S101  as above
-        codings = b",".join(self.response.headers.getlist("Transfer-Encoding")).decode("latin-1").lower()
-        return codings if {name.strip() for name in codings.split(",")} - {"", "chunked", "identity"} else ""
+        is_work = self.coding("Content-Encoding") or b"<" in body[:_READ_IN_THREAD_BYTES]
+        return len(body) > _READ_IN_THREAD_BYTES and bool(is_work)
 
     def outcome(self, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
         response = self.response
         assert response is not None  # noqa: S101  as above
         stopped = "download_stopped" in response.flags
+        transfer = self.coding("Transfer-Encoding")  # which Scrapy's handler for aiohttp, say, leaves in the body
         lost, broken, body, cut = None, "", b"", False
         if "dataloss" in response.flags:
             lost = Failure.TRUNCATED
         elif stopped and not self.stopped:
             lost = Failure.STOPPED
-        elif coding := self._transfer_coding:
-            lost, broken = Failure.BAD_CONTENT, f"Transfer-Encoding {coding[:80]!r} was not undone"
+        elif {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
+            lost, broken = Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone"
         else:
             try:
                 body, cut = decoded(
                     as_served(response.body, response.flags),
-                    self.content_encoding,
+                    self.coding("Content-Encoding"),
                     settings.max_bytes,
                     whole=not (stopped or self.stopped),
                     # A partial body may be empty because the connection ended.
@@ -279,7 +266,7 @@ class Fetcher:
             return recalled(outcome)
         if self._http_cache is not None and not isinstance(outcome, Unreachable):
             for exchange in exchanges:
-                if exchange.response is not None and exchange.headers is not None:
+                if exchange.response is not None and exchange.request is not None:
                     self._http_cache.store(exchange.own, exchange.response, exchange.headers)
         return outcome
 
@@ -292,18 +279,22 @@ class Fetcher:
             exchanges.append(exchange)
             answer = exchange.response
             if answer is None:
-                return self._failed(exchange, asked[-1] if len(asked) > 1 else "")
+                if exchange.error is None:
+                    return failed(Failure.REPLACED)
+                self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
+                return failure_of(exchange.error, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
                 read = partial(exchange.outcome, asked[-1], self._settings)
                 outcome = await run_in_thread(read) if exchange.takes_long else read()
                 if not exchange.recalled:
-                    served = {
-                        "request": exchange.own,
-                        "response": answer,
-                        "headers": exchange.headers or answer.headers,
-                    }
-                    send = self._crawler.signals.send_catch_log
-                    send(robotstxt_served, origin=origin, outcome=outcome, **served)
+                    self._crawler.signals.send_catch_log(
+                        robotstxt_served,
+                        origin=origin,
+                        outcome=outcome,
+                        request=exchange.own,
+                        response=answer,
+                        headers=exchange.headers,
+                    )
                 return outcome
             left -= exchange.secs
             looking_at = time.monotonic()
@@ -370,7 +361,7 @@ class Fetcher:
         """
         exchange = await self._send(url, request, left)
         if exchange.response is None and exchange.headers_at is not None:
-            again_secs = min(left, _STATUS_SECS + 2 * (exchange.latency or 0.0))
+            again_secs = min(left, _STATUS_SECS + 2 * (exchange.headers_at - exchange.sent_at))
             again = await self._send(url, request, again_secs, status_only=True)
             if again.response is not None and again.response.status not in _BODY_DECIDES:
                 return again
@@ -393,7 +384,8 @@ class Fetcher:
                 try:
                     response = await engine.download_async(own)
                     if exchange.request is None:
-                        exchange.response = response  # from a middleware that answers by itself, such as a cache
+                        # It is from a middleware that answers by itself, such as a cache.
+                        exchange.response, exchange.headers = response, response.headers
                 except (CancelledError, asyncio.CancelledError) as error:
                     if is_closing(self._crawler):  # this look-up is cancelled; otherwise it is the download
                         raise
@@ -405,13 +397,6 @@ class Fetcher:
                     own.headers.pop(_PROXY_HEADER, None)  # otherwise an archive would contain it
         return exchange
 
-    def _failed(self, exchange: Exchange, redirected_to: str) -> Outcome:
-        error = exchange.error
-        if error is None:
-            return failed(Failure.REPLACED)
-        self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        return failure_of(error, redirected_to)
-
 
 async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
     """Let a download handler have a request for a robots.txt for no longer than its time, and end it in an exception.
@@ -422,10 +407,13 @@ async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]],
     exchange = request.meta.get(LISTENER)
     if not isinstance(exchange, Exchange):
         return await send(request)
+    exchange.sent_at = time.monotonic()
     try:
         return await within(exchange.left + GRACE_SECS, send(request))
     except asyncio.CancelledError as error:
         raise CancelledError("the download handler was cancelled") from error
+    finally:
+        exchange.secs = time.monotonic() - exchange.sent_at
 
 
 def carry_credentials(own: Request, request: Request) -> None:

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 ACCEPTED = "gzip, deflate"  # what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
@@ -86,34 +86,22 @@ def decoded(
         return b"", not whole
     if len(codings) > _MAX_LAYERS or not _UNDECODED.isdisjoint(names):
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    pieces: Iterable[bytes] = (body[start : start + _FED] for start in range(0, len(body), _FED))
+    pieces: Iterator[bytes] = (body[start : start + _FED] for start in range(0, len(body), _FED))
     for name in reversed(codings):
-        pieces = _DECODERS[name](iter(pieces))
-    text, more = _first(pieces, limit, content_encoding, whole=whole)
-    if len(codings) < len(names) and _BINARY.search(text):
-        raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    return text, more or not whole
-
-
-def _first(pieces: Iterable[bytes], limit: int, coding: str, *, whole: bool) -> tuple[bytes, bool]:
-    """The first `limit` bytes of `pieces`, and whether there are more.
-
-    Raises:
-        DecodeError: a piece cannot be decoded, or the body is `whole` and ends too early.
-    """
+        pieces = _DECODERS[name](pieces)
     out = bytearray()
     try:
-        for piece in pieces:
+        while len(out) <= limit and (piece := next(pieces, None)) is not None:
             out += piece
-            if len(out) > limit:
-                del out[limit:]
-                return bytes(out), True
     except EOFError:
         if whole:
-            raise DecodeError(f"the {coding[:80]} body ends too early") from None
+            raise DecodeError(f"the {content_encoding[:80]} body ends too early") from None
     except Exception as error:  # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
-        raise DecodeError(f"the {coding[:80]} body is broken: {error}") from error
-    return bytes(out), False
+        raise DecodeError(f"the {content_encoding[:80]} body is broken: {error}") from error
+    text = bytes(out[:limit])
+    if len(codings) < len(names) and _BINARY.search(text):
+        raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
+    return text, len(out) > limit or not whole
 
 
 def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
@@ -162,9 +150,8 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
     stream = brotli.Decompressor()
     for piece in pieces:
         waiting = piece
-        while out := stream.process(
-            waiting, output_buffer_limit=_PIECE
-        ):  # also while more input may come: the decoder keeps some output back
+        # also while more input may come: the decoder keeps some output back
+        while out := stream.process(waiting, output_buffer_limit=_PIECE):
             yield out
             waiting = b""
     if not stream.is_finished():

@@ -102,6 +102,12 @@ SCENARIOS = [
     *[Scenario(f"S2.5-{status}", OBEY, redirect("/1", status), hops(1)) for status in (301, 302, 303, 307, 308)],
     Scenario("S2.5-five-hops", OBEY, redirect("/1"), hops(5)),
     Scenario("S2.5-six-hops", ALLOW, redirect("/1"), hops(6)),
+    Scenario(
+        "S2.5-redirects-share-the-time",
+        DISALLOW,
+        Reply(302, b"", {"Location": "/1"}, after_secs=1.2),
+        hops(1, Reply(200, RULES, after_secs=1.2)),
+    ),
     Scenario("S2.9-loop", ALLOW, redirect("/robots.txt")),
     Scenario("S2.9-no-location", ALLOW, Reply(302, RULES)),
     Scenario("S2.9-to-data", ALLOW, redirect("data:,user-agent:*%0adisallow:/")),
