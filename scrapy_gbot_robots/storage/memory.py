@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 2**20
 
 _CLOCK_SECS = 86_400.0  # a clock that is set by less than that does no harm
-_LEASES = 1000  # with more than these, leases that have run out are deleted
 _OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
 
 
@@ -33,7 +32,6 @@ class MemoryStorage(Storage):
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._bytes = 0
         self._leases: dict[str, tuple[str, float]] = {}  # origin -> token, end on the monotonic clock
-        self._sweep_leases_at = _LEASES
         self._lead = time.time() - time.monotonic()
         self._lock = Lock()
 
@@ -72,9 +70,6 @@ class MemoryStorage(Storage):
         with self._lock:
             if origin in self._leases and self._leases[origin][1] > now:
                 return None
-            if len(self._leases) >= self._sweep_leases_at:  # a holder that died leaves its lease behind
-                self._leases = {each: held for each, held in self._leases.items() if held[1] > now}
-                self._sweep_leases_at = max(_LEASES, 2 * len(self._leases))
             token = secrets.token_hex(8)
             self._leases[origin] = token, now + secs
             return token

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
@@ -103,6 +101,9 @@ class Gated(MemoryStorage):
             raise OSError("it is away")
         return super().find(wanted, secs)
 
+    def close(self) -> None:
+        """Stay open, so that a test can look into it."""
+
 
 @as_scrapy_runs_it
 async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_is_cancelled(
@@ -166,27 +167,14 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
 
 @as_scrapy_runs_it
 async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(caplog: pytest.LogCaptureFixture) -> None:
-    class SlowStorage(MemoryStorage):
-        def get(self, origin: str) -> Entry | None:
-            time.sleep(0.1)
-            return super().get(origin)
-
-        def close(self) -> None:
-            """Stay open, so that the test can look into it."""
-
-    slow = SlowStorage()
-    for pauses in (0.05, 0.25):  # closing while the lease is sought, and when it has just been given
-        async with opened(lambda: slow, caplog) as entries:
-            seeking = deferred_from_coro(entries.find(ORIGIN, is_there))
-            seeking.addErrback(lambda _: None)
-            await pause(0.05)
-            seeking.cancel()
-            await pause(pauses)
-        await pause(0.3)
-        assert entries.said == []
-        token = slow.lease(ORIGIN, 60)
-        assert token
-        slow.release(ORIGIN, token)
+    gated = Gated()
+    async with opened(lambda: gated, caplog) as entries:
+        seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
+        await until(lambda: gated.batches)
+        seeking.cancel()
+        gated.go.set()
+    assert entries.said == []
+    assert gated.lease(ORIGIN, 60)
 
 
 @as_scrapy_runs_it

@@ -42,16 +42,6 @@ def test_bytes_are_counted_down_again() -> None:
     assert sorted(storage.origins()) == ["a", "c"]
 
 
-def test_leases_of_the_dead_do_not_pile_up_and_those_of_the_living_stay() -> None:
-    storage = MemoryStorage()
-    for number in range(10_000):
-        storage.lease(str(number), 0.0)
-    assert len(storage._leases) <= 1000
-    for number in range(3000):
-        assert storage.lease(str(number), 60)
-    assert not any(storage.lease(str(number), 60) for number in range(3000))
-
-
 @pytest.mark.parametrize(("length", "least", "most"), [(2_000, 12_000, 30_000), (100_000, 500, 700)])
 def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) -> None:
     storage, entry = MemoryStorage(), rules(bytes(length))
