@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -136,17 +136,17 @@ class Reading:
             ValueError: it is not known where the record ends, or it is cut off.
         """
         fields = _fields(head)
-        length = fields.get("content-length", [""])[0]
+        length = fields.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
             raise ValueError("a record without a length")
         self._is_warc = True
         block = text.read(min(int(length), _MOST_HEAD + self._max_bytes + 1))
         if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
-        is_http = fields.get("content-type", ["application/http"])[0].lower().startswith("application/http")
-        if fields.get("warc-type") != ["response"] or not is_http:
+        is_http = fields.get("content-type", "application/http").lower().startswith("application/http")
+        if fields.get("warc-type") != "response" or not is_http:
             return None
-        url, at = fields.get("warc-target-uri", [""])[0].strip("<> "), _seconds_of(fields.get("warc-date", [""])[0])
+        url, at = fields.get("warc-target-uri", "").strip("<> "), _seconds_of(fields.get("warc-date", ""))
         end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
         if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
             missing = "URL" if not url else "date" if at is None else "HTTP answer"
@@ -154,26 +154,22 @@ class Reading:
             return None
         raw = block[end.end() :][: self._max_bytes + 1]
         is_whole = len(raw) == int(length) - end.end()
-        truncated = fields.get("warc-truncated", [""])[0].lower()
+        truncated = fields.get("warc-truncated", "").lower()
         if truncated not in {"", _CUT_BY_LENGTH}:
             return Capture(url, at, None, why=f"the body ended early ({shown(truncated, 20)})")
         return self._answer(url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated)
 
-    def _answer(
-        self, url: str, at: float, status: int, headers: dict[str, list[str]], raw: bytes, is_whole: bool
-    ) -> Capture:
+    def _answer(self, url: str, at: float, status: int, headers: dict[str, str], raw: bytes, is_whole: bool) -> Capture:
         """Return a response with its body decoded."""
-        if "chunked" in headers.get("transfer-encoding", [""])[0].lower():
+        if "chunked" in headers.get("transfer-encoding", "").lower():
             raw = _dechunked(raw)
         try:
-            coding = ",".join(headers.get("content-encoding", ()))
-            body, cut = decoded(raw, coding, self._max_bytes, whole=is_whole)
+            body, cut = decoded(raw, headers.get("content-encoding", ""), self._max_bytes, whole=is_whole)
         except DecodeError as error:
             if status in range(200, 300):
                 return Capture(url, at, None, why=str(error))
             body, cut = b"", False
-        location = headers["location"][0][:_MOST_URL] if "location" in headers else None
-        return Capture(url, at, status, body, cut, location, wall=_wall(status, headers, body))
+        return Capture(url, at, status, body, cut, headers.get("location"), wall=_wall(status, headers, body))
 
     # A directory
 
@@ -305,25 +301,25 @@ def _header(text: _Reader) -> bytes:
     return bytes(head)
 
 
-def _fields(head: bytes) -> dict[str, list[str]]:
-    """Return the fields of a header by their names in lower case."""
-    fields: dict[str, list[str]] = {}
+def _fields(head: bytes) -> dict[str, str]:
+    """Return the fields of a header by their names in lower case. Commas join what a field says several times."""
+    fields: dict[str, str] = {}
     for line in head.splitlines()[1:]:
-        name, _, value = line.partition(b":")
-        fields.setdefault(name.strip().decode("latin-1").lower(), []).append(as_text(value.strip()))
+        name, _, value = (as_text(part.strip()) for part in line.partition(b":"))
+        name = name.lower()
+        fields[name] = f"{fields[name]},{value}" if name in fields else value
     return fields
 
 
-def _wall(status: int, headers: Mapping[str, list[str]], body: bytes) -> str:
-    told = {name: values[0] for name, values in headers.items()}
-    outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=told)
+def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=headers)
     return outcome.wall if isinstance(outcome, Unavailable) else ""
 
 
 def _seconds_of(date: str) -> float | None:
     """Return a WARC-Date in whole seconds since the epoch; None if it is none."""
     try:
-        return datetime.strptime(date[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+        return datetime.fromisoformat(f"{date[:19]}+00:00").timestamp()
     except ValueError:
         return None
 

@@ -48,12 +48,11 @@ class Judged(NamedTuple):
 
     def of(self, rows: Sequence[int]) -> Judged:
         """Return these rows alone, in this order."""
-
-        def picked(columns: Iterable[Any]) -> list[Any]:
-            return [of_rows(column, rows) for column in columns]
-
-        urls, *others = picked([self.rows.urls, *self.rows.others])
-        return Judged(Rows(urls, others), picked(self.answers), picked(self.verdicts), self.odd)
+        urls, others, answers, verdicts = (
+            [of_rows(column, rows) for column in columns]
+            for columns in ([self.rows.urls], self.rows.others, self.answers, self.verdicts)
+        )
+        return Judged(Rows(urls[0], others), answers, verdicts, self.odd)
 
 
 class Piece(NamedTuple):
@@ -94,7 +93,7 @@ def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False
 
 
 def _found(judge: Judge, by: list[_Sited], gives_reasons: bool) -> _Found:
-    found = [judge.verdicts(sited) if gives_reasons else (judge.answers(sited), []) for sited in by]
+    found = [judge.judged(sited, gives_reasons=gives_reasons) for sited in by]
     return [column for answers, _ in found for column in answers], [each for _, verdicts in found for each in verdicts]
 
 
@@ -128,26 +127,24 @@ def by_archive(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> 
 
     `kinds` has the names and the Arrow types of the other columns.
     """
-    last = None
     for batch in _sorted(store, rows, kinds):
         there = list(sites(batch.urls))
         found = store.found({site.origin for site in there if site.origin is not None})
         begin = end = size = 0
         piece: _Sited = []
-        odd: list[tuple[str, str]] = []
+        odd: dict[tuple[str, str], None] = {}
         for site in there:
+            known = None if site.origin is None else found.get(site.origin)
+            robots = _MISSING if known is None else store.served(known)
+            if site.origin is not None and (known is None or robots.wall):
+                odd[WALLED if robots.wall else NOT_THERE, site.origin.robots_url] = None
             end += len(site.urls)
-            origin, robots = site.origin, _MISSING
-            if origin is not None and origin in found:
-                robots = piece[-1][1] if origin == last and piece else store.served(found[origin])
-            if origin is not None and origin != last and (robots is _MISSING or robots.wall):
-                odd.append((WALLED if robots.wall else NOT_THERE, origin.robots_url))
-            last = origin
             size += len(robots.body)
             piece.append((site, robots))
             if size > _PIECE_BYTES or end == len(batch.urls):
-                yield Piece(Rows(batch.urls[begin:end], [each[begin:end] for each in batch.others]), [piece], odd=odd)
-                begin, size, odd, piece = end, 0, [], []
+                part = Rows(batch.urls[begin:end], [each[begin:end] for each in batch.others])
+                yield Piece(part, [piece], odd=list(odd))
+                begin, size, odd, piece = end, 0, {}, []
 
 
 def _sorted(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Rows]:

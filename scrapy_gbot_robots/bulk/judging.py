@@ -22,7 +22,7 @@ from ..core.crawlers import AllOf, Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import preferences_of, weight_of
-from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
+from ..core.url_forms import as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
@@ -138,42 +138,37 @@ class Judge:
     _by_wording: dict[Hashable, Sweep] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
 
-    def answers(self, judged: Iterable[tuple[Site, Served]]) -> list[bytearray]:
-        """Return for each crawler the answers to the URLs of sites, by what was served for the robots.txt of each."""
-        if self.purposes:
-            return self.verdicts(judged)[0]
+    def judged(
+        self, sited: Iterable[tuple[Site, Served]], *, gives_reasons: bool = False
+    ) -> tuple[list[bytearray], list[list[Verdict]]]:
+        """Judge the URLs of sites by what was served for the robots.txt of each.
+
+        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them; they take several times
+        as long.
+        """
         columns = [bytearray() for _ in self.crawlers]
-        for site, robots in judged:
+        verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
+        for site, robots in sited:
             whole, override = self._whole_site(site.origin, robots)
+            rules = [] if whole is not None else self._rules(robots, override)
+            if gives_reasons or self.purposes or not site.prefix:
+                for number, (column, explained) in enumerate(zip(columns, verdicts, strict=True)):
+                    for url in site.urls:
+                        is_robots_txt = Origin.of_robots_txt(url) is not None
+                        whole_or_own = (YES, ITSELF) if is_robots_txt else whole
+                        answer, verdict = whole_or_own or self._one(url, rules[number], override)
+                        column.append(answer)
+                        explained.append(verdict)
+                continue
             if whole is not None:
                 found = [bytearray((whole[0],)) * len(site.urls)] * len(columns)
-            elif site.prefix:
-                urls = SiteUrls(site.urls, site.prefix[:-1])
-                found = [self._sweep(rules).allowed(urls) for rules in self._rules(robots, override)]
             else:
-                (url,) = site.urls
-                found = [bytearray((allowed_in_all_forms(each, url),)) for each in self._rules(robots, override)]
+                urls = SiteUrls(site.urls, site.prefix[:-1])
+                found = [self._sweep(each).allowed(urls) for each in rules]
             _let_robots_txt_pass(found, site)
             for column, answers in zip(columns, found, strict=True):
                 column.extend(answers)
-        return columns
-
-    def verdicts(self, judged: Iterable[tuple[Site, Served]]) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Return the answers, and for each crawler the verdicts that explain them. This takes several times as long."""
-        columns = [bytearray() for _ in self.crawlers]
-        verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
-        for site, robots in judged:
-            whole, override = self._whole_site(site.origin, robots)
-            rules = self._rules(robots, override) if whole is None else []
-            for number, (column, explained) in enumerate(zip(columns, verdicts, strict=True)):
-                for url in site.urls:
-                    is_robots_txt = Origin.of_robots_txt(url) is not None
-                    answer, verdict = (
-                        (YES, ITSELF) if is_robots_txt else whole or self._one(url, rules[number], override)
-                    )
-                    column.append(answer)
-                    explained.append(verdict)
-        return columns, verdicts
+        return columns, verdicts if gives_reasons else []
 
     def _one(self, url: str, rules: Rules, override: Override | None) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -301,7 +296,7 @@ def judge(
     for rows, served_of in _alike(len(texts), robots):
         in_order = sorted(rows, key=texts.__getitem__)
         judged = ((site, served_of(site.origin)) for site in sites([texts[row] for row in in_order]))
-        for column, answers in zip(columns, judges.answers(judged), strict=True):
+        for column, answers in zip(columns, judges.judged(judged)[0], strict=True):
             for row, answer in zip(in_order, answers, strict=True):
                 column[row] = answer
     return {

@@ -53,7 +53,6 @@ _FEW_PATHS: Final = 4  # so many are sooner asked about one by one
 _FEW_TRIES: Final = 4  # take less time than a search through all paths
 _MANY_WILDCARDS: Final = 200  # from which on it may be faster to ask the index about each path
 _MOST_TRIES: Final = 2_000_000  # of wildcards on paths: each may become a hit, which takes some hundred bytes
-_ANY_PATH: Final = frozenset({"", "/"})  # so each path begins
 _AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a path
 
 
@@ -186,13 +185,10 @@ def _hits(patterns: Iterable[_Pattern], urls: SiteUrls) -> list[Hit]:
     paths, count = urls.paths, len(urls.paths)
     hits: list[Hit] = []
     for priority, stem, rest, anchored in patterns:
-        if rest is not None and stem in _ANY_PATH:
-            begin, stop = 0, count
-        else:
-            begin = bisect_left(paths, stem)
-            if begin == count or not paths[begin].startswith(stem):
-                continue
-            stop = bisect_left(paths, stem + _AFTER_ALL, begin)
+        begin = bisect_left(paths, stem)
+        if begin == count or not paths[begin].startswith(stem):
+            continue
+        stop = bisect_left(paths, stem + _AFTER_ALL, begin)
         if rest is None:
             hits.append((priority, begin, bisect_right(paths, stem, begin) if anchored else stop))
         elif not rest.strip("*"):
