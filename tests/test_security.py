@@ -14,13 +14,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scrapy import Request, Selector
+from scrapy import Request
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.sitemaps.urls import usable_url
 from scrapy_gbot_robots.storage.codec import encode
 
 from .support.command import project, run_here
@@ -134,40 +131,6 @@ async def test_nothing_forged_in_a_sitemap_reaches_the_log(
         await crawl(spider, **({"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls}))
     assert all("/s.xml" in site.paths() for site in hostile)
     assert_nothing_forged(messages(caplog))
-
-
-@in_reactor
-async def test_nothing_of_a_server_becomes_markup_in_the_report(tmp_path: Path) -> None:
-    markup = b"<img src=x onerror=alert(1)><script>alert(1)</script>"
-    with Site({"/robots.txt": raw(b"HTTP/1.1 " + markup + b"\r\n\r\n")}) as ill, Site({"*": b"ok"}) as site:
-        site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /&lt;i&gt;'"
-        report = tmp_path / "report.html"
-        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[ill.url("/a"), site.url("/&lt;i&gt;'b")])
-    document = Selector(text=report.read_text(encoding="utf-8"))
-    assert document.xpath("//td[contains(., 'onerror=alert(1)')]")
-    assert document.xpath("//td[contains(., '/&lt;i&gt;')]")
-    assert not document.xpath("//img | //i[not(@class)]")
-    assert len(document.xpath("//script")) == 1
-
-
-HOSTILE_TEXT = st.text(
-    st.one_of(st.sampled_from(list("\x00\r\n\x1b\x85\x9b\u202e\u2028\ud800@[]:%/.xa0ß")), st.characters()), max_size=20
-)
-
-
-@given(HOSTILE_TEXT, HOSTILE_TEXT)
-def test_no_refusal_of_a_url_repeats_what_cannot_be_printed(host: str, path: str) -> None:
-    url = f"http://{host}/{path}"
-    assert _refusal(Origin.of, url).isprintable()
-    assert _refusal(lambda url: usable_url(url, frozenset({"http"})), url).isprintable()
-
-
-def _refusal(ask: Callable[[str], object], url: str) -> str:
-    try:
-        ask(url)
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 # The shared Redis

@@ -108,7 +108,7 @@ PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "
 LONG_PATHS = st.builds(lambda path, times, end: path * times + end, PATHS, st.integers(1, 30), PATHS)
 _SHARDS_OF_URLS = [
     "http://", "HTTPS://", "ftp://", "//", "/", "?", "#", ";", ":", "@", "%", "%c3", "[", "]", "[::1]", ":80", ":99999",
-    "\0", "\ud800", "ä", "ß", "。", "xn--", "e.com", "E.COM.", "u:p@", "*", "$", "\\", " ", "/robots.txt",
+    "\0", "\x1b", "\u202e", "\ud800", "ä", "ß", "。", "xn--", "e.com", "E.COM.", "u:p@", "*", "$", "\\", " ", "/robots.txt",
 ]  # fmt: skip
 URLS = (
     PATHS.map("http://e.com{}".format) | st.lists(st.sampled_from(_SHARDS_OF_URLS), max_size=12).map("".join) | ANY_TEXT
