@@ -220,8 +220,8 @@ class NoRedis(Site):
     """Answers whatever it is asked with a forged error."""
 
     def _serve(self, connection: socket.socket) -> None:
-        connection.recv(65536)
-        connection.sendall(b"-ERR " + IN_A_HEADER + b"\r\n" * 20)
+        while commands := connection.recv(65536):
+            connection.sendall((b"-ERR " + IN_A_HEADER + b"\r\n") * (1 + commands.count(b"\r\n*")))
 
 
 @in_reactor
