@@ -156,23 +156,19 @@ def redis_of_scrapy_redis(settings: BaseSettings) -> str:
     are bytes.
     """
     params = settings.getdict("REDIS_PARAMS")
-    given = (settings.get(f"REDIS_{name.upper()}") or params.get(name) for name in ("url", "host", "port", "db"))
-    url, host, port, database = (str(each or "") for each in given)
-    if url and not url.startswith(_REDIS_SCHEMES):
-        raise ValueError(f"REDIS_URL must be {REDIS_URL.rule}, got {url!r}")
-    if url and not params:
-        return url
-    options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
+    for name in ("url", "host", "port", "db"):
+        params[name] = settings.get(f"REDIS_{name.upper()}") or params.get(name)
+    host, socket = str(params["host"] or "localhost"), params.get("unix_socket_path")
     scheme = "rediss" if str(params.get("ssl")) in {"True", "true", "1"} else "redis"
-    where = f"{f'[{host}]' if ':' in host else host or 'localhost'}:{port or 6379}"
-    path = f"/{database or 0}"
-    if url:
-        scheme, where, own_path, query, _ = urlsplit(url)
-        options |= dict(parse_qsl(query))
-        path = own_path if own_path.strip("/") or "db" in options else path
-    elif params.get("unix_socket_path"):
-        scheme, where, path = "unix", "", str(params["unix_socket_path"])
-        options["db"] = database or "0"
+    server = f"{scheme}://{f'[{host}]' if ':' in host else host}:{params['port'] or 6379}"
+    url = str(params["url"] or (f"unix://{socket}" if socket else server))
+    if not url.startswith(_REDIS_SCHEMES):
+        raise ValueError(f"REDIS_URL must be {REDIS_URL.rule}, got {url!r}")
+    scheme, where, path, query, _ = urlsplit(url)
+    options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
+    if scheme == "unix" or not path.strip("/"):  # else the path names the database
+        options["db"] = str(params["db"] or 0)
+    options |= dict(parse_qsl(query))
     if params.get("password") is not None and "@" not in where:
         user, password = (quote(str(params.get(name) or ""), safe="") for name in ("username", "password"))
         where = f"{user}:{password}@{where}"

@@ -115,19 +115,19 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
 @pytest.mark.parametrize(
     ("settings", "url"),
     [
-        pytest.param({}, "redis://localhost:6379/0", id="nothing"),
+        pytest.param({}, "redis://localhost:6379?db=0", id="nothing"),
         pytest.param({"REDIS_URL": "unix:///tmp/redis.sock?db=3"}, "unix:///tmp/redis.sock?db=3", id="unix-url"),
-        pytest.param({"REDIS_HOST": "::1", "REDIS_PORT": "7"}, "redis://[::1]:7/0", id="ipv6-and-port"),
+        pytest.param({"REDIS_HOST": "::1", "REDIS_PORT": "7"}, "redis://[::1]:7?db=0", id="ipv6-and-port"),
         pytest.param(
             {"REDIS_HOST": "fleet", "REDIS_PARAMS": {"password": "a/b@c", "db": 4, "socket_timeout": 9}},
-            "redis://:a%2Fb%40c@fleet:6379/4",
+            "redis://:a%2Fb%40c@fleet:6379?db=4",
             id="params",
         ),
         pytest.param(
             {
                 "REDIS_PARAMS": '{"host": "h", "port": 5, "username": "u", "password": "p", "ssl": true, "ssl_ca_certs": "/ca.pem"}'
             },
-            "rediss://u:p@h:5/0?ssl_ca_certs=%2Fca.pem",
+            "rediss://u:p@h:5?ssl_ca_certs=%2Fca.pem&db=0",
             id="params-of-tls-as-json",
         ),
         pytest.param(
@@ -137,7 +137,7 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
         ),
         pytest.param(
             {"REDIS_URL": "redis://fleet:1", "REDIS_HOST": "other", "REDIS_PARAMS": {"password": "p", "db": 2}},
-            "redis://:p@fleet:1/2",
+            "redis://:p@fleet:1?db=2",
             id="url-and-params",
         ),
         pytest.param(

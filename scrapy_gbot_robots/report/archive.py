@@ -20,8 +20,8 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from datetime import datetime, timezone
-from hashlib import sha1, sha256
-from http import HTTPStatus
+from hashlib import sha256
+from http.client import responses
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -212,13 +212,11 @@ def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
     about = {"WARC-Target-URI": url, _DIGEST: sha256(served.robots).hexdigest()}
     about |= {"WARC-Truncated": "length"} if served.is_cut else {}
     about |= {"WARC-IP-Address": served.ip} if served.ip is not None else {}
-    about |= {"WARC-Payload-Digest": f"sha1:{base64.b32encode(sha1(response.body).digest()).decode()}"}  # noqa: S324 - the usual one
     if not url.lower().startswith("http"):
         return [*records, _record("resource", date, response.body, "text/plain", about)]
     status, protocol = response.status, response.protocol or "HTTP/1.1"
-    phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Unknown"
     kept = [(field, value) for field, value in _texts(served.headers) if field.lower() not in _OF_THE_WIRE]
-    answer = _head(f"{protocol} {status} {phrase}", kept) + response.body
+    answer = _head(f"{protocol} {status} {responses.get(status, 'Unknown')}", kept) + response.body
     asked = _head(f"{served.request.method} /{url.split('/', 3)[3]} {protocol}", served.asked_with)
     about["WARC-Record-ID"] = f"<urn:uuid:{uuid4()}>"
     records.append(_record("response", date, answer, "application/http; msgtype=response", about))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .counters import CrawlCounts, OriginRow, Rule
 
-    _Cell: TypeAlias = "str | int | tuple[int, str]"
+    _Cell: TypeAlias = "str | int"
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
@@ -106,9 +106,8 @@ def _origins(counts: CrawlCounts, origins: Sequence[OriginRow]) -> str:
     heads = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
     rows: list[Sequence[_Cell]] = []
     for each in origins:
-        status: _Cell = (0, "") if each.status is None else (each.status, str(each.status))
         why = f"{each.why}; redirected to {each.redirected_to}" if each.redirected_to else each.why
-        fetched = (0, "") if each.fetched_at is None else (int(each.fetched_at), clock(each.fetched_at))
+        status, fetched = each.status or "", "" if each.fetched_at is None else clock(each.fetched_at)
         state, source = (said.value if said else "" for said in (each.state, each.source))
         examples = " ".join(each.examples)
         rows.append((each.blocked, each.origin.robots_url, state, status, why, source, fetched, examples))
@@ -134,7 +133,7 @@ def _preferences(counts: CrawlCounts) -> str:
 
 
 def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[_Cell]], note: str = "") -> str:
-    """A section with a table. Each cell is a text, a number, or a number to sort by and the text to show."""
+    """A section with a table."""
     keys = [re.sub(r"\W+", "-", head.lower()) for head in heads]
     columns = "".join(f'<th scope="col" data-key="{key}">{head}</th>' for key, head in zip(keys, heads, strict=True))
     lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -144,8 +143,7 @@ def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[
 def _cell(cell: _Cell) -> str:
     if isinstance(cell, str):
         return f"<td>{text(cell)}</td>"
-    by, said = (cell, f"{cell:,}") if isinstance(cell, int) else cell
-    return f'<td class="number" data-by="{by}">{said}</td>'
+    return f'<td class="number" data-by="{cell}">{cell:,}</td>'
 
 
 def _left_out(shown_rows: int, known: int, *, exact: bool = True, most: str = "blocked requests") -> str:

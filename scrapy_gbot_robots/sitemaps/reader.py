@@ -45,7 +45,6 @@ _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compress
 _MOST_DATE_CHARS = 64
 
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
-_WIDE = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # XML in two bytes a character and without a byte order mark
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's, such as UTF-7, could
 # make markup of text.
 _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
@@ -312,7 +311,7 @@ def _decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[st
     charset, mark = read_bom(first)
     if charset is None:
         declared = _DECLARED.match(first)
-        charset = _WIDE.get(first[:2]) or _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
+        charset = _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
     otherwise = None if charset else _usable(server_charset)
     decoder = codecs.getincrementaldecoder(charset or "utf-8")("strict" if otherwise else "replace")
     for next_piece in chain((first[len(mark or b"") :],), pieces, (None,)):

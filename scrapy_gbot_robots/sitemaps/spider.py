@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,6 @@ from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
-from ..policy.outcome import Unreachable, outcome_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
@@ -184,7 +184,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self, response: Response, host: str, origin: str, otherwise: str = ""
     ) -> AsyncIterator[Request]:
         why = f"its robots.txt is HTTP {response.status}"
-        if shut := self._shut(response):
+        if shut := _shut(response):
             self._report(shut, host, f"{why}: {shut}")
             return
         if response.status in _OK:
@@ -205,21 +205,6 @@ class RobotsSitemapSpider(SitemapSpider):
             yield self._intake.request(url, source, errback=self._guess_failed, cb_kwargs={"host": host})
         else:
             self._report("without", host, why)
-
-    def _shut(self, response: Response) -> str:
-        """Say "unreachable" or "refused", by the plugin's answer, or by the response if the plugin is off; else nothing."""
-        is_refused = State.FULL_DISALLOW.value in response.flags
-        if ANSWERED in response.flags and not is_refused:
-            return ""
-        outcome = outcome_of(
-            response.status,
-            response.url,
-            response.body,
-            soft_404=self._gbot.soft_404,
-            proxied=bool(response.meta.get("proxy")),
-            headers={},
-        )
-        return "unreachable" if isinstance(outcome, Unreachable) else "refused" if is_refused else ""
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
@@ -270,6 +255,17 @@ class RobotsSitemapSpider(SitemapSpider):
         """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
         if request.callback == self._parse_robots_txt:
             self._progress.counts["done"] += 1
+
+
+def _shut(response: Response) -> str:
+    """Say "unreachable" or "refused" of the response for a robots.txt; nothing if it is neither."""
+    is_refused = State.FULL_DISALLOW.value in response.flags
+    if not is_refused and ANSWERED in response.flags:
+        return ""
+    is_unreachable = (
+        response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    return "unreachable" if is_unreachable else "refused" if is_refused else ""
 
 
 class SitemapIntake:

@@ -73,8 +73,6 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "byte-order-mark": (b"\xef\xbb\xbf" + ONE, "1"),
     "warning-before": (b"<b>Warning</b>: x\n" + ONE, "1"),
     "utf-16": (declared("UTF-16", "utf-16"), "ü"),
-    "utf-16-le-without-a-mark": (declared("UTF-16", "utf-16-le"), "ü"),
-    "utf-16-be-without-a-mark": (declared("UTF-16BE", "utf-16-be"), "ü"),
     "shift-jis": (declared("Shift_JIS", "shift_jis", "カ"), "カ"),
     "latin-1": (declared("ISO-8859-1", "latin-1"), "ü"),
     "charset-of-no-browser": (declared("utf-7", "ascii", "+AGE-"), "+AGE-"),

@@ -97,12 +97,11 @@ async def test_sitemap_is_guessed_where_none_is_listed(page: bytes | Reply, craw
         assert "failed" not in sitemap_stats(crawler)
 
 
-@pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
 @in_reactor
-async def test_server_error_that_says_not_found_is_no_robots_txt(addon: bool, site: Site) -> None:
+async def test_server_error_that_says_not_found_is_no_robots_txt(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(500, b"<title>Page not found</title>")
     site.pages["/sitemap.xml"] = xml(urlset(site.url("/1")))
-    crawler = await crawl(Hosts, addon=addon, hosts=[site.url()], guess=True)
+    crawler = await crawl(Hosts, hosts=[site.url()], guess=True)
     assert set(parsed(crawler)) == {site.url("/1")}
 
 
