@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -98,18 +98,14 @@ class OneThread:
 
     async def run(self, func: Callable[[], _T]) -> _T:
         """Call `func` in the thread and return its result. Cancelling this does not end the call."""
-        over, ended = Turnstile(), []
+        over: Deferred[Any] = Deferred()
 
-        def end(*result: Any) -> None:
-            ended.append(result)
-            over.open()
+        def end(result: object, error: Exception | None) -> None:
+            if not over.called:  # it was not cancelled
+                over.callback(result) if error is None else over.errback(error)
 
         self.call(func, end)
-        await over.wait()
-        ((result, error),) = ended
-        if error is not None:
-            raise error
-        returned: _T = result
+        returned: _T = await maybe_deferred_to_future(over)
         return returned
 
     def call(self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]) -> None:
@@ -170,8 +166,9 @@ class Turnstile:
         self._opened = True
         for turn in list(self._waiting):
             if isinstance(turn, Deferred):
-                _call_back(turn)
-            elif not turn.done():  # it was not cancelled
+                if not turn.called:  # it was not cancelled
+                    turn.callback(None)
+            elif not turn.done():
                 turn.set_result(None)
 
 
@@ -195,7 +192,6 @@ class Background:
 
     def __init__(self) -> None:
         self._running: set[Deferred[None]] = set()
-        self._none_runs = Turnstile()
 
     def start(self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None) -> None:
         """Run `work`, log its exception if it raises one, and call `then` when it has ended in any way.
@@ -209,9 +205,6 @@ class Background:
         def end(_: object) -> None:
             self._running.discard(running)
             then()
-            if not self._running:
-                self._none_runs.open()
-                self._none_runs = Turnstile()
 
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
@@ -222,13 +215,8 @@ class Background:
 
     async def ended(self) -> None:
         """Wait until all have ended."""
-        if self._running:
-            await self._none_runs.wait()
-
-
-def _call_back(waiting: Deferred[None]) -> None:
-    if not waiting.called:  # it was not cancelled
-        waiting.callback(None)
+        while self._running:
+            await maybe_deferred_to_future(DeferredList(list(self._running)))
 
 
 def _log_unless_cancelled(failure: Failure) -> None:

@@ -12,27 +12,13 @@ runs in the background and belongs to no request:
     2. `policy.outages` decides what the entry means now; the rules for all user agents that asked are read from its copy;
     3. the answer is cached, signal handlers are called, and all waiting requests go on.
 
-Example: requests 1 and 2 need https://example.com, as "abot"; request 3 comes while that is fetched, as "bbot".
-
-    request 1  not cached: starts the look-up for {abot}       waits ------------------> answer
-    request 2  not cached                                      waits (is cancelled)
-    request 3  not cached: it is now for {abot, bbot}          waits ------------------> answer
-    look-up    storage: nothing, leased; fetch ... read, cache, send signals, finish
-
 A request may come after the rules have been read. Then the answer does not know its user agent, and the request asks once
-more: the next look-up finds the entry in the storage. So `ask` is a loop.
+more: the next look-up finds the entry in the storage. So `ask` is a loop. An answer in use gets its look-up ahead of time.
 
-One fetch for all processes: a *lease* in the storage is the right to fetch one origin. It ends by itself after a while.
-`StorageClient.find` asks for "the entry, or else the lease", and gets one of three:
-
-    a good entry              use it
-    the lease                 fetch, fold the outcome into the entry, `store_and_release` (which ends the lease)
-    neither                   another process has the lease: wait a little, ask again
-
-Warning: a lease is no lock. It can run out while its holder still fetches (a process that was stopped), and the storage can
-fail (each process then goes on from its own memory). So two processes may fetch the same robots.txt. That is harmless: the
-later entry replaces the earlier. But no request may wait without end: this process respects a lease for `LEASE_TIMEOUTS`
-time-outs of a fetch, then it fetches without the lease.
+One fetch for all processes: a *lease* in the storage is the right to fetch one origin. `StorageClient.find` gives a good
+entry, or the lease, or neither: then another process has the lease, and this one asks again after a while. A lease is no
+lock. It can run out while its holder still fetches, and the storage can fail (each process then goes on from its own
+memory). That two processes fetch the same robots.txt is harmless: the later entry replaces the earlier.
 
 Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the
 waiting requests. It must not await handlers of signals: a handler may request a page of the same origin, which waits for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections import Counter
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -146,15 +147,11 @@ def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_
 
 
 class Watched(Pages):
-    """Notes the most pages that were under way in the downloader, in all and of one host."""
-
-    name = "watched"
+    """Counts requests that are scheduled, and notes the most pages that were under way in the downloader, by their hosts."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.under_way: list[str] = []
-        self.most = self.scheduled = 0
-        self.most_by_host: dict[str, int] = {}
+        self.scheduled, self.under_way, self.most = 0, Counter[str](), Counter[str]()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -169,20 +166,16 @@ class Watched(Pages):
 
     def reached(self, request: Request) -> None:
         if not request.url.endswith("/robots.txt"):
-            host = request.url.split("/")[2]
-            self.under_way.append(host)
-            self.most = max(self.most, len(self.under_way))
-            self.most_by_host[host] = max(self.most_by_host.get(host, 0), self.under_way.count(host))
+            self.under_way.update(["all", request.url.split("/")[2]])
+            self.most |= self.under_way
 
     def left(self, request: Request) -> None:
         if not request.url.endswith("/robots.txt"):
-            self.under_way.remove(request.url.split("/")[2])
+            self.under_way.subtract(["all", request.url.split("/")[2]])
 
 
 class Gated(Watched, Opening):
     """Opens a gate, and notes what was under way."""
-
-    name = "gated"
 
 
 def hosts(number: int, site: Site) -> list[str]:
@@ -199,26 +192,23 @@ async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_t
         assert set(pages(crawler).refused) == set(forbidden)
         assert len(site.asked) == 30 + len(urls)
         assert isinstance(crawler.spider, Watched)
-        assert crawler.spider.most <= 8
+        assert crawler.spider.most["all"] <= 8
 
 
 @in_reactor
 async def test_host_that_settles_first_does_not_fill_the_downloader_with_requests_that_its_delay_keeps_back(
-    monkeypatch: pytest.MonkeyPatch,
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_module, "QUEUED_SECS", 0.2)
     gate = Gate("")
-    with (
-        Site({"/robots.txt": b"", "*": b"ok"}) as first,
-        Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as late,
-    ):
+    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as late:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(8, late)]
-        urls += [first.url(f"/{number}") for number in range(12)]
+        urls += [site.url(f"/{number}") for number in range(12)]
         settings = {"CONCURRENT_REQUESTS": 8, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.2}}}
         crawler = await crawl(Gated, settings, urls=urls, gate=gate, after=10)  # two are left when none waits any more
-        assert len(pages(crawler).crawled) == 44
-        assert isinstance(crawler.spider, Gated)
-        assert crawler.spider.most_by_host[f"127.0.0.1:{first.port}"] <= 3
+    assert len(pages(crawler).crawled) == 44
+    assert isinstance(crawler.spider, Gated)
+    assert crawler.spider.most[f"127.0.0.1:{site.port}"] <= 3
 
 
 @in_reactor
@@ -297,7 +287,7 @@ async def test_any_scheduler_gets_requests_back_once_as_they_were_if_their_place
     urls = [Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0) for number in range(20)]
     crawler = await crawl(Watched, {"SCHEDULER": Plain, "CONCURRENT_REQUESTS": 4}, urls=urls)
     assert isinstance(crawler.spider, Watched)
-    assert crawler.spider.most <= 4 + 4
+    assert crawler.spider.most["all"] <= 4 + 4
     assert 20 < crawler.spider.scheduled <= 2 * 20
     crawled = [response.request for response in pages(crawler).crawled.values()]
     assert len(crawled) == 20
