@@ -23,6 +23,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
 from .core.crawlers import AllOf, Crawler, cut_token
+from .core.robots import RobotsTxt
 from .engine import is_for_one_page
 from .experimental.purposes import PURPOSES
 from .policy.outages import LADDERS, Policy
@@ -295,6 +296,10 @@ class GbotSettings:
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
         return Policy(self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused)
+
+    def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
+        """Read a robots.txt as these settings say; `cut` says that the server sent more than `body`."""
+        return RobotsTxt.parse(body, strict=self.strict, max_bytes=self.max_bytes, cut=cut)
 
 
 def _name_of(field_name: str) -> str:

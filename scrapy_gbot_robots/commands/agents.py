@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
-from ..core.robots import RobotsTxt
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, CommandError
@@ -35,7 +34,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     gbot = GbotSettings.of(settings)
     url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
-    robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    robotstxt = gbot.parse(version.body)
     found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
     wanted = [facts for facts in found if options.only is None or facts["allowed"] == (options.only == "yes")]
     out.rows(wanted, _COLUMNS)

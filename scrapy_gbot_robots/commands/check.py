@@ -81,7 +81,7 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: T
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
             err.say((f"note: {options.file}: {finding.text}", "warning"))
-    robotstxt = RobotsTxt.parse(body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    robotstxt = gbot.parse(body)
     return [
         checked(
             Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, robotstxt, options.purposes)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.changes import changes
 from ..core.crawlers import Crawler
-from ..core.robots import RobotsTxt
 from ..core.rules import weight_of
 from ..core.urls import is_absolute, shown
 from ..report.summary import count
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.changes import AgentChange
+    from ..core.robots import RobotsTxt
     from ..core.rules import Rules
     from ..core.verdict import Rule
     from .output import Terminal
@@ -53,9 +53,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the changes; return FOUND if there are any."""
     gbot = GbotSettings.of(settings)
     old, new = versions([options.old, options.new], settings)
-    before, after = (
-        RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes) for version in (old, new)
-    )
+    before, after = (gbot.parse(version.body) for version in (old, new))
     found = changes(before, after)
     for change in found:
         out.json(_facts(change))

@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..core.changes import changes
-from ..core.robots import RobotsTxt
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, FOUND
@@ -43,7 +42,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     gbot, origin = GbotSettings.of(settings), origin_of(options.origin)
     found, before = [], None
     for version in history_of(origin, settings):
-        robotstxt = RobotsTxt.parse(version.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+        robotstxt = gbot.parse(version.body)
         found.append(_facts(version, None if before is None else changes(before, robotstxt)))
         before = robotstxt
     out.rows(found, _COLUMNS)

@@ -23,7 +23,6 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
 
 from ..addon import Addon
-from ..core.robots import RobotsTxt
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.lookup import Lookup
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from ..core.crawlers import RobotsAgent
+    from ..core.robots import RobotsTxt
     from ..core.urls import Origin
     from ..obeying.answer import CachedAnswer
     from ..obeying.overrides import Ruling
@@ -171,7 +171,7 @@ class RobotsState:
     @property
     def robotstxt(self) -> RobotsTxt:
         """What is read of the body; an empty robots.txt if no rules decide."""
-        return RobotsTxt.parse(self.body or b"", strict=self.settings.strict, max_bytes=self.settings.max_bytes)
+        return self.settings.parse(self.body or b"")
 
     @property
     def why(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from ..core.robots import RobotsTxt
     from .inputs import Version
     from .output import Terminal
 
@@ -69,7 +69,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     why = f"{robots.name} is not for the origin of this URL"
     _refuse([(each.line, why, each.text) for each in expected if _is_foreign(each, robots)], options.expectations, err)
     gbot = GbotSettings.of(settings)
-    robotstxt = RobotsTxt.parse(robots.body, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    robotstxt = gbot.parse(robots.body)
     failed = 0
     for each in expected:
         check = None

@@ -19,7 +19,6 @@ from scrapy.exceptions import DontCloseSpider
 
 from ..concurrency import run_in_thread
 from ..core.changes import changes
-from ..core.robots import RobotsTxt
 from ..core.urls import shown
 from ..engine import pull_soon
 from ..policy.outages import State
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from ..concurrency import Background
+    from ..core.robots import RobotsTxt
     from ..core.urls import Origin
     from ..policy.outages import Copy
     from ..policy.outcome import Outcome
@@ -151,8 +151,7 @@ class CrawlEvents:
             self._background.start(self._compare(origin, before, now))
 
     async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
-        strict, most = self._settings.strict, self._settings.max_bytes
-        old, new = (RobotsTxt.parse(copy.body, strict=strict, max_bytes=most, cut=copy.cut) for copy in (before, now))
+        old, new = (self._settings.parse(copy.body, cut=copy.cut) for copy in (before, now))
         if found := await run_in_thread(changes, old, new):
             self.count("changed")
             logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))

@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
-from ..core.robots import RobotsTxt
 from ..policy.outages import Kind, State, available, decide, renew
 from ..policy.outcome import Failure, failed
 from .answer import CachedAnswer, Source, failed_look_up
@@ -252,7 +251,7 @@ class Lookup:
         if copy is not None:
             if settings.provenance and copy.kind is Kind.RULES:
                 answer.robots_sha256 = sha256(copy.body).hexdigest()
-            robotstxt = RobotsTxt.parse(copy.body, strict=settings.strict, max_bytes=settings.max_bytes, cut=copy.cut)
+            robotstxt = settings.parse(copy.body, cut=copy.cut)
             had_one = before.agents if before is not None else ()
             new = [agent for agent in (*had_one, *agents) if agent not in answer.agents]
             if len(copy.body) > READ_IN_THREAD_BYTES:

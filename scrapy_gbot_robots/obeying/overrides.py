@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..concurrency import within
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC
 from ..policy.outages import Decision, State
@@ -188,8 +187,7 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
         ValueError: an override is wrong, or a file cannot be read; the message names the setting, the rule and the value.
     """
     value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
-    parse = partial(RobotsTxt.parse, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), parse)
+    return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), gbot.parse)
 
 
 def _content(path: Path) -> Any:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.robotstxt import RobotParser
+from scrapy.settings import Settings
 
 from ..core.crawlers import Crawler as RobotsCrawler
-from ..core.robots import RobotsTxt
 from ..core.url_forms import allowed_in_all_forms
 from ..settings import GbotSettings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+    from ..core.robots import RobotsTxt
 
 
 class GbotRobotParser(RobotParser):
@@ -29,10 +31,7 @@ class GbotRobotParser(RobotParser):
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Parse `robotstxt_body` by the settings of `crawler`. This never raises, whatever the body."""
-        settings = GbotSettings.of(crawler.settings) if crawler else None
-        if settings is None:
-            return cls(RobotsTxt.parse(robotstxt_body))
-        return cls(RobotsTxt.parse(robotstxt_body, strict=settings.strict, max_bytes=settings.max_bytes))
+        return cls(GbotSettings.of(crawler.settings if crawler else Settings()).parse(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""

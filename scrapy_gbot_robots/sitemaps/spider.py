@@ -24,7 +24,6 @@ from scrapy.utils.asyncio import create_looping_call
 from w3lib.encoding import http_content_type_encoding
 
 from ..concurrency import pause, run_in_thread
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
@@ -188,7 +187,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report(shut, host, f"{why}: {shut}")
             return
         if response.status in _OK:
-            robotstxt = RobotsTxt.parse(response.body, strict=self._gbot.strict, max_bytes=self._gbot.max_bytes)
+            robotstxt = self._gbot.parse(response.body)
             place = Origin.of(origin)
             choice = await self._feed.read(place, robotstxt)
             lists_any = bool(self._feed.listed.get(place.robots_url))
