@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from scrapy.pqueues import ScrapyPriorityQueue
     from scrapy.spiders import SitemapSpider
 
+    Send = Callable[[Request], Coroutine[Any, Any, Response]]
+
 _T = TypeVar("_T")
 
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
@@ -259,7 +261,7 @@ def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
 
 def around_sending(
     crawler: Crawler,
-    send_with: Callable[[Callable[[Request], Coroutine[Any, Any, Response]], Request], Coroutine[Any, Any, Response]],
+    send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]],
 ) -> None:
     """Let the downloader call `send_with(send, request)` in place of `send(request)`, after all middlewares and queues."""
     handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)

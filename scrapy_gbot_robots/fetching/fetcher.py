@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -43,12 +43,11 @@ from .failures import NotCachedError, failure_of
 from .host_lookup import leads_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from ..core.urls import Origin
+    from ..engine import Send
     from ..settings import GbotSettings
     from .http_cache import HttpCache
 
@@ -398,7 +397,7 @@ class Fetcher:
         return exchange
 
 
-async def _send_within(send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
+async def _send_within(send: Send, request: Request) -> Response:
     """Let a download handler have a request for a robots.txt for no longer than its time, and end it in an exception.
 
     Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end for ever: asyncio's

@@ -29,9 +29,6 @@ from ..storage.base import StorageError
 from ..storage.client import redis_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
     from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
     from ..core.urls import Origin
+    from ..engine import Send
     from ..settings import GbotSettings
     from ..storage.redis import RedisStorage
     from .overrides import Ruling
@@ -139,9 +137,7 @@ class CrawlDelays:
             meta[_OWN_SLOT] = ""
         return None
 
-    async def _send_in_turn(
-        self, send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
-    ) -> Response:
+    async def _send_in_turn(self, send: Send, request: Request) -> Response:
         """Let a request that is about to be sent wait for its turn among all processes."""
         pace = self._paces.get(request.meta.get(_SLOT, ""))
         if self._shared is not None and pace is not None and pace.secs:

@@ -26,6 +26,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port
 
@@ -184,7 +185,7 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
         site.pages["/robots.txt"] = new
         clock.goes_on(DAY + 1)
         await visitor.may(site.url("/c"))
-        await pause(0.3)
+        await (until(lambda: seen) if changes else pause(0.3))
 
     crawler = await visit(script)
     assert fetches(site) == 2

@@ -154,7 +154,7 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
             else:
                 assert other.lease(site.url(""), DAY)
         assert await visitor.may(site.url("/"))  # the first one starts the refresh
-        await pause(0.2)
+        await until(lambda: stats(visitor.crawler).get("gbot_robots/lookup/storage"))
         assert await visitor.may(site.url("/")) is not has_fetched
 
     crawler = await visit(script, **in_sqlite(path))
