@@ -89,17 +89,16 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
         positions = {_loaded(name): at for name, at in configured.items()}
-        ours = {cls: at for cls, at in positions.items() if _is_for_robots_txt(cls, GbotRobotsTxtMiddleware)}
-        if ours and all(at is None for at in ours.values()):
-            return  # the user has disabled it, and keeps Scrapy's
-        position = positions.get(RobotsTxtMiddleware, POSITION)
+        found = {cls: at for cls, at in positions.items() if isclass(cls) and issubclass(cls, RobotsTxtMiddleware)}
+        ours = {at for cls, at in found.items() if issubclass(cls, GbotRobotsTxtMiddleware)}
+        position = found.pop(RobotsTxtMiddleware, POSITION)
         if position is None and not ours:
-            _warn_of_others([cls for cls, at in positions.items() if at is not None and _is_for_robots_txt(cls)])
-            return
-        others = {name: at for name, at in configured.items() if _loaded(name) is not RobotsTxtMiddleware}
-        added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
-        replaced = {**others, STOCK: None, **added}
-        settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
+            _warn_of_others([cls for cls, at in found.items() if at is not None])
+        elif ours != {None}:  # otherwise the user has disabled it, and keeps Scrapy's
+            others = {name: at for name, at in configured.items() if _loaded(name) is not RobotsTxtMiddleware}
+            added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
+            replaced = {**others, STOCK: None, **added}
+            settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
 
 
 def _loaded(name: Any) -> Any:
@@ -108,10 +107,6 @@ def _loaded(name: Any) -> Any:
         return load_object(name)
     except Exception:  # of the module, too; if the component is on, Scrapy raises it
         return name
-
-
-def _is_for_robots_txt(component: object, base: type = RobotsTxtMiddleware) -> bool:
-    return isclass(component) and issubclass(component, base)
 
 
 def _warn_of_others(classes: list[type]) -> None:

@@ -56,8 +56,7 @@ class CrawlEvents:
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
-        self._warned: Counter[str] = Counter()  # by the beginning of a sentence
-        self._errors: set[type[Exception]] = set()  # errors of fetches whose traceback the log has shown
+        self._said: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
@@ -85,9 +84,10 @@ class CrawlEvents:
     def fetch_failed(self, origin: Origin, error: Exception) -> None:
         """Log a fetch that ended in an unexpected exception."""
         self.count("errors")
-        said, is_new = f"{type(error).__name__}: {shown(str(error))}", type(error) not in self._errors
-        self._errors.add(type(error))
-        logger.error("Fetching %s failed: %s", origin.robots_url, said, exc_info=error if is_new else None)
+        kind = type(error).__name__
+        self._said[kind] += 1
+        trace = error if self._said[kind] == 1 else None
+        logger.error("Fetching %s failed: %s: %s", origin.robots_url, kind, shown(str(error)), exc_info=trace)
 
     def lease_not_used(self, origin: Origin, secs: float) -> None:
         """Warn that another process has had the lease of `origin` for `secs` seconds without a result."""
@@ -159,8 +159,8 @@ class CrawlEvents:
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if it is one of the first in this `sentence`."""
-        self._warned[sentence] += 1
-        if self._warned[sentence] <= MOST_WARNED:
+        self._said[sentence] += 1
+        if self._said[sentence] <= MOST_WARNED:
             why = shown(answer.why)  # from the storage, to which others may write
             logger.warning(sentence, answer.origin.robots_url, why, setting, answer.state.value, rest)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
 
+_agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
 _CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
@@ -162,8 +163,3 @@ def _has_foreign_middleware(settings: BaseSettings) -> bool:
     components = build_component_list(settings.getwithbase("DOWNLOADER_MIDDLEWARES"))
     own = ("scrapy.", "scrapy_gbot_robots.")
     return not all(getattr(load_object(each), "__module__", "").startswith(own) for each in components)
-
-
-@lru_cache(maxsize=1_000)
-def _agent_named(user_agent: str) -> RobotsAgent:
-    return RobotsCrawler.of(user_agent)

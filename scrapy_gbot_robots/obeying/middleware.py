@@ -92,7 +92,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
-        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_what_is_not_used(self)
         warn_of_mistakes(crawler.settings)
@@ -193,8 +193,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise UnreachableRobotsTxt(answer.origin, answer.why)
         request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
         headers = {"Content-Type": "text/plain; charset=utf-8"}
-        flags = [ANSWERED, answer.state.value]
-        return TextResponse(request.url, status, headers, body, flags=flags, request=request)
+        return TextResponse(request.url, status, headers, body, flags=[ANSWERED, answer.state.value], request=request)
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: CachedAnswer | None) -> ForbiddenByRobotsTxt:
         logger.debug(
@@ -207,17 +206,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             extra={"spider": self.crawler.spider},
         )
         self.crawler.stats.inc_value("robotstxt/forbidden")
-        if answer is not None and answer.bars_for_now:
-            self.crawler.stats.inc_value("gbot_robots/given_up")
         error = ForbiddenByRobotsTxt(verdict)
         if answer is not None:
-            cause = error_of(answer.failure, answer.why)
-            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
+            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, error_of(answer.failure, answer.why))
+            if answer.bars_for_now:
+                self.crawler.stats.inc_value("gbot_robots/given_up")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
-
-    def _spider_opened(self, spider: Spider) -> None:
-        self._storage.report()
 
     async def _spider_closed(self) -> None:
         self._hard_questions.end()

@@ -139,12 +139,11 @@ class CrawlOverrides:
         """
         if override.action is Action.DISALLOW:
             return ruling_of(override, origin, agent, None)
-        asked_as = override.crawler or agent
-        own = self._lookup.use(origin, asked_as, request)
+        own = self._lookup.use(origin, agent, request)
         if own is None:
             secs = 0.0 if origin in self._slow else WAIT_SECS
             try:
-                own = await within(secs, self._lookup.ask(origin, asked_as, request))
+                own = await within(secs, self._lookup.ask(origin, agent, request))
             except TimeoutError:
                 if len(self._slow) < _MOST_SLOW:
                     self._slow.add(origin)
