@@ -280,18 +280,18 @@ class Lookup:
             if entry is not None and not is_leased and serves(entry):
                 self._events.count("lookup/storage")
                 return entry, Source.ANOTHER if waited else Source.STORED
-            is_late = time.monotonic() >= respected_until
-            if is_leased or is_late:
-                if not is_leased:
-                    self._events.lease_not_used(origin, lease_secs)
-                if waited:
-                    self._events.count("lease/taken_over")
+            if is_leased:
+                break
+            if time.monotonic() >= respected_until:
+                self._events.lease_not_used(origin, lease_secs)
                 break
             if not waited:
+                waited = True
                 self._events.count("lease/waited")
-            waited = True
             await pause(poll_secs)
             poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
+        if waited:
+            self._events.count("lease/taken_over")
         self._events.count("lookup/refreshed" if ahead else "lookup/fetched")
         return await self._fetch(origin, entry, request)
 
