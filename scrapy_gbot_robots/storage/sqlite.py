@@ -324,7 +324,11 @@ def _connect(path: Path) -> sqlite3.Connection:
         sqlite3.OperationalError: it cannot be used now.
     """
     _check_format(path)
-    connection = _database(path)
+    return _begun(_database(path), path)
+
+
+def _begun(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """Make the tables if the database is new. Raises what `_connect` raises."""
     try:
         connection.execute("BEGIN")  # one consistent view: another process may be making the file now
         _is_begun(connection, path)  # before anything is written: the file may be another program's
@@ -348,7 +352,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for reading alone; if there is none, an empty database in memory. Raises what `_connect` raises."""
     has_log = Path(f"{path}-wal").exists()
     if not (_check_format(path) or has_log):
-        return _connect(Path(":memory:"))
+        return _begun(_database(":memory:"), path)
     # If no other process has the file open, an ordinary reader would create files beside it.
     connection = _database(f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}")
     try:
