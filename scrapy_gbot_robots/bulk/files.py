@@ -72,10 +72,12 @@ class UrlFile:
 
     def _parquet(self) -> Iterator[Any]:
         with parquet_file(self._path) as file:
+            import pyarrow as pa  # noqa: PLC0415
+
             schema = file.schema_arrow
             _check_names(schema.names, self._path)
             kind = schema.field(URL).type
-            if not _is_text(kind):
+            if _plain(kind) not in {pa.string(), pa.binary()}:
                 raise BulkError(f"{self._path}: the column 'url' holds {kind}, not text")
             yield {field.name: _plain(field.type) for field in schema if field.name != URL}
             rows = file.metadata.num_rows or 1
@@ -138,13 +140,6 @@ def _check_names(names: Sequence[str], where: str) -> None:
     need(names, [URL], where)
     if len(set(names)) < len(names):
         raise BulkError(f"{where}: two columns have the same name: {', '.join(map(repr, names))}")
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types  # noqa: PLC0415
-
-    plain = _plain(kind)
-    return bool(types.is_string(plain) or types.is_binary(plain))
 
 
 def _plain(kind: Any) -> Any:

