@@ -95,17 +95,13 @@ class RobotsArchive:
             await self._thread.run(lambda: self._write(served))
         except (OSError, ValueError) as error:  # ValueError: text that no file can hold
             self._kept.pop(key, None)  # it will be tried again when a server sends the same robots.txt
-            self._say(error)
+            self._crawler.stats.inc_value("gbot_robots/archive/errors")
+            if not self._said:
+                self._said = True
+                cannot = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
+                logger.error(cannot, error)  # noqa: TRY400  the message names the path
         else:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
-
-    def _say(self, error: Exception) -> None:
-        self._crawler.stats.inc_value("gbot_robots/archive/errors")
-        if not self._said:
-            self._said = True
-            logger.error(
-                "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s", error
-            )
 
     def _write(self, served: Served) -> None:
         """Write a whole record, or nothing of it. The thread does this."""

@@ -21,8 +21,6 @@ from .page import page, try_out, write
 from .summary import summary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
@@ -69,7 +67,12 @@ class RobotsReport:
         if len(counts.origins) or counts.blocked or counts.overrides:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
-            await run_in_thread(_write, self._path, page(counts))
+            try:
+                await run_in_thread(write, self._path, page(counts))
+            except (OSError, RuntimeError) as error:  # the page is lost and nothing else
+                logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  it names the path
+            else:
+                logger.info("What robots.txt did to this crawl is shown in %s", self._path)
 
     def _finished(self) -> CrawlCounts:
         """Return the counts, with what is known only now."""
@@ -84,13 +87,3 @@ class RobotsReport:
             if any(said):
                 counts.preferences[purpose] = said
         return counts
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the page. If that fails, the page is lost and nothing else."""
-    try:
-        write(path, text)
-    except (OSError, RuntimeError) as error:
-        logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  the message names the path
-    else:
-        logger.info("What robots.txt did to this crawl is shown in %s", path)

@@ -46,16 +46,13 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
             try:
                 ItemAdapter(item)[self._field] = dict(found)
             except (KeyError, TypeError):
-                self._say_once(item)
+                self.crawler.stats.inc_value("gbot_robots/provenance/without_field")
+                if not self._said:
+                    self._said = True
+                    logger.warning(
+                        "Items of %s have no field %r, so they go on without provenance; add the field, or set "
+                        "GBOT_ROBOTS_PROVENANCE_FIELD to another one",
+                        type(item).__qualname__,
+                        self._field,
+                    )
         return item
-
-    def _say_once(self, item: Any) -> None:
-        self.crawler.stats.inc_value("gbot_robots/provenance/without_field")
-        if not self._said:
-            self._said = True
-            logger.warning(
-                "Items of %s have no field %r, so they go on without provenance; add the field, or set "
-                "GBOT_ROBOTS_PROVENANCE_FIELD to another one",
-                type(item).__qualname__,
-                self._field,
-            )

@@ -56,10 +56,9 @@ def answers_in_words(counts: CrawlCounts) -> str:
 
 def walls_in_words(counts: CrawlCounts) -> str:
     """Return how many answers were not of the sites, but of bot walls; "" if none was."""
-    of_walls = count(counts.walled, "answer")
-    return (
-        f"{of_walls} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean" if counts.walled else ""
-    )
+    if not counts.walled:
+        return ""
+    return f"{count(counts.walled, 'answer')} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
 
 
 def end_in_words(counts: CrawlCounts) -> str:
@@ -75,19 +74,15 @@ def summary(counts: CrawlCounts) -> str:
     more = chain(
         _about_the_crawl(counts), _unreachable(counts), _rules(counts), _overrides(counts), _preferences(counts)
     )
-    return "\n".join([first, *(f"  {line}" for line in more)])
+    return "\n".join([first, *(f"  {line}" for line in more if line)])
 
 
 def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
-    if counts.finish_reason != FINISHED:
-        yield end_in_words(counts)
-    answers = answers_in_words(counts)
-    if answers:
-        yield f"answers: {answers}"
-    if counts.walled:
-        yield walls_in_words(counts)
-    if counts.sitemaps_left_out:
-        left_out = counts.sitemaps_left_out.items()
+    answers, left_out = answers_in_words(counts), counts.sitemaps_left_out.items()
+    yield end_in_words(counts)
+    yield answers and f"answers: {answers}"
+    yield walls_in_words(counts)
+    if left_out:
         yield "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
 
 

@@ -227,10 +227,11 @@ class SitemapFeed:
         earlier call returned.
         """
         check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
-        if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
-            choice = await run_in_thread(lambda: check.choose(origin, sitemap_lines_of(robotstxt)))
-        else:
-            choice = check.choose(origin, sitemap_lines_of(robotstxt))
+
+        def choose() -> SitemapChoice:
+            return check.choose(origin, sitemap_lines_of(robotstxt))
+
+        choice = await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
         known = self.listed.pop(origin.robots_url, None)
         new, counts = choice.sitemaps, choice.counts
         if known is not None:  # the robots.txt may have gained some, up to GBOT_ROBOTS_SITEMAPS_MAX in total

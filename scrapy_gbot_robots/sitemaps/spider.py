@@ -377,33 +377,29 @@ class Progress:
     """The counts of one crawl, and a log line of them at the end and as often as LOGSTATS_INTERVAL says.
 
     Attributes:
-        hosts: how many hosts the crawl has; None while the list has not been read.
+        hosts: how many hosts the crawl has; 0 while the list has not been read.
         counts: the hosts that were "asked" for their robots.txt, those that are "done" since they answered or failed, all by
             their outcome, the sitemap "files" that were read, the "pages" that they list, "crawled" and "blocked" ones.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._said = ""
         self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
-        self.hosts: int | None = None
+        self.hosts = 0
         self.counts: Counter[str] = Counter()
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         crawler.signals.connect(self._response_received, signals.response_received)
         crawler.signals.connect(self._request_forbidden, request_forbidden)
 
-    def _say(self, *, is_last: bool = False) -> None:
-        """Log the progress if there was any: a crawl may wait a minute for an unreachable robots.txt."""
+    def _say(self) -> None:
         of = self.counts
-        line = (
-            f"hosts {of['done']:,}/{'?' if self.hosts is None else f'{self.hosts:,}'} "
-            f"({of['without']:,} without a sitemap, {of['unreachable']:,} unreachable), sitemaps {of['files']:,}, "
-            f"URLs {of['pages']:,} found, {of['crawled']:,} crawled, {of['blocked']:,} blocked"
+        logger.info(
+            "%s",
+            f"hosts {of['done']:,}/{self.hosts:,} ({of['without']:,} without a sitemap, {of['unreachable']:,} unreachable), "
+            f"sitemaps {of['files']:,}, URLs {of['pages']:,} found, {of['crawled']:,} crawled, {of['blocked']:,} blocked",
+            extra={"spider": self._crawler.spider},
         )
-        if line != self._said or is_last:
-            logger.info("%s", line, extra={"spider": self._crawler.spider})
-        self._said = line
 
     def _spider_opened(self) -> None:
         every_secs = self._crawler.settings.getfloat("LOGSTATS_INTERVAL")
@@ -414,7 +410,7 @@ class Progress:
     def _spider_closed(self) -> None:
         if self._looping is not None and self._looping.running:
             self._looping.stop()
-        self._say(is_last=True)
+        self._say()
 
     def _response_received(self, request: Request) -> None:
         self.counts["crawled"] += LISTED in request.meta

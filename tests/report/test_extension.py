@@ -140,12 +140,17 @@ async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(cap
     assert "unreachable" not in summary
 
 
+@pytest.mark.parametrize("obey", [True, False])
 @in_reactor
-async def test_a_crawl_that_asks_no_robots_txt_has_no_summary(caplog: pytest.LogCaptureFixture) -> None:
+async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if_it_does_not_obey(
+    obey: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "report.html"
     with caplog.at_level(logging.INFO):
-        await crawl(Pages, urls=["data:,x"])
-        await crawl(Pages, {"ROBOTSTXT_OBEY": False}, urls=["data:,x"])
-    assert summaries(caplog) == []
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=["data:,x"])
+    assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
+    large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
+    assert large == ([] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"])
 
 
 @pytest.mark.parametrize(
@@ -208,17 +213,6 @@ async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_pat
     assert "of before" not in path.read_text()
     assert link.is_symlink()
     assert names(tmp_path) == ["link.html", "page.html"]
-
-
-@in_reactor
-async def test_page_of_a_crawl_without_robots_txt_says_so_in_large_letters(tmp_path: Path) -> None:
-    for obey in (True, False):
-        path = tmp_path / f"{obey}.html"
-        with Site({"*": b"ok"}) as site:
-            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=[site.url("/a")])
-        large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
-        off = "This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"
-        assert large == ([] if obey else [off])
 
 
 def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
