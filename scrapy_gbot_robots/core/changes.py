@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lines import GLOBAL
 from .patterns import covers
-from .robots import groups_by_agent, groups_of, may_state_preferences, size_of
+from .robots import groups_by_agent, groups_of, may_differ_within_groups, size_of
 from .rules import content_lines_of, entries_of
 from .verdict import Rule
 
@@ -62,15 +62,14 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
     `most_work` bounds the number of bytes that are read.
     """
-    versions = groups_of(old), groups_of(new)
-    followed = [groups_by_agent(groups) for groups in versions]
-    may_state = may_state_preferences(old) or may_state_preferences(new)
+    followed = [groups_by_agent(groups_of(version)) for version in (old, new)]
+    may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
     found: list[AgentChange] = []
-    known: dict[object, AgentChange] = {}  # the changes of agents that follow the same, but for name and delays
+    known: dict[object, AgentChange] = {}  # the changes of agents that follow the same, but for the name
     for agent in sorted({GLOBAL, *followed[0], *followed[1]}, key=lambda agent: (agent != GLOBAL, agent)):
         own = [each.get(agent, ()) for each in followed]
         name = agent.decode("ascii")
-        key = (*own, may_state and agent)  # preferences may stand between the names of agents
+        key = (*own, may_differ and agent)
         if key not in known:
             group = "" if bool(own[0]) == bool(own[1]) else "added" if own[1] else "removed"
             known[key] = change = AgentChange(name, group=group, compared=False)
@@ -80,10 +79,8 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
                 most_work -= _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
             if most_work >= 0:
                 known[key] = _compared(change._replace(compared=True), was, now)
-        delays = [[groups[n].delays.get(agent) for n in numbers] for groups, numbers in zip(versions, own, strict=True)]
-        before, after = (next((delay for delay in each if delay is not None), None) for each in delays)
-        change = known[key]._replace(agent=name, delays=(before, after))
-        if change != AgentChange(name, delays=(before, before)):
+        change = known[key]._replace(agent=name)
+        if change != AgentChange(name, delays=(change.delays[0], change.delays[0])):
             found.append(change)
     return found
 
@@ -103,6 +100,7 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
         added=tuple(new[key] for key in new if key not in old),
         removed=tuple(old[key] for key in old if key not in new),
         closed=closed if closed != closed_before else None,
+        delays=(was.crawl_delay, now.crawl_delay),
         preferences=tuple(turned),
     )
 

@@ -28,48 +28,28 @@ from .lines import GLOBAL, MAX_LINE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Name, robots.txt tokens in fall-back order, whether the crawler heeds "*". A crawler without a token that does not heed
-# "*" ignores robots.txt.
-_GOOGLE: Final[tuple[tuple[str, tuple[str, ...], bool], ...]] = (
-    # Common crawlers
-    ("Googlebot", ("Googlebot",), True),
-    ("Googlebot-Image", ("Googlebot-Image", "Googlebot"), True),
-    ("Googlebot-Images", ("Googlebot-Image", "Googlebot"), True),  # an old spelling of Google's page
-    ("Googlebot-Video", ("Googlebot-Video", "Googlebot"), True),
-    ("Googlebot-News", ("Googlebot-News", "Googlebot"), True),
-    ("Storebot-Google", ("Storebot-Google",), True),
-    ("Google-InspectionTool", ("Google-InspectionTool", "Googlebot"), True),
-    ("GoogleOther", ("GoogleOther",), True),
-    ("GoogleOther-Image", ("GoogleOther-Image", "GoogleOther"), True),
-    ("GoogleOther-Video", ("GoogleOther-Video", "GoogleOther"), True),
-    ("Google-CloudVertexBot", ("Google-CloudVertexBot", "Googlebot"), True),
-    ("Google-Extended", ("Google-Extended",), True),
-    # Special-case crawlers
-    ("APIs-Google", ("APIs-Google",), False),
-    ("AdsBot-Google-Mobile", ("AdsBot-Google-Mobile",), False),
-    ("AdsBot-Google", ("AdsBot-Google",), False),
-    ("Mediapartners-Google", ("Mediapartners-Google",), False),
-    ("Google-Safety", (), False),
-    # Retired
-    ("AdsBot-Google-Mobile-Apps", ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"), False),
-    ("DuplexWeb-Google", ("DuplexWeb-Google",), True),  # it may have ignored "*"; here the site is believed
-    ("Google Favicon", ("Googlebot-Image", "Googlebot"), True),
-    ("googleweblight", (), False),
-    # User-triggered fetchers
-    ("Google-CWS", (), False),
-    ("FeedFetcher-Google", (), False),
-    ("Google-Agent", (), False),
-    ("GoogleMessages", (), False),
-    ("Google-GeminiNotebook", (), False),
-    ("Google-NotebookLM", (), False),
-    ("Google-Pinpoint", (), False),
-    ("GoogleProducer", (), False),
-    ("Google-Read-Aloud", (), False),
-    ("google-speakr", (), False),
-    ("Google-Site-Verification", (), False),
-)
-_BY_NAME: Final = {row[0].lower(): row for row in _GOOGLE}
-GOOGLE_NAMES: Final = tuple(row[0] for row in _GOOGLE)
+# Google's crawlers by what they do if no group names them. The name of each is its token, too.
+_HEED_GLOBAL: Final = """
+    Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google Google-InspectionTool GoogleOther
+    GoogleOther-Image GoogleOther-Video Google-CloudVertexBot Google-Extended DuplexWeb-Google
+""".split()  # DuplexWeb-Google, retired, may have ignored "*"; here the site is believed
+_IGNORE_GLOBAL: Final = """
+    APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google AdsBot-Google-Mobile-Apps
+""".split()
+_IGNORE_ROBOTS: Final = """
+    Google-Safety googleweblight Google-CWS FeedFetcher-Google Google-Agent GoogleMessages Google-GeminiNotebook
+    Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud google-speakr Google-Site-Verification
+""".split()
+_FALL_BACK: Final = {  # the token that counts if no group names the own one
+    "Googlebot-Image": ("Googlebot",),
+    "Googlebot-Video": ("Googlebot",),
+    "Googlebot-News": ("Googlebot",),
+    "Google-InspectionTool": ("Googlebot",),
+    "Google-CloudVertexBot": ("Googlebot",),
+    "GoogleOther-Image": ("GoogleOther",),
+    "GoogleOther-Video": ("GoogleOther",),
+    "AdsBot-Google-Mobile-Apps": ("AdsBot-Google",),
+}
 
 _TOKEN: Final = r"[A-Za-z_-]+"  # noqa: S105 - of a product
 _PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
@@ -118,12 +98,22 @@ class Crawler(NamedTuple):
             return _first_of([cls.of(each) for each in user_agent])
         header = as_text(user_agent)
         token = product_token(header)
-        row = _BY_NAME.get(token.lower())
-        if "google favicon" in header.lower():
-            row = _BY_NAME["google favicon"]
-        if row is not None:
-            return cls(*row)
-        return cls(token, (token,) if token else ())
+        if token.lower() == "googlebot-images" or "google favicon" in header.lower():  # other names in Google's pages
+            token = "Googlebot-Image"  # noqa: S105 - of a product
+        return _GOOGLE.get(token.lower()) or _one_token(token)
+
+
+GOOGLE_NAMES: Final = (*_HEED_GLOBAL, *_IGNORE_GLOBAL, *_IGNORE_ROBOTS)
+_GOOGLE: Final = {
+    name.lower(): Crawler(
+        name, () if name in _IGNORE_ROBOTS else (name, *_FALL_BACK.get(name, ())), name in _HEED_GLOBAL
+    )
+    for name in GOOGLE_NAMES
+}
+
+
+def _one_token(token: str) -> Crawler:
+    return Crawler(token, (token,) if token else ())
 
 
 def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
@@ -178,8 +168,7 @@ def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
     A product token or a header means its one token, then "*". A crawler that ignores robots.txt has no agents.
     """
     if not isinstance(user_agent, Crawler):
-        token = product_token(user_agent)
-        user_agent = Crawler(token, (token,) if token else ())
+        user_agent = _one_token(product_token(user_agent))
     tokens = tuple(token.lower().encode("ascii", "replace") for token in user_agent.tokens if token)
     return (*tokens, GLOBAL) if user_agent.heeds_global else tokens
 

@@ -8,19 +8,66 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .crawlers import GOOGLE_NAMES, Crawler, product_token
+from .crawlers import GOOGLE_NAMES, Crawler
 
 AS_OF: Final = "2026-11"
 
-# What a crawler fetches pages for.
-SEARCH: Final = "search"  # an index for a search engine
-ANSWERS: Final = "AI answers"  # an index for answers that a model writes
-TRAINING: Final = "AI training"  # data for models; a "-Extended" token fetches nothing, it only asks for permission
-USER: Final = "user-triggered"  # one page that a person asked for
-DATA: Final = "data"  # link indexes, archives, research
-PREVIEW: Final = "preview"  # the card for a link
-
-PURPOSES: Final = (SEARCH, ANSWERS, TRAINING, USER, DATA, PREVIEW)
+# The product tokens of crawlers and their operators, by what they fetch pages for.
+_CRAWLERS: Final = {
+    "search": {  # an index for a search engine
+        "Googlebot": "Google",
+        "Googlebot-Image": "Google",
+        "Googlebot-News": "Google",
+        "Bingbot": "Microsoft",
+        "Applebot": "Apple",
+        "DuckDuckBot": "DuckDuckGo",
+        "YandexBot": "Yandex",
+        "Baiduspider": "Baidu",
+        "Slurp": "Yahoo",
+        "SeznamBot": "Seznam",
+        "Yeti": "Naver",
+        "PetalBot": "Huawei",
+        "MojeekBot": "Mojeek",
+    },
+    "AI answers": {  # an index for answers that a model writes
+        "OAI-SearchBot": "OpenAI",
+        "Claude-SearchBot": "Anthropic",
+        "PerplexityBot": "Perplexity",
+        "DuckAssistBot": "DuckDuckGo",
+        "Amazonbot": "Amazon",
+    },
+    "AI training": {  # data for models; a "-Extended" token fetches nothing, it only asks for permission
+        "GPTBot": "OpenAI",
+        "ClaudeBot": "Anthropic",
+        "Google-Extended": "Google",
+        "Applebot-Extended": "Apple",
+        "meta-externalagent": "Meta",
+        "Bytespider": "ByteDance",
+        "CCBot": "Common Crawl",
+    },
+    "user-triggered": {  # one page that a person asked for
+        "ChatGPT-User": "OpenAI",
+        "Claude-User": "Anthropic",
+        "Perplexity-User": "Perplexity",
+        "MistralAI-User": "Mistral",
+        "meta-externalfetcher": "Meta",
+    },
+    "data": {  # link indexes, archives, research
+        "AhrefsBot": "Ahrefs",
+        "SemrushBot": "Semrush",
+        "MJ12bot": "Majestic",
+        "DotBot": "Moz",
+        "Diffbot": "Diffbot",
+    },
+    "preview": {  # the card for a link
+        "facebookexternalhit": "Meta",
+        "Twitterbot": "X",
+        "LinkedInBot": "LinkedIn",
+    },
+}
+_FALL_BACK: Final = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
+_DISOBEDIENT: Final = {"Perplexity-User", "meta-externalfetcher", "facebookexternalhit"}
+PURPOSES: Final = tuple(_CRAWLERS)
 
 
 class KnownCrawler(NamedTuple):
@@ -36,55 +83,18 @@ class KnownCrawler(NamedTuple):
     tokens: tuple[str, ...]
     operator: str
     purpose: str
-    obeys: bool = True
+    obeys: bool
 
     @property
     def crawler(self) -> Crawler:
-        """What it heeds in a robots.txt. Google's crawlers are in a table of their own."""
-        if self.operator == "Google":
-            return Crawler.of(self.tokens[0])
-        return Crawler(self.tokens[0], tuple(map(product_token, self.tokens)))
+        """What it heeds in a robots.txt."""
+        return Crawler.of(self.tokens)._replace(name=self.tokens[0])
 
 
-KNOWN_CRAWLERS: Final = (
-    KnownCrawler(("Googlebot",), "Google", SEARCH),
-    KnownCrawler(("Googlebot-Image",), "Google", SEARCH),
-    KnownCrawler(("Googlebot-News",), "Google", SEARCH),
-    KnownCrawler(("Bingbot",), "Microsoft", SEARCH),
-    KnownCrawler(("Applebot", "Googlebot"), "Apple", SEARCH),
-    KnownCrawler(("DuckDuckBot",), "DuckDuckGo", SEARCH),
-    KnownCrawler(("YandexBot", "Yandex"), "Yandex", SEARCH),
-    KnownCrawler(("Baiduspider",), "Baidu", SEARCH),
-    KnownCrawler(("Slurp",), "Yahoo", SEARCH),
-    KnownCrawler(("SeznamBot",), "Seznam", SEARCH),
-    KnownCrawler(("Yeti",), "Naver", SEARCH),
-    KnownCrawler(("PetalBot",), "Huawei", SEARCH),
-    KnownCrawler(("MojeekBot",), "Mojeek", SEARCH),
-    KnownCrawler(("OAI-SearchBot",), "OpenAI", ANSWERS),
-    KnownCrawler(("Claude-SearchBot",), "Anthropic", ANSWERS),
-    KnownCrawler(("PerplexityBot",), "Perplexity", ANSWERS),
-    KnownCrawler(("DuckAssistBot",), "DuckDuckGo", ANSWERS),
-    KnownCrawler(("Amazonbot",), "Amazon", ANSWERS),
-    KnownCrawler(("GPTBot",), "OpenAI", TRAINING),
-    KnownCrawler(("ClaudeBot",), "Anthropic", TRAINING),
-    KnownCrawler(("Google-Extended",), "Google", TRAINING),
-    KnownCrawler(("Applebot-Extended",), "Apple", TRAINING),
-    KnownCrawler(("meta-externalagent",), "Meta", TRAINING),
-    KnownCrawler(("Bytespider",), "ByteDance", TRAINING),
-    KnownCrawler(("CCBot",), "Common Crawl", TRAINING),
-    KnownCrawler(("ChatGPT-User",), "OpenAI", USER),
-    KnownCrawler(("Claude-User",), "Anthropic", USER),
-    KnownCrawler(("Perplexity-User",), "Perplexity", USER, obeys=False),
-    KnownCrawler(("MistralAI-User",), "Mistral", USER),
-    KnownCrawler(("meta-externalfetcher",), "Meta", USER, obeys=False),
-    KnownCrawler(("AhrefsBot",), "Ahrefs", DATA),
-    KnownCrawler(("SemrushBot",), "Semrush", DATA),
-    KnownCrawler(("MJ12bot",), "Majestic", DATA),
-    KnownCrawler(("DotBot",), "Moz", DATA),
-    KnownCrawler(("Diffbot",), "Diffbot", DATA),
-    KnownCrawler(("facebookexternalhit",), "Meta", PREVIEW, obeys=False),
-    KnownCrawler(("Twitterbot",), "X", PREVIEW),
-    KnownCrawler(("LinkedInBot",), "LinkedIn", PREVIEW),
+KNOWN_CRAWLERS: Final = tuple(
+    KnownCrawler((token, *_FALL_BACK.get(token, ())), operator, purpose, token not in _DISOBEDIENT)
+    for purpose, operators in _CRAWLERS.items()
+    for token, operator in operators.items()
 )
 
 

@@ -26,16 +26,14 @@ from .lines import (
     HAS_DIRECTIVE,
     MAX_BYTES,
     SITEMAP,
-    UNUSED,
     USER_AGENT,
     agent_of,
     content_blocks,
     read_line,
     read_lines,
-    seconds,
 )
 from .rules import RulesOfAll, preferences_of
-from .urls import escape, is_absolute
+from .urls import as_text, is_absolute
 from .verdict import Rule
 
 if TYPE_CHECKING:
@@ -58,12 +56,10 @@ class Group(NamedTuple):
     Attributes:
         agents: product tokens in lower case, or "*", each with the line that first names it.
         rules: in file order.
-        delays: the first crawl delay after the line of an agent, in seconds, if there is one.
     """
 
     agents: dict[bytes, int]
     rules: list[Rule]
-    delays: dict[bytes, float]
 
 
 class FieldLine(NamedTuple):
@@ -190,7 +186,15 @@ class RobotsTxt:
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
-        return tuple(_field_lines(self, name.lower().encode("utf-8", "replace")))
+        key = name.lower().encode("utf-8", "replace")
+        found = [each for each in _with_groups(self) if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE]
+        groups = {id(group): group for _, group in found}  # of which each may have thousands of agents
+        agents = {
+            at: tuple(agent.decode("ascii") for agent in group.agents) if group else () for at, group in groups.items()
+        }
+        return tuple(
+            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)]) for line, group in found
+        )
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
@@ -213,52 +217,25 @@ def lines_of(robotstxt: RobotsTxt) -> list[Line]:
     return list(read_lines(robotstxt._body, strict=robotstxt._strict))  # noqa: SLF001
 
 
-def _field_lines(robotstxt: RobotsTxt, key: bytes) -> Iterator[FieldLine]:
-    """Yield the lines whose field name is `key`, given in lower case."""
-    group: dict[bytes, None] = {}
-    found: list[tuple[Line, dict[bytes, None]]] = []
-    has_rules = False
-    for line in lines_of(robotstxt):
-        if line.kind == USER_AGENT:
-            if has_rules or not group:
-                group, has_rules = {}, False
-            group[agent_of(line.value)] = None
-        elif line.kind in {ALLOW, DISALLOW}:
-            has_rules = True
-        if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
-            found.append((line, group))
-    agents: dict[int, tuple[str, ...]] = {}
-    for line, group in found:
-        if id(group) not in agents:  # one tuple for all lines of a group, which may have thousands of both
-            agents[id(group)] = tuple(agent.decode("ascii") for agent in group)
-        yield FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
-
-
 def groups_of(robotstxt: RobotsTxt) -> list[Group]:
-    """Return the groups in file order, before groups for the same agent are merged.
+    """Return the groups in file order, before groups for the same agent are merged."""
+    return list({id(group): group for _, group in _with_groups(robotstxt) if group is not None}.values())
+
+
+def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group | None]]:
+    """Yield each line with its group, which later lines may add to.
 
     Rules before the first user-agent line are in no group (RFC 9309 2.2.2).
     """
-    groups: list[Group] = []
     group: Group | None = None
-    undelayed: list[bytes] = []  # the agents of the group without a crawl delay so far
     for line in lines_of(robotstxt):
         if line.kind == USER_AGENT:
             if group is None or group.rules:
-                group, undelayed = Group({}, [], {}), []
-                groups.append(group)
-            agent = agent_of(line.value)
-            if agent not in group.agents:
-                group.agents[agent] = line.number
-                undelayed.append(agent)
-        elif group is None:
-            continue
-        elif line.kind in {ALLOW, DISALLOW}:
+                group = Group({}, [])
+            group.agents.setdefault(agent_of(line.value), line.number)
+        elif group is not None and line.kind in {ALLOW, DISALLOW}:
             group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
-        elif line.kind == UNUSED and line.key.lower() == CRAWL_DELAY and (delay := seconds(line.value)) is not None:
-            group.delays.update(dict.fromkeys(undelayed, delay))
-            undelayed = []
-    return groups
+        yield line, group
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[bytes, tuple[int, ...]]:
@@ -270,9 +247,10 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[bytes, tuple[int, ...]]:
     return {agent: tuple(numbers) for agent, numbers in named.items()}
 
 
-def may_state_preferences(robotstxt: RobotsTxt) -> bool:
-    """Return whether there may be `Content-` lines. False is certain."""
-    return b"content-" in robotstxt._body.lower()  # noqa: SLF001
+def may_differ_within_groups(robotstxt: RobotsTxt) -> bool:
+    """Return whether there may be lines that count only for the agents before them. False is certain."""
+    lower = robotstxt._body.lower()  # noqa: SLF001
+    return b"content-" in lower or CRAWL_DELAY in lower
 
 
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
@@ -293,17 +271,9 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
             if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
                 line = read_line(number, text, strict=robotstxt._strict)  # noqa: SLF001
                 if line.kind == SITEMAP:
-                    found.append(SitemapLine(number, _absolute(line.value), line.value))
+                    url = as_text(line.value)
+                    found.append(SitemapLine(number, url if is_absolute(url) else None, line.value))
     return found
-
-
-def _absolute(value: bytes) -> str | None:
-    """Return the URL as text. Bytes that are not UTF-8 are percent-encoded, as in rules."""
-    try:
-        url = value.decode("utf-8")
-    except UnicodeDecodeError:
-        url = escape(value).decode("ascii")
-    return url if is_absolute(url) else None
 
 
 def size_of(robotstxt: RobotsTxt) -> int:

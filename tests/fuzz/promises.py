@@ -55,10 +55,12 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *
         agents = agents_heeded(asker)
         followed = oracle.followed_by(groups, agents)
         rules = robots.rules_for(asker)
-        assert (rules._group, rules.crawl_delay) == (followed.group, followed.delay)
+        delays = (lines.seconds(line.value) for line in oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"}))
+        assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
+        assert rules._group == followed.group
         assert [lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
-            for line in oracle.content_lines_for(lines_of(robots), agents)
+            for line in oracle.lines_for(lines_of(robots), agents, {b"content-usage", b"content-signal"})
         ]
         assert rules._disallows.entries() == followed.entries(allow=False)
         assert rules._allows.entries() == followed.entries(allow=True)

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
 
 class Followed(NamedTuple):
-    """What a crawler follows: the token of its group, its crawl delay in seconds, and the merged rules in file order."""
+    """What a crawler follows: the token of its group, and the merged rules in file order."""
 
     group: str | None
-    delay: float | None
     rules: list[Rule]
 
     def entries(self, allow: bool) -> list[tuple[str, int]]:
@@ -44,13 +43,12 @@ def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
     for agent in agents:
         merged = [group for group in groups if agent in group.agents]
         if merged:
-            delay = next((group.delays[agent] for group in merged if agent in group.delays), None)
-            return Followed(agent.decode("ascii"), delay, [rule for group in merged for rule in group.rules])
-    return Followed(None, None, [])
+            return Followed(agent.decode("ascii"), [rule for group in merged for rule in group.rules])
+    return Followed(None, [])
 
 
-def content_lines_for(lines: Iterable[Line], agents: Sequence[bytes]) -> list[Line]:
-    """The `Content-` lines for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
+def lines_for(lines: Iterable[Line], agents: Sequence[bytes], fields: set[bytes]) -> list[Line]:
+    """The lines of unused `fields` for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
     before: list[Line] = []
     groups: list[dict[bytes, list[Line]]] = []
     has_rules = True
@@ -62,7 +60,7 @@ def content_lines_for(lines: Iterable[Line], agents: Sequence[bytes]) -> list[Li
             groups[-1].setdefault(agent_of(line.value), [])
         elif line.kind in {ALLOW, DISALLOW}:
             has_rules = has_rules or bool(groups)
-        elif line.kind == UNUSED and line.key.lower() in {b"content-usage", b"content-signal"}:
+        elif line.kind == UNUSED and line.key.lower() in fields:
             if not groups and line.key.lower() == b"content-signal":
                 before.append(line)
             for own in groups[-1].values() if groups else ():
