@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lines import GLOBAL
-from .patterns import covers
 from .robots import groups_by_agent, groups_of, may_differ_within_groups, size_of
-from .rules import content_lines_of, entries_of
+from .rules import closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
     """Add what changed to `change`. The rules of "*" are no rules of an agent that a version does not name."""
     old, new = (_by_pattern(rules) for rules in (was, now))
-    closed_before, closed = _is_closed(old), _is_closed(new)
+    closed_before, closed = (closing_rule(rules.values()) is not None for rules in (old, new))
     old, new = {} if change.group == "added" else old, {} if change.group == "removed" else new
     lines = content_lines_of(was), content_lines_of(now)
     turned: Iterable[PreferenceChange] = ()
@@ -111,10 +110,3 @@ def _by_pattern(rules: Rules) -> _RulesByPattern:
     for rule in entries_of(rules):
         found.setdefault((rule.allow, rule.pattern), rule)
     return found
-
-
-def _is_closed(rules: _RulesByPattern) -> bool:
-    """Whether everything is disallowed: a rule covers all paths, and none allows any."""
-    if any(allow and pattern for allow, pattern in rules):
-        return False
-    return any(pattern and covers(pattern, "/") for _, pattern in rules)

@@ -55,9 +55,8 @@ _TOKEN: Final = r"[A-Za-z_-]+"  # noqa: S105 - of a product
 _PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
 _COMMENT: Final = r"\(([^()]*)\)"
 _COMPATIBLE: Final = "compatible"
-_MAX_HEADER: Final = 1_000  # characters of a header that are searched
 _BETWEEN_PRODUCTS: Final = re.compile(r"[\s/;,()]+")
-_BOT_WORDS: Final = ("bot", "crawl", "spider", "google")
+_BOT_WORDS: Final = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
 # Products that browsers name, in lower case. Any other product in a browser's header is the crawler.
 _BROWSER: Final = frozenset(
@@ -180,9 +179,6 @@ def product_token(user_agent: str | bytes) -> str:
     which is "Mozilla".
     """
     header = as_text(user_agent)
-    if len(header) == _MAX_HEADER and len(_leading_token(header)) == _MAX_HEADER:
-        # A long token and nothing else. No line of a robots.txt names a longer one than fits into it.
-        return _leading_token(as_text(user_agent, MAX_LINE_BYTES))
     return _crawler_in(header) or _leading_token(header)
 
 
@@ -201,12 +197,12 @@ def cut_token(user_agent: str) -> str | None:
     return token if token and (token not in names or (has_two_words and Crawler.of(user_agent).name == token)) else None
 
 
-def as_text(user_agent: str | bytes, most: int = _MAX_HEADER) -> str:
-    """Return a user agent as text, cut at `most` characters. Raises TypeError if it is neither str nor bytes."""
+def as_text(user_agent: str | bytes) -> str:
+    """Return a user agent as text. No line of a robots.txt names a longer one. Raises TypeError if it is of another type."""
     if isinstance(user_agent, bytes):
-        return user_agent[:most].decode("latin-1")
+        return user_agent[:MAX_LINE_BYTES].decode("latin-1")
     if isinstance(user_agent, str):
-        return user_agent[:most]
+        return user_agent[:MAX_LINE_BYTES]
     raise TypeError(f"a user agent is str, bytes or Crawler, not {type(user_agent).__name__}")
 
 
@@ -226,12 +222,7 @@ def _crawler_in(header: str) -> str:
     tokens = chain(
         (_leading_token(item) for items in comments for before, item in pairwise(items) if before == _COMPATIBLE),
         (first,),
-        (product[1] for product in in_comments if "/" in product[0] or _sounds_like_bot(product[1])),
+        (product[1] for product in in_comments if "/" in product[0] or _BOT_WORDS.search(product[1])),
         (product[1] for product in beside_comments),
     )
     return next((token for token in tokens if token and token.lower() not in _BROWSER), "")
-
-
-def _sounds_like_bot(token: str) -> bool:
-    lower = token.lower()
-    return any(word in lower for word in _BOT_WORDS)

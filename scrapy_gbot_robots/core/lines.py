@@ -100,7 +100,7 @@ def agent_of(value: bytes) -> bytes:
 
 _BLOCK: Final = 8_192  # bytes
 _INFINITY: Final = float("inf")
-_BOM_BEGINS: Final = BOM[:1]
+_BOM_BEGINNINGS: Final = (BOM, BOM[:2], BOM[:1])
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 
@@ -139,12 +139,8 @@ def split_lines(body: bytes) -> list[bytes]:
 
 def without_bom(body: bytes) -> bytes:
     """Return `body` without a byte-order mark, or the first bytes of one, at its beginning."""
-    if body[:1] != _BOM_BEGINS:
-        return body
-    length = 1
-    while length < len(BOM) and body.startswith(BOM[: length + 1]):
-        length += 1
-    return body[length:]
+    begins = next((begin for begin in _BOM_BEGINNINGS if body.startswith(begin)), b"")
+    return body.removeprefix(begins)
 
 
 def _usable(raw: bytes) -> bytes:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import lines
 from .crawlers import Crawler
 from .known_crawlers import meant_by
-from .lines import agent_of, read_lines, split_lines, without_bom
+from .lines import agent_of, split_lines, without_bom
 from .patterns import covers, directory_of_index
-from .robots import RobotsTxt, groups_by_agent, groups_of, lines_of, sitemap_lines_of
-from .urls import path_of, shown
+from .robots import RobotsTxt, groups_by_agent, groups_of, lines_of
+from .rules import closing_rule
+from .urls import as_text, is_absolute, path_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -76,7 +77,10 @@ NO_ROBOTS_TXT: Final = Kind(
 )
 WEB_PAGE: Final = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
 CUT: Final = Kind(
-    "cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end{lost}", "whole"
+    "cut",
+    ERROR,
+    "the file was cut here, after {size} bytes; this line may have lost its end",
+    "whole",
 )
 RULE_BEFORE_GROUP: Final = Kind(
     "rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole"
@@ -219,9 +223,7 @@ def findings(
     if _is_another_file(lines_of(robotstxt)):
         is_json = without_bom(body).lstrip().startswith((b"{", b"["))
         return [finding(1, NO_ROBOTS_TXT, what="JSON and " if is_json else "")]
-    kept = body[:max_bytes]
-    lost = "" if truncated or len(kept) == len(body) else _lost(kept, body[len(kept) :], strict=strict)
-    found = {*_on_lines(robotstxt, kept, lost), *_on_joined(lines_of(robotstxt))}
+    found = {*_on_lines(robotstxt, body[:max_bytes]), *_on_joined(lines_of(robotstxt))}
     from ..experimental.preferences import on_preferences  # noqa: PLC0415 - it is above core
 
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
@@ -254,16 +256,8 @@ def _nearest_field(key: str) -> list[str]:
     return get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75) if len(key) <= _MAX_FIELD else []
 
 
-def _lost(kept: bytes, rest: bytes, *, strict: bool) -> str:
-    """Say what comes after the size limit: how many bytes, and how many whole rules."""
-    whole = rest if kept.endswith((b"\n", b"\r")) else rest.partition(b"\n")[2]
-    rules = sum(line.kind in _RULES for line in read_lines(whole, strict=strict))
-    return f"; {len(rest):,} bytes with {rules:,} rule{'' if rules == 1 else 's'} after it are ignored"
-
-
-def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Finding]:
-    """Look at each line for itself. `lost` says what the cut took."""
-    bad_sitemaps = {sitemap.line for sitemap in sitemap_lines_of(robotstxt) if sitemap.url is None}
+def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
+    """Look at each line for itself."""
     in_group = False
     number = 0
     for number, (line, raw) in enumerate(zip(lines_of(robotstxt), split_lines(body), strict=True), 1):
@@ -278,12 +272,12 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes, lost: str = "") -> Iterator[Fin
         elif line.kind == lines.USER_AGENT:
             yield from _on_agent(number, line.value)
         elif line.kind == lines.SITEMAP:
-            if number in bad_sitemaps:
+            if not is_absolute(as_text(line.value)):
                 yield finding(number, BAD_SITEMAP, value=_text(line.value))
             if len(line.value.split()) > 1:
                 yield finding(number, TWO_SITEMAPS)
     if robotstxt._cut:  # noqa: SLF001 - a user has the remark
-        yield finding(number, CUT, size=len(body), lost=lost)
+        yield finding(number, CUT, size=len(body))
 
 
 def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
@@ -434,17 +428,10 @@ def _on_compared(rules: Sequence[Rule], whom: str, left: int, *, strict: bool) -
 
 def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find `Disallow: /` for all crawlers. It is often left over from the time before the site was public."""
-    shut = [(group, rule) for group in groups if (rule := _shuts(group)) is not None]
+    shut = [(group, rule) for group in groups if (rule := closing_rule(group.rules)) is not None]
     for group, rule in shut if len(shut) == len(groups) else ():
         if lines.GLOBAL in group.agents:
             yield finding(rule.line, CLOSED, rule=rule)
-
-
-def _shuts(group: Group) -> Rule | None:
-    """Return the rule that disallows everything, if no rule of the group allows anything."""
-    if any(rule.allow and rule.pattern for rule in group.rules):
-        return None
-    return next((rule for rule in group.rules if rule.pattern and covers(rule.pattern, "/")), None)
 
 
 def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:

@@ -163,14 +163,11 @@ class RobotsTxt:
             if len(self._rules) >= _MOST_AGENTS:
                 self._rules.clear()
             if isinstance(user_agent, AllOf):
-                rules = self._rules_of_all(user_agent)
+                rules = RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in user_agent])
             else:
                 rules = scan(self._body, agents_heeded(user_agent), self._strict)
             self._rules[user_agent] = rules
         return rules
-
-    def _rules_of_all(self, crawlers: AllOf) -> Rules:
-        return RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in crawlers])
 
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
         """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""

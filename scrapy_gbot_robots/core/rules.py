@@ -13,12 +13,12 @@ from bisect import bisect_left
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, matches, precedence_of
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..experimental.preferences import Preferences
     from .fast_reader import ContentLine
@@ -285,6 +285,13 @@ def entries_of(rules: Rules) -> list[Rule]:
     kinds = (True, rules._allows), (False, rules._disallows)  # noqa: SLF001
     found = [Rule(allow, pattern, line) for allow, patterns in kinds for pattern, line in patterns.entries()]
     return sorted(found, key=lambda rule: rule.line)
+
+
+def closing_rule(rules: Iterable[Rule]) -> Rule | None:
+    """Return the first rule that disallows everything, if none allows anything."""
+    with_path = [rule for rule in rules if rule.pattern]
+    covering = (rule for rule in with_path if covers(rule.pattern, "/"))
+    return None if any(rule.allow for rule in with_path) else next(covering, None)
 
 
 def content_lines_of(rules: Rules) -> tuple[ContentLine, ...]:

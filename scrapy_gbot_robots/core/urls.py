@@ -33,7 +33,6 @@ _MAX_PORT: Final = 65_535
 # The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
 _ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
-_PORT: Final = r":0*([0-9]*)\Z"
 _FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
@@ -182,26 +181,27 @@ def _odd_origin(url: str) -> Origin:
     parts = re.match(_ANY, url)
     if not parts:
         raise ValueError(f"no absolute URL with a host: {shown(url)}")
-    scheme = parts[1].lower()
+    scheme, authority = parts[1].lower(), parts[2]
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
-    if "\\" in parts[2]:  # browsers end the host here; other clients read user-info up to an "@"
-        raise ValueError(f"no valid host: {shown(url)} (a backslash before the path)")
-    authority = parts[2].rpartition("@")[2]
-    port = re.search(_PORT, authority)
-    name = authority[: port.start()] if port else authority
-    number = DEFAULT_PORTS[scheme]
-    if port and authority[-1] != ":":
-        number = int(port[1] or "0") if len(port[1]) <= len(str(_MAX_PORT)) else _MAX_PORT + 1
-    if not 0 < number <= _MAX_PORT:
-        raise ValueError(f"port out of range: {shown(url)}")
-    if len(name) > _MAX_HOST:
-        raise ValueError(f"host longer than {_MAX_HOST} characters: {shown(url)}")
     try:
-        host = _ipv6(name) if name.startswith("[") else _host(name)
+        return Origin(scheme, *_host_and_port(authority, DEFAULT_PORTS[scheme]))
     except ValueError as error:  # UnicodeError is one
         raise ValueError(f"no valid host: {shown(url)} ({error})") from None
-    return Origin(scheme, host, number)
+
+
+def _host_and_port(authority: str, default: int) -> tuple[str, int]:
+    if "\\" in authority:  # browsers end the host here; other clients read user-info up to an "@"
+        raise ValueError("a backslash before the path")
+    name, colon, port = authority.rpartition("@")[2].rpartition(":")
+    if not colon or not re.fullmatch("[0-9]*", port):
+        name, port = name + colon + port, ""
+    digits = (port.lstrip("0") or "0") if port else str(default)
+    if len(digits) > len(str(_MAX_PORT)) or not 0 < int(digits) <= _MAX_PORT:
+        raise ValueError("port out of range")
+    if len(name) > _MAX_HOST:
+        raise ValueError(f"longer than {_MAX_HOST} characters")
+    return _ipv6(name) if name.startswith("[") else _host(name), int(digits)
 
 
 def _ipv6(name: str) -> str:

@@ -61,10 +61,11 @@ class Verdict(NamedTuple):
         answer = "allowed" if self.allowed else "disallowed"
         if self.crawler is not None:
             answer += f" for {shown(self.crawler)}"
-        group = f'group "{shown(self.group)}"' if self.group is not None else ""
+        places = [] if self.rule is None else [f"line {self.rule.line}"]
+        if self.group is not None:
+            places.append(f'group "{shown(self.group)}"')
+        where = f" ({', '.join(places)})" if places else ""
         if self.rule is None:
-            return f"{answer}: {shown(self.reason)}" + (f" ({group})" if group else "")
-        where = f"(line {self.rule.line}, {group})" if group else f"(line {self.rule.line})"
-        if self.reason == MOST_SPECIFIC:
-            return f'{answer} by "{self.rule}" {where}'
-        return f'{answer} by "{self.rule}" {where}: {shown(self.reason)}'
+            return f"{answer}: {shown(self.reason)}{where}"
+        why = "" if self.reason == MOST_SPECIFIC else f": {shown(self.reason)}"
+        return f'{answer} by "{self.rule}"{where}{why}'
