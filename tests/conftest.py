@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 import scrapy
@@ -15,9 +15,6 @@ from hypothesis import HealthCheck, settings
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
 from .support.reactors import ALWAYS_HAS_A_REACTOR
 from .support.redis_server import NO_VALKEY
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 # Without a deadline: a busy machine must not fail a test.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

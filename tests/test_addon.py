@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
 
 from .support.crawls import Pages, own_warnings
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
 
 import pytest
 
 from scrapy_gbot_robots.concurrency import Background, Turnstile, pause, within
 
 from .support.crawls import as_scrapy_runs_it, together, under_way
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 
 async def outcome_of(work: Awaitable[object], outcomes: list[str], name: str) -> None:

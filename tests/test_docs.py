@@ -18,7 +18,9 @@ import os
 import re
 import runpy
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Spider
@@ -33,10 +35,6 @@ from .support.redis_server import redis_server
 from .support.sitemap_web import urlset
 from .support.web import Reply, Site
 from .support.zyte_api import zyte_api
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KINDS = {"console", "pycon", "python", "sh", "text"}
 

@@ -6,17 +6,14 @@ import ast
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import scrapy_gbot_robots
 
 from .support.processes import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 FOREIGN = {"scrapy", "twisted", "redis"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import sqlite3
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,11 +24,7 @@ from .support.until import block_until
 from .support.visits import fetches
 from .support.web import Reply, Site
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    Start = Callable[..., Worker]
+Start = Callable[..., Worker]
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,8 @@ scrapy-redis has a file of its own. Where a plugin needs a remote service, a ser
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from scrapy import Request
@@ -17,10 +18,6 @@ from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, blocks
 from .support.web import Reply, Site
 from .support.zyte_api import RULES, zyte_api
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -8,16 +8,14 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 import scrapy_gbot_robots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 

@@ -9,22 +9,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .support.processes import ROOT
-from .support.redis_server import redis_server
+from .support.redis_server import RedisServer, redis_server
 from .support.sitemap_web import urlset
 from .support.until import FAR_TOO_LONG_SECS, block_until
 from .support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from .support.redis_server import RedisServer
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import logging
 import math
+import socket
 import time
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -25,14 +28,7 @@ from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.entries import with_body
 from .support.redis_server import redis_server
 from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
-from .support.web import Reply, Site, raw, redirect
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from .support.web import Content
+from .support.web import Content, Reply, Site, raw, redirect
 
 __all__ = ["project"]
 

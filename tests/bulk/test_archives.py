@@ -7,8 +7,10 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +22,6 @@ from scrapy_gbot_robots.bulk.judging import BulkError, Judge
 from scrapy_gbot_robots.bulk.store import Store
 
 from ..support.archives import record, response, warc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -7,19 +7,15 @@ import json
 import shlex
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ..support.archives import response, warc
-from ..support.command import COMMAND, environment, run, run_here, run_on_terminal, without_colour
+from ..support.command import COMMAND, Run, environment, run, run_here, run_on_terminal, without_colour
 from ..support.processes import output, sleeps, start
 from ..support.until import block_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..support.command import Run
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from ..support.command import COMMAND, environment, project, run, run_here, run_
 from ..support.processes import output, sleeps, start
 from ..support.until import block_until
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["project"]
 

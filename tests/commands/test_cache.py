@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import project, run_here
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["project"]
 

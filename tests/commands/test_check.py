@@ -10,7 +10,9 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from socket import socket
+from typing import Any
 
 import pytest
 
@@ -21,10 +23,6 @@ from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.until import block_until
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from socket import socket
 
 __all__ = ["project"]
 

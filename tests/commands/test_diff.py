@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import run_here
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
 DAY = 86_400

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..support.command import run, run_here
 from ..support.web import Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROBOTS_TXT = (
     "user-agent: googlebot\nallow: /a\ndisallow: /g\n\nuser-agent: *\ndisallow: /b\ndisallow: /men%C3%BC\n"

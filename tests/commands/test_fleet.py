@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
@@ -19,10 +21,6 @@ from ..support.entries import DOWN, RULES
 from ..support.redis_server import redis_server
 from ..support.redis_topologies import cluster, of_cluster  # type: ignore[attr-defined]
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

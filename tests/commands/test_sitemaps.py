@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+from socket import socket
 
 import pytest
 
 from ..support.command import run
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from socket import socket
 
 
 def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:

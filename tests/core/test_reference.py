@@ -9,22 +9,17 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.crawlers import product_token
-from scrapy_gbot_robots.core.lines import HAS_DIRECTIVE
+from scrapy_gbot_robots.core.lines import HAS_DIRECTIVE, Line
 from scrapy_gbot_robots.core.robots import lines_of, sitemap_lines_of
 from scrapy_gbot_robots.core.urls import escape, path_of
 
 from ..support.reference import DATA, FILES, body_of, read
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy_gbot_robots.core.lines import Line
 
 PURE_TOKEN = re.compile("[A-Za-z_-]+")
 

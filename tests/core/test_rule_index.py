@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -13,9 +13,6 @@ from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import takes_long
 
 from ..support.oracle import verdict_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def index_of(rules: Iterable[Rule]) -> Index:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.settings import GbotSettings
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy.crawler import Crawler
 
 ROBOTS_TXT = b"""\
 user-agent: *

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from socket import socket
+from typing import Any
 
 import brotli
+from scrapy.crawler import Crawler
 
 from ..support.crawls import Pages, crawl, handler_in_use, pages
 from ..support.tls import tls_context
 from ..support.web import Content, Reply, Site, raw, redirect
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from socket import socket
-
-    from scrapy.crawler import Crawler
 
 RULES = b"user-agent: *\ndisallow: /page\n"
 ALLOW, DISALLOW, OBEY = "full allow", "full disallow", "rules"

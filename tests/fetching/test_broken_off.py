@@ -6,16 +6,13 @@ One crawl asks as many origins (addresses on loopback) as the answer has bytes, 
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from socket import socket
 
 import pytest
 
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.web import Site, raw
 from .scenarios import head
-
-if TYPE_CHECKING:
-    from socket import socket
 
 RULES = b"user-agent:*\ndisallow:/page"
 ZIPPED = gzip.compress(RULES, mtime=0)

@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import ExitStack
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
@@ -17,7 +17,7 @@ from scrapy import Request, signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.http import TextResponse
+from scrapy.http import Response, TextResponse
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError, fail
@@ -32,9 +32,6 @@ from scrapy_gbot_robots.policy.decoding import decoded
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, endless, hops, run_all
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
 
 
 class Dropping:

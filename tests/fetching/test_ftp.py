@@ -6,8 +6,10 @@ import contextlib
 import socket
 import socketserver
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from twisted.cred.checkers import AllowAnonymousAccess
@@ -20,10 +22,6 @@ from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import Remembers, Sitemaps, urlset
 from ..support.web import Site
 from .scenarios import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 FILES = ("free", "page")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import logging
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy import Request, Spider
 from scrapy.extensions.httpcache import FilesystemCacheStorage
+from scrapy.http import Response
 
 from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -16,12 +19,6 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import RULES, hops
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy import Request, Spider
-    from scrapy.http import Response
 
 NAMES = [f"free{number}" for number in range(10)]
 LONG = RULES + b"#" * 2000

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from twisted.internet.abstract import isIPAddress
@@ -20,14 +22,8 @@ from scrapy_gbot_robots import RobotsSitemapSpider
 from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import Sitemaps, index, urlset, xml
-from ..support.web import Reply, Site, redirect
+from ..support.web import Content, Reply, Site, redirect
 from .scenarios import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ..support.web import Content
 
 REFUSE = {"GBOT_ROBOTS_REFUSE_PRIVATE": True}
 PUBLIC = "http://public.example"

@@ -5,10 +5,11 @@ Hypothesis (test_*.py) and atheris (tools/coverage_guided.py) call them with the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
@@ -16,11 +17,6 @@ from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.experimental.preferences import Preferences
 
 from ..support import oracle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_gbot_robots import Rules
 
 # Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (

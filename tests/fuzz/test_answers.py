@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scrapy import Request
+from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
@@ -28,9 +28,6 @@ from scrapy_gbot_robots.storage.codec import decode, encode
 
 from ..support.entries import ENTRIES
 from ..support.strategies import HTTP_ANSWERS, LOCATIONS
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
 
 SETTINGS = GbotSettings.of(get_crawler().settings)
 URL = "https://example.com/robots.txt"

@@ -6,8 +6,8 @@ import gc
 import random
 import time
 import tracemalloc
+from collections.abc import Sequence
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:

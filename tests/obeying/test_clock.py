@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Coroutine
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,13 +21,7 @@ from ..support.crawls import in_reactor, in_sqlite, together, under_way
 from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import CLOSED, Visitor, fetches, visit
-from ..support.web import Reply
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from pathlib import Path
-
-    from ..support.web import Site
+from ..support.web import Reply, Site
 
 
 @pytest.fixture

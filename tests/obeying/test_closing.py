@@ -8,11 +8,14 @@ import logging
 import sqlite3
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro
 
@@ -27,12 +30,6 @@ from ..support.redis_server import redis_server
 from ..support.until import until
 from ..support.visits import Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
-    from scrapy.crawler import Crawler
 
 
 async def in_flight(visitor: Visitor, site: Site, clock: Clock) -> None:

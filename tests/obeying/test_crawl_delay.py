@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.http import Response
 
 from scrapy_gbot_robots.engine import around_sending
 from scrapy_gbot_robots.storage.redis import RedisStorage
@@ -14,11 +16,6 @@ from scrapy_gbot_robots.storage.redis import RedisStorage
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.redis_server import redis_server
 from ..support.web import Site, redirect
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-
-    from scrapy.http import Response
 
 DELAY = 0.2
 SLACK = 0.02  # of the reactor's timers

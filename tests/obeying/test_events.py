@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Origin, signals
+from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.obeying import events
@@ -29,12 +31,6 @@ from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, 
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from scrapy_gbot_robots import RobotsTxt
 
 RULES = b"user-agent: *\ndisallow: /no"
 

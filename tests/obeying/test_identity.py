@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
@@ -11,9 +11,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.obeying.identity import of_project
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings
-
-if TYPE_CHECKING:
-    from ..support.web import Site
+from ..support.web import Site
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 

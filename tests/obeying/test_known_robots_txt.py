@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -17,9 +18,6 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 

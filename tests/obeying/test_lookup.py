@@ -7,9 +7,10 @@ import threading
 import time
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from string import ascii_lowercase
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -27,10 +28,6 @@ from ..support.crawls import in_reactor, in_sqlite, own_warnings, stats, togethe
 from ..support.until import until
 from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # For how long an answer is good
 

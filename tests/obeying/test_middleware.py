@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any
+from socket import socket
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -18,9 +19,6 @@ from scrapy_gbot_robots.policy.outages import State
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, free_port
-
-if TYPE_CHECKING:
-    from socket import socket
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /"
 

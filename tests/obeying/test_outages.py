@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.client import StorageClient
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite
 from ..support.visits import Visitor, visit
-from ..support.web import Reply
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy_gbot_robots.policy.outages import Entry
-
-    from ..support.web import Site
-
+from ..support.web import Reply, Site
 
 RULES = b"user-agent: *\ndisallow: /no"
 

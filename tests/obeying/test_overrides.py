@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from socket import socket
+from typing import Any
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
+from typing_extensions import Self
 
 from scrapy_gbot_robots import Crawler as RobotsCrawler
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider, State
@@ -22,13 +26,6 @@ from scrapy_gbot_robots.signals import override_used
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.visits import Gate, Opening
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from socket import socket
-
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no\ncrawl-delay: 3\n"
 PATHS = ("/yes", "/no", "/other", "/own")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import random
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
@@ -25,10 +27,6 @@ from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import gates
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import GbotRobotParser, GbotRobotsTxtMiddleware
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.robotstxt import RobotParser
-
-    from ..support.web import Site
+from ..support.web import Site
 
 
 def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from collections import Counter
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from socket import socket
+from typing import Any
 
 import pytest
 from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from twisted.internet.defer import gatherResults
+from typing_extensions import Self
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import queue as queue_module
@@ -23,16 +29,6 @@ from ..support.reactors import as_arguments, ways_to_run
 from ..support.until import block_until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port, raw
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
-    from socket import socket
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from typing_extensions import Self
-
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 from scrapy import Request, Spider, signals
+from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
@@ -13,11 +15,6 @@ from scrapy_gbot_robots import RobotsLinkExtractor
 
 from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from scrapy.http import Response
 
 ON = {"GBOT_ROBOTS_TAGS": True}
 

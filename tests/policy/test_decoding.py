@@ -7,15 +7,13 @@ import random
 import sys
 import time
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import brotli
 import pytest
 
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TEXT = b"user-agent: *\ndisallow: /private\n"
 LARGE = random.Random(1).randbytes(300_000).hex().encode()  # hard to compress, so that there are many pieces

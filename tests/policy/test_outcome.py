@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +18,6 @@ from scrapy_gbot_robots.policy.outcome import (
     outcome_of,
     recalled,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -18,6 +20,7 @@ from itemadapter import ItemAdapter
 from scrapy import FormRequest, Request, Spider
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DropItem
+from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.asyncio import call_later
@@ -26,12 +29,6 @@ from ..support.crawls import in_reactor
 from ..support.items import items
 from ..support.sitemap_web import index, urlset, xml
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from scrapy.http import Response
 
 pytestmark = pytest.mark.slow
 

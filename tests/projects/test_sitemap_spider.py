@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import gzip
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
 
 from ..support.crawls import in_reactor
 from ..support.items import items
 from ..support.sitemap_web import index, urlset, xml
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy.http import Response
 
 pytestmark = pytest.mark.slow
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
+from typing_extensions import Self
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"

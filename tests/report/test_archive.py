@@ -8,11 +8,12 @@ import logging
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -29,9 +30,6 @@ from scrapy_gbot_robots.settings import archive_named
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.until import block_until
 from ..support.web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULES = b"user-agent: *\ndisallow: /no\n"
 PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Selector
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
@@ -24,11 +26,6 @@ from scrapy_gbot_robots.signals import override_used, request_forbidden, robotst
 from ..support.clock import HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy.crawler import Crawler
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy import Selector
@@ -16,9 +16,6 @@ from scrapy_gbot_robots.report.counters import CrawlCounts, Rule
 from scrapy_gbot_robots.report.page import page
 
 from ..support.browser import dom, violations
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EVIL = '</td><script>document.title = "taken"</script><img src=x onerror=alert(1)> "\'& \x1b[31m \u202e'
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Item, Request
+from scrapy.http import Response
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy.http import Response
 
 RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
 ON = {"GBOT_ROBOTS_PROVENANCE": True}

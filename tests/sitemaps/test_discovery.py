@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 import pytest
-from scrapy import Request
+from scrapy import Request, Spider
+from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 
 import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.feed import allowed_domains_of
+from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import (
@@ -30,18 +34,7 @@ from ..support.sitemap_web import (
     urlset,
     xml,
 )
-from ..support.web import Reply
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from types import FrameType
-
-    from scrapy import Spider
-    from scrapy.http import Response
-
-    from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
-
-    from ..support.web import Site
+from ..support.web import Reply, Site
 
 
 @in_reactor

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
@@ -22,6 +25,7 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import sitemap_found
 from scrapy_gbot_robots.sitemaps import feed as module
 from scrapy_gbot_robots.sitemaps.feed import SitemapFeed
+from scrapy_gbot_robots.sitemaps.urls import FoundSitemap, SitemapChoice
 
 from ..support.crawls import as_scrapy_runs_it, crawl, in_reactor, stats
 from ..support.sitemap_web import (
@@ -37,16 +41,7 @@ from ..support.sitemap_web import (
     urlset,
     xml,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_gbot_robots.sitemaps.urls import FoundSitemap, SitemapChoice
-
-    from ..support.web import Site
+from ..support.web import Site
 
 
 def feed_with(**settings: Any) -> SitemapFeed:

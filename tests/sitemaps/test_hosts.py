@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.sitemaps.hosts import covers, given_in, origins_of, survey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
+import pytest
+from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots.meta import LISTED
@@ -14,15 +17,7 @@ from scrapy_gbot_robots.sitemaps import reader
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import Hosts, index, parsed, sitemap_lines, sitemap_stats, urlset, xml
-from ..support.web import Reply
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    import pytest
-    from scrapy.http import Response
-
-    from ..support.web import Site
+from ..support.web import Reply, Site
 
 
 @in_reactor

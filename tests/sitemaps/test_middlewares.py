@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -21,10 +23,6 @@ from ..support.sitemap_web import (
     xml,
 )
 from ..support.web import Reply, Site, redirect
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @in_reactor

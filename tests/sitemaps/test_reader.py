@@ -6,18 +6,16 @@ import gzip
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.utils.sitemap import Sitemap
 
 from scrapy_gbot_robots.sitemaps import reader as reader_module
 from scrapy_gbot_robots.sitemaps.reader import MAX_ENTRIES, SitemapReader, latest, since
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NAMESPACE = b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 

@@ -7,7 +7,9 @@ import json
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -34,10 +36,6 @@ from ..support.sitemap_web import (
 from ..support.tls import tls_context
 from ..support.until import block_until
 from ..support.web import Reply, Site, free_port, free_port_like_tls
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.redis_server import KINDS, redis_server
+from tests.support.redis_server import KINDS, RedisServer, redis_server
 from tests.support.redis_topologies import cluster, sentinels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from tests.support.redis_server import RedisServer
 
 
 @pytest.fixture(scope="session")

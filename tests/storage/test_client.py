@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -15,6 +17,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
+from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -22,12 +25,6 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.crawls import as_scrapy_runs_it, together, under_way
 from ..support.entries import FAILED, ORIGIN, RULES, WORKS
 from ..support.until import until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
-
-    from scrapy_gbot_robots.storage.base import Storage
 
 OTHER = "https://other.example"
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.client import redis_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from scrapy_gbot_robots.storage.base import Storage
 
 
 @pytest.fixture(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import resource
 import signal
+import socket
 import sqlite3
 import time
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
+from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.storage import client as client_module
@@ -27,15 +31,7 @@ from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Site, free_port
 
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from scrapy.crawler import Crawler
-
-    Fault = Callable[[], AbstractContextManager[None]]
+Fault = Callable[[], AbstractContextManager[None]]
 
 RULES = "user-agent: *\ndisallow: /no"
 

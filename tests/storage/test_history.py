@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ORIGIN = "https://a.example"
 

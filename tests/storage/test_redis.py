@@ -6,10 +6,12 @@ import re
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from socket import socket
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from scrapy_gbot_robots.storage.codec import encode
 from ..support.clock import Clock
 from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
 from ..support.processes import ROOT
+from ..support.redis_server import RedisServer
 from ..support.web import Site, free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
@@ -27,14 +30,7 @@ redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 from scrapy_gbot_robots.storage import redis as redis_module  # noqa: E402 - it needs the extra
 from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E402
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from socket import socket
-
-    from ..support.redis_server import RedisServer
-
-    NewServer = Callable[..., AbstractContextManager[RedisServer]]
+NewServer = Callable[..., AbstractContextManager[RedisServer]]
 
 KEEP_SECS = KEEP_DAYS * 86_400
 ENTRY, LEASE = f"gbot_robots:entry:{ORIGIN}", f"gbot_robots:lease:{ORIGIN}"

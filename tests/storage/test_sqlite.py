@@ -6,14 +6,15 @@ import os
 import random
 import sqlite3
 import stat
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,10 +27,6 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.clock import DAY, Clock
 from ..support.entries import GONE, ORIGIN, RULES, rules
 from ..support.processes import output, run, start
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
 
 
 @pytest.fixture

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 DATE = "2026-01-02T03:04:05Z"
 

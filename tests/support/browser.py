@@ -6,12 +6,9 @@ import re
 import shutil
 import subprocess
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()

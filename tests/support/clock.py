@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+
+import pytest
 
 from scrapy_gbot_robots.obeying import answer, gates, lookup
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-
-if TYPE_CHECKING:
-    import pytest
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 

@@ -8,17 +8,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from scrapy_gbot_robots.commands.command import main
 
 from . import processes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
 SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\n'

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 HOME = Path(__file__).parents[2]
 PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])

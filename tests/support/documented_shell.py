@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from configparser import ConfigParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from .processes import EXAMPLE, ROOT, run
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping
-    from pathlib import Path
 
 REDIS = "redis://localhost:6379/0"  # as in the documentation
 PYTHON = f"""case "$1 $2" in

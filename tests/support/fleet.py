@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from . import processes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Worker:

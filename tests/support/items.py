@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydispatch import dispatcher
-from scrapy import signals
+from scrapy import Spider, signals
 
 from .crawls import crawl
-
-if TYPE_CHECKING:
-    from scrapy import Spider
 
 
 async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) -> list[Any]:

@@ -5,9 +5,11 @@ It uses nothing of the fast reader, of matching or of the index, so that tests c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from scrapy_gbot_robots.core.lines import ALLOW, DISALLOW, UNUSED, USER_AGENT, agent_of
+from scrapy_gbot_robots.core.lines import ALLOW, DISALLOW, UNUSED, USER_AGENT, Line, agent_of
+from scrapy_gbot_robots.core.robots import Group
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import (
     EMPTY_RULE,
@@ -19,12 +21,6 @@ from scrapy_gbot_robots.core.verdict import (
     Rule,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from scrapy_gbot_robots.core.lines import Line
-    from scrapy_gbot_robots.core.robots import Group
 
 
 class Followed(NamedTuple):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from scrapy.settings import default_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from _pytest.mark.structures import ParameterSet
 
 ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"  # the reason of a skip that CI allows
 

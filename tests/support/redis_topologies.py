@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from .redis_server import executable, redis_server
+from .redis_server import RedisServer, executable, redis_server
 from .until import block_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .redis_server import RedisServer
 
 MASTER = "mymaster"  # as the documentation calls it
 _SLOTS = 16384

@@ -11,14 +11,12 @@ import json
 import os
 import tarfile
 from base64 import b64decode
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DATA = Path(__file__).parents[1] / "data"
 REFERENCE = Path(os.environ.get("GBOT_ROBOTS_REFERENCE", "no-reference-data"))

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Spider
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.spiders import CrawlSpider, SitemapSpider
+from typing_extensions import Self
 
 from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDiscovery
 
 from .crawls import stats
 from .web import Reply, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from typing_extensions import Self
 
 
 def urlset(*locs: str, lastmod: str = "") -> bytes:

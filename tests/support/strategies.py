@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 from scrapy.http import Response
 
 from scrapy_gbot_robots.core.lines import BOM, MAX_LINE_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=40)
 

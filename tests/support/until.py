@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from scrapy_gbot_robots.concurrency import pause
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FAR_TOO_LONG_SECS = 240  # on a machine with ten times the work that it can do, too
 

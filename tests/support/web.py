@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import socketserver
+import ssl
 import struct
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from socket import SO_LINGER, SOL_SOCKET, socket
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Mapping
-
-    from typing_extensions import Self
+from typing_extensions import Self
 
 
 @dataclass(frozen=True)
