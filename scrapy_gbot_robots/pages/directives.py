@@ -33,6 +33,7 @@ _WORDS: Final = frozenset(
     """.split()
 )
 _WORD: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
+_DAYS: Final = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 _LONGEST_DATE: Final = 64  # characters
 _YEAR_OF_OLD: Final = re.compile(r"(?<![0-9])00[0-9]{2}(?![0-9])")  # four digits, but `email` reads 0001 as 2001
 
@@ -46,7 +47,7 @@ def _limit(text: str) -> float | None:
 
 
 def _image_size(text: str) -> float | None:
-    return {"none": 0, "standard": 1, "large": 2}.get(text.lower())
+    return {"none": 0, "standard": 1, "large": 2}.get(text)
 
 
 def _moment(text: str) -> float | None:
@@ -112,22 +113,18 @@ def at_time(now: float, found: Directives) -> Directives:
 
 
 def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]:
-    """Each directive as (addressee, name, value); addressee and value may be empty."""
-    pieces = text.split(",")
+    """Each directive as (addressee, name, value), in lower case; addressee and value may be empty."""
     addressee = ""
-    at_piece = 0
-    while at_piece < len(pieces):
-        piece = pieces[at_piece]
-        at_piece += 1
+    pieces = iter(text.lower().split(","))
+    for piece in pieces:
         name, colon, value = (part.strip() for part in piece.partition(":"))
-        while addressed and _WORD.match(name.lower()) and colon and name.lower() not in _VALUED:
-            addressee = name.lower()
+        while addressed and colon and name not in _VALUED and _WORD.match(name):
+            addressee = name
             name, colon, value = (part.strip() for part in value.partition(":"))
-        if name.lower() == "unavailable_after" and _date(value) is None and at_piece < len(pieces):
-            value = f"{value},{pieces[at_piece]}"  # "Wed, 25 Jun 2031 15:00:00 GMT"
-            at_piece += _date(value) is not None
-        if not colon or name.lower() in _VALUED:
-            yield addressee, name.lower(), value
+        if name == "unavailable_after" and value[:3] in _DAYS:  # "wed, 25 jun 2031 15:00:00 gmt"
+            value = f"{value},{next(pieces, '')}"
+        if not colon or name in _VALUED:
+            yield addressee, name, value
 
 
 def _add(found: Directives, name: str, text: str) -> None:
@@ -139,17 +136,16 @@ def _add(found: Directives, name: str, text: str) -> None:
         new, old = rank(text), found.get(name)
         if new is not None and (not isinstance(old, str) or new < (rank(old) or 0)):
             when = _date(text) if name == "unavailable_after" else None
-            found[name] = text.lower() if when is None else when.isoformat()
+            found[name] = text if when is None else when.isoformat()
     elif name not in _SAY_NOTHING and _WORD.match(name) and (name in _WORDS or len(found) < MOST_NAMES):
         found[name] = True
 
 
 def _date(text: str) -> datetime | None:
     """Read a date of ISO 8601, RFC 822 or RFC 850. A date without a zone is in UTC."""
-    text = text.strip()
-    if not text or len(text) > _LONGEST_DATE or _YEAR_OF_OLD.search(text):
+    if len(text) > _LONGEST_DATE or _YEAR_OF_OLD.search(text):
         return None
-    for read, form in ((datetime.fromisoformat, re.sub(r"[zZ]\Z", "+00:00", text)), (parsedate_to_datetime, text)):
+    for read, form in ((datetime.fromisoformat, re.sub(r"z\Z", "+00:00", text)), (parsedate_to_datetime, text)):
         with suppress(ValueError, TypeError, IndexError, OverflowError):  # a date at the end of time overflows
             when = read(form)
             return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
