@@ -132,15 +132,13 @@ def _sayings(text: str) -> Iterator[str]:
 
 
 def _is_not_found(saying: str) -> bool:
-    clauses = (" ".join(clause.split()) for clause in _CLAUSE_END.split(_folded(unescape(saying))))
-    return any(_clause_is_not_found(clause) for clause in clauses if clause)
-
-
-def _clause_is_not_found(clause: str) -> bool:
-    """Judge one clause: "404", "error 404 not found" and "the page you want was not found" say so."""
-    words = clause.split()
-    gist = " ".join(word for word in words if word not in _ERROR)
-    return ("404" in words and not gist) or _is_verdict(gist) or _is_about_a_page(gist)
+    """Judge a saying by its clauses: "404", "error 404 not found" and "the page you want was not found" say so."""
+    for clause in _CLAUSE_END.split(_folded(unescape(saying))):
+        words = clause.split()
+        gist = " ".join(word for word in words if word not in _ERROR)
+        if ("404" in words and not gist) or _is_verdict(gist) or _is_about_a_page(gist):
+            return True
+    return False
 
 
 def _is_verdict(gist: str) -> bool:
@@ -151,9 +149,7 @@ def _is_verdict(gist: str) -> bool:
 def _is_about_a_page(gist: str) -> bool:
     """Whether a clause says of a page that it was not found. Where a part of the site is missing, the site is down."""
     edged = f" {gist} ".removesuffix("on this server ")
-    if any(part in edged for part in PARTS_OF_A_SITE):
-        return False
-    return any(
+    return not any(part in edged for part in PARTS_OF_A_SITE) and any(
         any(thing in edged for thing in words.things) and any(verdict in edged for verdict in words.verdicts)
         for words in _FOLDED
     )
