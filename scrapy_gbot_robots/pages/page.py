@@ -19,7 +19,6 @@ from lxml import etree
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.utils.response import get_base_url
-from w3lib.encoding import http_content_type_encoding
 from w3lib.html import strip_html5_whitespace
 from w3lib.url import safe_url_string
 
@@ -41,7 +40,6 @@ MOST_TAGS: Final = 100
 _STEP: Final = 8 * 1024
 _HOLD_TAGS: Final = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
 _ESCAPED_NAME: Final = re.compile(rb"""<meta[^>]{0,200}?\bname\s{0,9}=\s{0,9}["']?[^"'>\s]{0,60}&""")
-_WIDE: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
@@ -55,21 +53,16 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
     if not isinstance(response, HtmlResponse):
         return said
-    content_type = response.headers.get("Content-Type") or b""
-    charset = http_content_type_encoding(content_type.decode("latin-1")) or ""
-    tags = meta_tags(response.body, {EVERYONE, *tokens}, charset=charset)
+    tags = meta_tags(response, {EVERYONE, *tokens})
     return combined(said, in_meta_tags(tags, tokens)) if tags else said
 
 
-def meta_tags(body: bytes, names: Collection[str], *, charset: str = "") -> list[tuple[str, str]]:
-    """The (name, content) of each meta tag in the head whose name is one of `names`, in lower case.
-
-    Args:
-        body: the page.
-        names: the names that count, in lower case.
-        charset: the charset that the server names. It matters for UTF-16 only, because names and directives are ASCII.
-    """
-    start = _as_ascii(body[:MOST_BYTES], charset)
+def meta_tags(page: TextResponse, names: Collection[str]) -> list[tuple[str, str]]:
+    """The (name, content) of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
+    start = page.body[:MOST_BYTES].removeprefix(codecs.BOM_UTF8)  # a byte order mark would begin the body
+    if b"\0" in start[:_STEP]:  # names and directives are ASCII, but not in UTF-16
+        encoding = HtmlResponse(page.url, headers=page.headers, body=start).encoding
+        start = start.decode(encoding, "replace").removeprefix("\ufeff").encode("latin-1", "replace")
     lower = start.lower()
     is_named = any(name.encode("ascii", "replace") in lower for name in names) or _ESCAPED_NAME.search(lower)
     return list(_named(start, names)) if b"<meta" in lower and is_named else []
@@ -87,14 +80,6 @@ def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
             if name in names and _HOLD_TAGS.issuperset(parent.tag for parent in element.iterancestors()):
                 found += 1
                 yield name, element.get("content") or ""
-
-
-def _as_ascii(start: bytes, charset: str) -> bytes:
-    """The same text in a charset that contains ASCII, and without a byte order mark, which would begin the body."""
-    for mark, encoding in _WIDE:
-        if start.startswith(mark) or charset.lower() == encoding:
-            return start.removeprefix(mark).decode(encoding, "replace").encode("latin-1", "replace")
-    return start.removeprefix(codecs.BOM_UTF8)
 
 
 def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = False) -> set[str]:

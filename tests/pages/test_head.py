@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from scrapy.http import HtmlResponse
 
 from scrapy_gbot_robots.pages.page import MOST_TAGS, meta_tags
 
@@ -33,13 +34,14 @@ PAGES: list[tuple[str, str, list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("page", "tags"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
 def test_page_has_these_tags(page: str, tags: list[tuple[str, str]]) -> None:
-    assert meta_tags(page.encode(), NAMES) == tags
+    assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
-    assert meta_tags(page, NAMES, charset=encoding) == [("robots", "noindex")]
+    response = HtmlResponse("https://a.example/", headers={"Content-Type": f"text/html; charset={encoding}"}, body=page)
+    assert meta_tags(response, NAMES) == [("robots", "noindex")]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
 )
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()
-    tags = meta_tags(page, NAMES)
+    tags = meta_tags(HtmlResponse("https://a.example/", body=page), NAMES)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(tags) <= MOST_TAGS
