@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
-_FOREVER = 2**31  # RFC 9111 1.2.2: a number too large to hold counts as this
+_FOREVER = 2.0**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"?'
 _DIRECTIVE = re.compile(  # a stray quoted string is skipped; no alternative backtracks
@@ -57,7 +57,7 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     if (seconds := _seconds(text)) is not None:
         return seconds
     moment = _date(text)
-    return None if moment is None else min(max(0.0, moment - now), float(_FOREVER))
+    return None if moment is None else min(max(0.0, moment - now), _FOREVER)
 
 
 def _directives(lines: Iterable[bytes]) -> Iterator[tuple[str, str | None]]:
@@ -75,12 +75,7 @@ def _text(value: bytes | None) -> str:
 def _seconds(text: str) -> float | None:
     """Read a whole number of seconds, clamped to the range from 0 to `_FOREVER`."""
     text = text.strip()
-    if not _SECONDS.fullmatch(text):
-        return None
-    if text.startswith("-"):
-        return 0.0
-    digits = text.lstrip("0")
-    return float(_FOREVER if len(digits) > len(str(_FOREVER)) else min(int(digits or "0"), _FOREVER))
+    return min(max(0.0, float(text)), _FOREVER) if _SECONDS.fullmatch(text) else None
 
 
 def _date(text: str) -> float | None:

@@ -24,11 +24,13 @@ _SAYING_CHARS = 300  # of a title, a heading or a line
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
 
-_OPENING = re.compile(r"<(!--|[a-z][a-z0-9]*)")
+# Of a page in lower case. What is not closed goes on to the end, so that no search begins anew.
+_UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL)
+_TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
+_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
+_OPENING = re.compile(r"<[a-z!]")
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-_UNSEEN = {"!--": "-->", **{name: f"</{name}" for name in ("script", "style", "noscript", "template", "svg")}}
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'", "\N{SOFT HYPHEN}": None})
 
 
@@ -114,21 +116,12 @@ def _text(head: bytes) -> str:
 def _sayings(text: str) -> Iterator[str]:
     """Yield the title and the first heading of a page, or the first line of a plain text."""
     page = text.lower()
-    heard: set[str] = set()
-    tag = _OPENING.search(page)
-    if tag is None and not page.lstrip().startswith(("<", "{", "[")):
+    if not _OPENING.search(page) and not page.lstrip().startswith(("<", "{", "[")):
         yield page.strip()[:_SAYING_CHARS].partition("\n")[0]
-    while tag is not None:
-        name = "heading" if tag[1] in _HEADINGS else tag[1]
-        start, end = tag.end(), tag.end()
-        if name in _UNSEEN:
-            end = page.find(_UNSEEN[name], start)
-        elif name in {"title", "heading"} - heard:
-            heard.add(name)
-            start, end = page.find(">", start) + 1, page.find(f"</{tag[1]}", start)
-            if 0 < start <= end:
-                yield _INNER_TAG.sub(" ", page[start:end])[:_SAYING_CHARS]
-        tag = _OPENING.search(page, end) if end >= 0 else None
+    seen = _UNSEEN.sub(" ", page)
+    for found in filter(None, (_TITLE.search(seen), _HEADING.search(seen))):
+        if found[3]:  # it is closed
+            yield _INNER_TAG.sub(" ", found[2])[:_SAYING_CHARS]
 
 
 def _is_not_found(saying: str) -> bool:
