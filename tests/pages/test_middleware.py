@@ -13,7 +13,7 @@ from scrapy.spiders import CrawlSpider, Rule
 
 from scrapy_gbot_robots import RobotsLinkExtractor
 
-from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.web import Reply, Site
 
 ON = {"GBOT_ROBOTS_TAGS": True}
@@ -146,20 +146,24 @@ async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
 
 
 @in_reactor
-async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them() -> None:
+async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     dropped: list[Any] = []
 
     def item_dropped(item: Any, exception: Exception) -> None:
         dropped.append((item["path"], str(exception)))
 
     with Site(SITE) as site:
-        settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai"]}
+        settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai", "noindx"]}
         crawler = await crawl(Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url())
         assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
         assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
         found = stats(crawler)
         assert found["gbot_robots/tags/items_dropped/noindex"] == found["item_dropped_count"] == 4
         assert found["item_scraped_count"] == len(set(site.paths()) - {"/robots.txt"}) - 4
+    said = "GBOT_ROBOTS_TAGS_DROP has 'noindx', which is no known directive; is it spelt right?"
+    assert own_warnings(caplog) == [said]
 
 
 @pytest.mark.parametrize(
@@ -184,10 +188,3 @@ async def test_crawl_spider_leaves_the_same_links(
     with Site(SITE) as site:
         await crawl(Crawls, settings, start_urls=[site.url()])
         assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
-
-
-@in_reactor
-async def test_directive_to_drop_that_is_misspelt_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    await crawl(Pages, {**ON, "GBOT_ROBOTS_TAGS_DROP": ["noindx", "noindex"]}, urls=[])
-    said = [record.getMessage() for record in caplog.records if "GBOT_ROBOTS_TAGS_DROP" in record.getMessage()]
-    assert said == ["GBOT_ROBOTS_TAGS_DROP has 'noindx', which is no known directive; is it spelt right?"]

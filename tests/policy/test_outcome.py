@@ -75,14 +75,11 @@ def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert failure_in("HTTP 503") is None
 
 
-def test_failure_carries_the_errors_own_words_on_one_short_line() -> None:
+def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:
+    assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
     outcome = failed(Failure.DNS, "no such\nhost: " + "x" * 10_000)
     assert outcome.why.startswith("the host name does not resolve (no such host: xxx")
     assert len(outcome.why) < 300
-
-
-def test_foreign_error_message_becomes_printable() -> None:
-    assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
 
 
 def test_answer_from_an_http_cache_is_good_for_no_longer_than_any_must_be() -> None:

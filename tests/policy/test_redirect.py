@@ -18,8 +18,6 @@ def hops(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("location", "target"),
     [
-        pytest.param(b"https://example.com/r.txt", "https://example.com/r.txt", id="absolute"),
-        pytest.param(b"http://example.com/robots.txt", "http://example.com/robots.txt", id="other-scheme"),
         pytest.param(b"https://other.example/robots.txt", "https://other.example/robots.txt", id="S2.8-other-host"),
         pytest.param(b"//cdn.example/robots.txt", "https://cdn.example/robots.txt", id="scheme-relative"),
         pytest.param(b"/r.txt", "https://example.com/r.txt", id="path-relative"),
@@ -45,10 +43,10 @@ def test_redirect_is_followed(location: bytes | str, target: str) -> None:
     "location",
     [
         pytest.param(None, id="missing"),
-        pytest.param(b"", id="empty"),
         pytest.param(b"ftp://example.com/robots.txt", id="ftp"),
         pytest.param(b"file:///etc/passwd", id="file"),
         pytest.param(b"data:text/plain,User-agent:%20*", id="data"),
+        pytest.param(b"javascript:alert(1)", id="javascript"),
         pytest.param(b"http://", id="no-host"),
         pytest.param(b"https://u@/r", id="user-info-only"),
         pytest.param(b"https://[::1/r", id="broken-ipv6"),

@@ -90,14 +90,6 @@ def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
     assert decision.ask_at == DAY
 
 
-def test_wall_that_alternates_with_the_file_takes_its_place_and_gives_it_back() -> None:
-    entry, states = None, []
-    for body in (RULES, MOMENT, RULES):
-        entry = renew(entry, answer(200, {}, body), 0.0, Policy(refused="disallow"))
-        states.append(decide(entry, 1.0, Policy(refused="disallow")).state)
-    assert states == [State.RULES, State.FULL_DISALLOW, State.RULES]
-
-
 @pytest.mark.skipif("GBOT_ROBOTS_REFERENCE" not in os.environ, reason="GBOT_ROBOTS_REFERENCE is not set")
 def test_of_the_real_files_only_refusals_of_a_firewall_are_walls() -> None:
     found: dict[str, str] = {}
