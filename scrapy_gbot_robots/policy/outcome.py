@@ -171,7 +171,7 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
     target = _target(location, here)
     if target is None:
         return Unavailable(status, here, f"HTTP {status} without a Location that can be followed, as 404")
-    if target in asked or target in {_target(url, here) for url in asked}:
+    if target in asked:
         return Unavailable(status, here, f"HTTP {status} redirects in a loop, as 404")
     if len(asked) > max_redirects:
         return Unavailable(status, here, f"HTTP {status} after {max_redirects} redirects, as 404")

@@ -71,7 +71,6 @@ def test_unfit_location_is_a_404(location: bytes | None) -> None:  # S2.9
     [
         pytest.param(b"/1", hops(2), id="one-before"),
         pytest.param(b"HTTPS://EXAMPLE.com/robots.txt#again", hops(2), id="written-otherwise"),
-        pytest.param(b"?", [HERE, "https://example.com/ "], id="ends-in-a-blank"),  # as `next_hop` makes of "/ ?"
     ],
 )
 def test_loop_is_a_404(location: bytes, asked: list[str]) -> None:  # S2.9
