@@ -154,8 +154,7 @@ class SitemapDownloaderMiddleware:
         if not found_at:
             return
         try:
-            if source.get("robotstxt"):
-                self._check.check_host(request.url, Origin.of(request.url), Origin.of(source["robotstxt"]))
+            self._check.check_host(request.url, source.get("robotstxt"))
             if self._check.refuses_private and await self._leads_inside(request.url, found_at):
                 raise to_private_address(request.url)
         except Refused as refusal:
@@ -184,5 +183,4 @@ class SitemapDownloaderMiddleware:
 
 def _is_listed(request: Request) -> bool:
     """Whether a robots.txt or a sitemap index lists the sitemap. A guessed sitemap need not exist."""
-    source = request.meta.get(SITEMAP)
-    return source is not None and bool(source.get("line"))
+    return bool(request.meta.get(SITEMAP, {}).get("line"))

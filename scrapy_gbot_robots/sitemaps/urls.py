@@ -87,12 +87,12 @@ class UrlCheck(NamedTuple):
         why: list[str] = []
         for line in lines:
             try:
-                url, place = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
+                url, _ = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
                 if url in seen:
                     counts["duplicate"] += 1
                     continue
                 seen.add(url)
-                self.check_host(url, place, origin)
+                self.check_host(url, origin.robots_url)
             except Refused as refusal:
                 counts[f"refused/{refusal.reason}"] += 1
                 why.append(f"line {line.line}: {refusal}")
@@ -124,22 +124,22 @@ class UrlCheck(NamedTuple):
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on without end.
         """
-        if source.get("robotstxt"):
-            self.check_host(url, Origin.of(url), Origin.of(source["robotstxt"]))
+        self.check_host(url, source.get("robotstxt"))
         level = source.get("level", 0) + 1
         if level > MOST_LEVELS:
             raise Refused("depth", f"more than {MOST_LEVELS} sitemap indexes lie above what it lists")
         return {**source, "index": index_url, "level": level}
 
-    def check_host(self, url: str, origin: Origin, robots_txt: Origin) -> None:
-        """Check that the sitemap `url` at `origin` is on a host that GBOT_ROBOTS_SITEMAPS_HOSTS allows for `robots_txt`.
+    def check_host(self, url: str, robots_url: str | None) -> None:
+        """Check that the sitemap `url` is where GBOT_ROBOTS_SITEMAPS_HOSTS lets the robots.txt, if any, list sitemaps.
 
         Raises:
             Refused: it is not ("host").
         """
-        if self.hosts == "any" or origin.host == robots_txt.host:
+        if self.hosts == "any" or not robots_url:
             return
-        if self.hosts == "same-host" or _site(origin.host) != _site(robots_txt.host):
+        host, home = Origin.of(url).host, Origin.of(robots_url).host
+        if host != home and (self.hosts == "same-host" or _site(host) != _site(home)):
             rule = f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host"
             raise Refused("host", f"{rule}: {shown(url)}")
 

@@ -11,7 +11,6 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.spiders import CrawlSpider, SitemapSpider
-from typing_extensions import Self
 
 from scrapy_gbot_robots import RobotsSitemapSpider, SitemapDiscovery
 
@@ -40,7 +39,7 @@ def xml(body: bytes) -> Reply:
     return Reply(200, body, {"Content-Type": "application/xml"})
 
 
-class Web:
+class Web(ExitStack):
     """Six hosts. `good` and `pages` say what a crawl has to do with them.
 
     Attributes:
@@ -51,10 +50,13 @@ class Web:
     """
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
+        super().__init__()
         hosts = {"cdn": "127.0.0.2", "guarded": "127.0.0.3"}
         names = ("news", "shop", "cdn", "guarded", "bare", "ill")
-        self.sites = {name: Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1")) for name in names}
+        self.sites = {
+            name: self.enter_context(Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1")))
+            for name in names
+        }
         news, shop, cdn, guarded, bare, ill = self.sites.values()
         lines = [
             news.url("/plain.xml"),
@@ -103,14 +105,6 @@ class Web:
             *(news.url(path) for path in ("/a", "/c", "/d", "/f", "/g")),
             *(shop.url(path) for path in ("/e", "/h")),
         }
-
-    def __enter__(self) -> Self:
-        for site in self.sites.values():
-            self._stack.enter_context(site)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     @property
     def given(self) -> list[str]:
