@@ -29,7 +29,9 @@ _CRC_AT = len(VERSION) + 1
 _FACTS_AT = _CRC_AT + 8 + 1
 
 _MOST_FAILURES = 2**32 - 1  # a longer back-off could not be computed
-_FACTS_BYTES = 2**17  # more than the facts can take that a server sends
+_MOST_STATUS = 2**31 - 1  # a server can send any number
+_TEXT_CHARS = 32_768  # of a URL or a reason
+_FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
 
 _PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
 _ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
@@ -61,7 +63,6 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
             None if outage is None else Outage(**outage),
         )
         is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
-        # A fact of another type, out of bounds, or of a later version would be written in another way.
         is_as_written = is_sound and _facts(entry, packed=packed) == head
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error):
         return None
@@ -97,18 +98,22 @@ def _written(part: Copy | Outage | None, fields: Mapping[str, Callable[[Any], An
     return None if part is None else {name: write(getattr(part, name)) for name, write in fields.items()}
 
 
+def _status(status: Any) -> int:
+    return max(-_MOST_STATUS, min(int(status), _MOST_STATUS))
+
+
 def _text(text: object) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode."""
-    return str(text).encode("utf-8", "replace").decode()
+    return str(text)[:_TEXT_CHARS].encode("utf-8", "replace").decode()
 
 
-# How each fact is written.
+# How each fact is written: one of another type, or out of bounds, would be written in another way.
 _COPY: dict[str, Callable[[Any], Any]] = {
     "cut": bool,
     "fetched_at": float,
     "fresh_until": float,
     "kind": lambda kind: kind.value,
-    "status": int,
+    "status": _status,
     "url": _text,
     "why": _text,
 }
@@ -117,6 +122,6 @@ _OUTAGE: dict[str, Callable[[Any], Any]] = {
     "retry_at": float,
     "since": float,
     "site_available": bool,
-    "status": lambda status: None if status is None else int(status),
+    "status": lambda status: None if status is None else _status(status),
     "why": _text,
 }

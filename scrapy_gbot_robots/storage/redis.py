@@ -153,9 +153,8 @@ class RedisStorage(Storage):
                 client = redis.Redis.from_url(server, retry=Retry(NoBackoff(), 0), **_SHORT_HANDSHAKE, **limits)
             except ValueError as error:
                 raise StorageError(f"not a Redis URL: {error}") from error
-            client.connection_pool.connection_kwargs["decode_responses"] = (
-                False  # whatever the URL says: entries are bytes
-            )
+            # Whatever the URL says: entries are bytes.
+            client.connection_pool.connection_kwargs["decode_responses"] = False
             self.server = place_of(server)
         elif client.get_encoder().decode_responses:
             raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")

@@ -38,7 +38,7 @@ EACH_KIND = [
 
 TIMES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-STATUSES = st.integers(-(2**31), 2**31 - 1)
+STATUSES = st.integers(-(2**31) + 1, 2**31 - 1)
 COPIES = st.builds(
     Copy, st.sampled_from(Kind), STATUSES, TEXTS, st.binary(max_size=2000), st.booleans(), TEXTS, TIMES, TIMES
 )
