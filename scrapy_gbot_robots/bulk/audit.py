@@ -1,7 +1,7 @@
-"""Millions of URLs judged piece by piece, in bounded memory: by one robots.txt or two, or by an archive of them.
+"""Millions of URLs judged piece by piece, in bounded memory: by one robots.txt or two, by those of hosts, or by an archive.
 
-A single robots.txt judges the URLs as they come. For an archive, DuckDB sorts them first, so that the URLs of one site come
-together; it uses the disk for what exceeds its memory. This process or its workers judge the pieces.
+Without an archive the URLs are judged as they come. For an archive, DuckDB sorts them first, so that the URLs of one site
+come together; it uses the disk for what exceeds its memory. This process or its workers judge the pieces.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .judging import Served, Site, sites
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..core.urls import Origin
     from ..core.verdict import Verdict
     from .judging import Judge
     from .store import Store
@@ -114,12 +115,15 @@ def collect_rarely() -> None:
     gc.set_threshold(*_RARELY)
 
 
-def by_files(rows: Iterable[Rows], *robots: Served) -> Iterator[Piece]:
-    """Yield pieces of work in which each of `robots` judges all URLs, whatever their hosts are."""
-    for each in rows:
-        order = sorted(range(len(each.urls)), key=each.urls.__getitem__)
-        there = list(sites([each.urls[row] for row in order]))
-        yield Piece(each, [[(site, served) for site in there] for served in robots], order)
+def piece_of(rows: Rows, *robots: Served | Mapping[Origin, Served], odd: Sequence[tuple[str, str]] = ()) -> Piece:
+    """Return a piece of work in which each of `robots` judges all URLs: one robots.txt for all, or one for each origin."""
+    order = sorted(range(len(rows.urls)), key=rows.urls.__getitem__)
+    there = list(sites([rows.urls[row] for row in order]))
+    by = [
+        [(site, each if isinstance(each, Served) else each.get(site.origin, _MISSING)) for site in there]  # type: ignore[arg-type]
+        for each in robots
+    ]
+    return Piece(rows, by, order, odd)
 
 
 def by_archive(store: Store, rows: Iterable[Rows], kinds: Mapping[str, Any]) -> Iterator[Piece]:

@@ -168,11 +168,12 @@ class AnswerFile:
 
     Args:
         path: where the file will be.
-        names: the names of the columns, `url` first.
-        kinds: what each holds: an Arrow type, `str`, `int` or `bytearray` (answers); None stands for text.
+        columns: the name of each column, `url` first, and what it holds: an Arrow type, `str`, `int` or `bytearray`
+            (answers); None stands for text.
     """
 
-    def __init__(self, path: str, names: Sequence[str], kinds: dict[str, Any]) -> None:
+    def __init__(self, path: str, columns: Sequence[tuple[str, Any]]) -> None:
+        names = [name for name, _ in columns]
         self._path = Path(path)
         if self._path.suffix not in ANSWER_SUFFIXES:
             raise BulkError(f"{path}: the name must end in one of {', '.join(ANSWER_SUFFIXES)}")
@@ -186,15 +187,15 @@ class AnswerFile:
         except OSError as error:
             raise BulkError(f"{path}: {error.strerror}") from None
         try:
-            self._write, self._close = self._writer(names, kinds)
+            self._write, self._close = self._writer(columns)
         except BaseException:
             self.give_up()
             raise
 
-    def _writer(self, names: Sequence[str], kinds: dict[str, Any]) -> tuple[Callable[[list[Any]], object], Any]:
+    def _writer(self, columns: Sequence[tuple[str, Any]]) -> tuple[Callable[[list[Any]], object], Any]:
         if self._path.suffix == ".parquet":
-            return _parquet_writer(self._file, names, kinds)
-        text = TEXT[self._path.suffix[1:]](names)
+            return _parquet_writer(self._file, columns)
+        text = TEXT[self._path.suffix[1:]]([name for name, _ in columns])
         self._file.write(text.titles.encode())
         return lambda columns: self._file.write(text.lines(columns).encode()), lambda: None
 
@@ -214,16 +215,14 @@ class AnswerFile:
         self._part.unlink(missing_ok=True)
 
 
-def _parquet_writer(
-    file: Any, names: Sequence[str], kinds: dict[str, Any]
-) -> tuple[Callable[[list[Any]], object], Any]:
+def _parquet_writer(file: Any, columns: Sequence[tuple[str, Any]]) -> tuple[Callable[[list[Any]], object], Any]:
     try:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
     arrow = {None: pa.string(), str: pa.string(), int: pa.int32(), bytearray: pa.int8()}
-    schema = pa.schema([(name, arrow.get(kinds.get(name), kinds.get(name))) for name in names])
+    schema = pa.schema([(name, arrow.get(kind, kind)) for name, kind in columns])
     # URLs of an archive are sorted: each begins like the one before, and few occur twice.
     encoding = {URL: "DELTA_BYTE_ARRAY"}
     writer = pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=False, column_encoding=encoding)

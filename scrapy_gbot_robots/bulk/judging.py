@@ -66,6 +66,7 @@ class Served(NamedTuple):
         cut: whether more was served than `body` has.
         why: the reason in words, if `status` is None.
         wall: whose wall has answered in place of the site, if more than the body shows that; else "".
+        decision: what a crawl has decided, if it has; then only `body` and `cut` count beside it.
     """
 
     status: int | None
@@ -73,6 +74,7 @@ class Served(NamedTuple):
     cut: bool = False
     why: str = "robots.txt not asked yet"
     wall: str = ""
+    decision: Decision | None = None
 
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
@@ -193,7 +195,9 @@ class Judge:
         return (answer, verdict if override is None else override.named(verdict)), override
 
     def decision(self, robots: Served) -> Decision | None:
-        """Return what `robots` means if nothing else is known of the origin; None: its rules decide."""
+        """Return what `robots` means, if nothing else is known of the origin; None: its rules decide."""
+        if robots.decision is not None:
+            return None if robots.decision.state is State.RULES else robots.decision
         status, soft_404 = robots.status, self.policy.soft_404
         outcome: Outcome
         if status is None:

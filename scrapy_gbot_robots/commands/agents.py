@@ -31,10 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
-    gbot = GbotSettings.of(settings)
     url = _judged(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
-    robotstxt = gbot.parse(version.body)
+    robotstxt = GbotSettings.of(settings).parse(version.body)
     found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
     wanted = [facts for facts in found if options.only is None or facts["allowed"] == (options.only == "yes")]
     out.rows(wanted, _COLUMNS)

@@ -39,10 +39,6 @@ def are_archives(names: Sequence[str]) -> bool:
     )
 
 
-def _is_of_archive(name: str) -> bool:
-    return name == ROBOTS_TXT or name.lower().endswith(SUFFIXES)
-
-
 def _is_pattern(name: str) -> bool:
     return glob.has_magic(name) and not Path(name).exists()
 
@@ -56,7 +52,11 @@ def _files_of(names: Sequence[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         if Path(name).is_dir():
-            paths = [each for each in Path(name).rglob("*") if _is_of_archive(each.name)]
+            paths = [
+                each
+                for each in Path(name).rglob("*")
+                if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)
+            ]
             wanted = f"the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}"
         elif _is_pattern(name):
             paths = [Path(each) for each in glob.glob(name, recursive=True)]  # noqa: PTH207 - it may be absolute

@@ -7,16 +7,15 @@ URLs that these judge differently are written. bulk/ judges. This module has the
 from __future__ import annotations
 
 import time
-from collections import Counter
-from itertools import chain, compress, islice
+from collections import Counter, defaultdict
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from ..bulk.arrow import URL
-from ..bulk.audit import WALLED, Judged, by_archive, by_files, collect_rarely, judged
+from ..bulk.audit import WALLED, Judged, by_archive, collect_rarely, judged, piece_of
 from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
-from ..bulk.judging import ITSELF, NO, NO_URL, UNREACHABLE, YES, Judge, Served, origin_of
-from ..core.urls import Origin, shown
-from ..experimental.purposes import refusal
+from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, origin_of
+from ..core.urls import shown
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -34,14 +33,13 @@ if TYPE_CHECKING:
     from ..bulk.audit import Piece
     from ..bulk.files import CsvText, JsonText
     from ..core.verdict import Verdict
-    from ..obeying.overrides import Ruling
-    from .crawlers import Asker
     from .output import Part, Terminal
     from .project_crawl import ProjectCrawl
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
+_TOLD = (YES, NO, UNREACHABLE)
 _ANSWER, _RULE = 12, 30  # widths in a table, whose later rows are not known yet
 
 
@@ -85,35 +83,36 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
     askers, gbot = crawlers.named(options.agents, settings, err), GbotSettings.of(settings)
+    files = [] if is_archive else options.robots or list(reversed(options.diff or []))  # the new one first
     judge = Judge(
         [asker.crawler for asker in askers],
         policy=gbot.policy,
         strict=gbot.strict,
         max_bytes=gbot.max_bytes,
-        overrides=overrides_checked(settings) if is_archive else None,
+        overrides=None if files else overrides_checked(settings),
         now=time.time(),
         purposes=options.purposes,
     )
-    with archives.errors_in_a_line(), Audit(options, [asker.name for asker in askers], out, err) as audit:
+    with archives.errors_in_a_line(), Audit(options, judge, out, err) as audit:
         if is_archive:
-            _by_archive(audit, judge, gbot)
-        elif options.robots or options.diff:
-            robots = [Served(200, read(path)) for path in options.robots or reversed(options.diff)]  # the new one first
-            for found in audit.judged(by_files(audit.rows("Auditing"), *robots), judge):
+            _by_archive(audit, gbot)
+        elif files:
+            robots = [Served(200, read(path)) for path in files]
+            for found in audit.judged(piece_of(rows, *robots) for rows in audit.rows("Auditing")):
                 audit.take(found)
         else:
-            _by_host(audit, askers, settings)
+            _by_host(audit, settings)
         audit.finish()
     audit.summarise()
     return audit.status
 
 
-def _by_archive(audit: Audit, judge: Judge, gbot: GbotSettings) -> None:
+def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
     """Judge each URL by the robots.txt of its origin in the archives."""
     collect_rarely()
     with archives.opened(audit.options.robots, gbot, audit.err) as (store, damage):
         audit.about += [f"robots.txt files of {count(len(store), 'origin')} in the archive", *damage]
-        every = audit.judged(by_archive(store, audit.rows("Reading the URLs"), audit.others), judge)
+        every = audit.judged(by_archive(store, audit.rows("Reading the URLs"), audit.others))
         first = list(islice(every, 1))  # before it comes, all URLs are read
         with audit.err.progress("Judging", audit.read, beside=audit.beside) as progress:
             for found in chain(first, every):
@@ -121,44 +120,25 @@ def _by_archive(audit: Audit, judge: Judge, gbot: GbotSettings) -> None:
                 progress(audit.urls, f"{audit.urls:,} URLs")
 
 
-def _by_host(audit: Audit, askers: Sequence[Asker], settings: Settings) -> None:
+def _by_host(audit: Audit, settings: Settings) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
     from ..concurrency import pause  # noqa: PLC0415  as below
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(crawl: ProjectCrawl) -> None:
         for rows in audit.rows("Auditing"):
-            origins = [origin_of(url) for url in rows.urls]
-            keys = [(origin, asker.crawler) for origin in dict.fromkeys(origins) if origin for asker in askers]
-            rulings = dict(zip(keys, await crawl.together(crawl.ruling(*key) for key in keys), strict=True))
-            found = Judged(rows, [bytearray() for _ in askers], [[] for _ in askers])
-            for asker, column, verdicts in zip(askers, found.answers, found.verdicts, strict=True):
-                for url, origin in zip(rows.urls, origins, strict=True):
-                    ruling = None if origin is None else rulings[origin, asker.crawler]
-                    code, verdict = _by_ruling(url, ruling, audit.options.purposes)
-                    column.append(code)
-                    verdicts.append(verdict)
+            served = await crawl.served(filter(None, dict.fromkeys(map(origin_of, rows.urls))))
             odd = {
-                (WALLED if ruling.answer.walled else "could not be fetched", origin.robots_url)
-                for (origin, _), ruling in rulings.items()
-                if ruling.answer.walled or ruling.answer.temporary
+                (WALLED if each.wall else "could not be fetched", origin.robots_url)
+                for origin, each in served.items()
+                if each.wall or (each.decision and each.decision.temporary)
             }
-            audit.take(found._replace(odd=sorted(odd)))
+            for found in audit.judged([piece_of(rows, served, odd=sorted(odd))]):
+                audit.take(found)
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
+    audit.workers = 1  # what takes time is the fetching
     run_in_crawl(settings, work)
-
-
-def _by_ruling(url: str, ruling: Ruling | None, for_purposes: Sequence[str]) -> tuple[int, Verdict]:
-    """Return the answer for a URL, and why, by what a crawl knows of its origin."""
-    if ruling is None:
-        return NO_URL, ITSELF
-    if Origin.of_robots_txt(url) is not None:
-        return YES, ITSELF
-    verdict = ruling.verdict(url)
-    if for_purposes and verdict.allowed:
-        verdict = refusal(for_purposes, ruling.answer.preferences(url, ruling.agent)) or verdict
-    return YES if verdict.allowed else UNREACHABLE if ruling.answer.temporary else NO, verdict
 
 
 class Audit:
@@ -166,6 +146,7 @@ class Audit:
 
     Attributes:
         options: those of the command.
+        workers: how many processes judge.
         gives_reasons: whether the reason of each answer is wanted.
         others: the names and the Arrow types of the list's other columns.
         about: lines of the summary about the robots.txt files.
@@ -174,34 +155,32 @@ class Audit:
         urls: URLs that were judged.
     """
 
-    def __init__(self, options: Namespace, names: Sequence[str], out: Terminal, err: Terminal) -> None:
-        self.options, self.err = options, err
+    def __init__(self, options: Namespace, judge: Judge, out: Terminal, err: Terminal) -> None:
+        self.options, self.err, self.workers = options, err, options.workers
+        self._judge = judge
         self.about: list[Part] = []
         self.beside = None if options.output else out
         self.gives_reasons = options.rules or (not options.output and options.format == "table")
         path = options.urls
         self._file = UrlFile(path) if path != STDIN and path.lower().endswith(URL_SUFFIXES) else None
         self.others: dict[str, Any] = {} if self._file is None else self._file.others
-        columns = [*names, *(f"{name}_before" for name in names if options.diff)]
+        names = [crawler.name or "*" for crawler in judge.crawlers]
+        self._names = [*names, *(f"{name}_before" for name in names if options.diff)]
         kinds = {"rule": str, "line": int, "reason": str} if self.gives_reasons else {}
-        reasons = {f"{name}_{what}": kind for name in columns for what, kind in kinds.items()}
-        every = [URL, *self.others, *columns, *reasons]
-        self._names, self._out = names, out
-        self._output: AnswerFile | None = None
-        self._text: Table | CsvText | JsonText = Table(columns)
-        if options.output:
-            self._output = AnswerFile(
-                options.output, every, {**self.others, **dict.fromkeys(columns, bytearray), **reasons}
-            )
-        elif options.format != "table":
-            self._text = TEXT[options.format](every)
+        columns = [(URL, None), *self.others.items(), *((name, bytearray) for name in self._names)]
+        columns += [(f"{name}_{what}", kind) for name in self._names for what, kind in kinds.items()]
+        self._out = out
+        self._output = AnswerFile(options.output, columns) if options.output else None
+        self._text: Table | CsvText | JsonText = Table(self._names)
+        if options.format != "table":
+            self._text = TEXT[options.format]([name for name, _ in columns])
         self._titles = self._text.titles  # "" when they are written
         self._began = time.monotonic()
         self.read = self.urls = self._invalid = 0
         self._example = ""
-        self._counts: dict[str, Counter[int]] = {name: Counter() for name in names}
+        self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._odd: dict[str, Tally[str]] = {}  # robots.txt files by what is wrong with them
+        self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)  # robots.txt files by what is wrong with them
 
     def __enter__(self) -> Audit:
         return self
@@ -213,9 +192,9 @@ class Audit:
             self.err.say(("Interrupted. So far:", "warning"))
             self.summarise()
 
-    def judged(self, pieces: Iterable[Piece], judge: Judge) -> Iterator[Judged]:
+    def judged(self, pieces: Iterable[Piece]) -> Iterator[Judged]:
         """Yield the answers to pieces of work."""
-        return judged(pieces, judge, gives_reasons=self.gives_reasons, workers=self.options.workers)
+        return judged(pieces, self._judge, gives_reasons=self.gives_reasons, workers=self.workers)
 
     def rows(self, what: str) -> Iterator[Rows]:
         """Yield the list, some rows at a time, and show how far it is read."""
@@ -234,7 +213,7 @@ class Audit:
     def take(self, found: Judged) -> None:
         """Write and count some answers."""
         for what, robots_txt in found.odd:
-            self._odd.setdefault(what, Tally()).update([robots_txt])
+            self._odd[what].update([robots_txt])
         first = found.answers[0]
         if NO_URL in first:
             self._invalid += first.count(NO_URL)
@@ -242,8 +221,7 @@ class Audit:
             found = found.of([row for row, answer in enumerate(first) if answer != NO_URL])
         self.urls += len(found.rows.urls)
         if self.options.diff:
-            both = zip(*found.answers, strict=True)
-            new = len(self._names)
+            both, new = zip(*found.answers, strict=True), len(self._names) // 2
             found = found.of([row for row, each in enumerate(both) if each[:new] != each[new:]])
         self._count(found)
         if self.options.only:
@@ -266,20 +244,11 @@ class Audit:
             self._titles = ""
 
     def _count(self, found: Judged) -> None:
-        """Count the answers; of two for each crawler, those that differ."""
-        for number, name in enumerate(self._names):
-            answers = found.answers[number]
-            whys = list(map(why, found.verdicts[number])) if found.verdicts else []
-            if self.options.diff:
-                before = len(self._names) + number
-                differ = [new != old for new, old in zip(answers, found.answers[before], strict=True)]
-                answers = bytearray(compress(answers, differ))
-                if found.verdicts:
-                    pairs = compress(zip(whys, map(why, found.verdicts[before]), strict=True), differ)
-                    whys = [f"{new}; before: {old}" for new, old in pairs]
+        for number, (name, answers) in enumerate(zip(self._names, found.answers, strict=True)):
             for answer in range(len(_WORDS)):
                 self._counts[name][answer] += answers.count(answer)
-            self._rules.update([(answer, name, each) for answer, each in zip(answers, whys, strict=False)])
+            if found.verdicts:
+                self._rules.update(list(zip(answers, repeat(name), map(why, found.verdicts[number]), strict=False)))
 
     def finish(self) -> None:
         """Write what no row has needed yet, and give the file its name.
@@ -298,7 +267,8 @@ class Audit:
     @property
     def status(self) -> int:
         """The exit status."""
-        bad = sum(counts[NO] + counts[UNREACHABLE] for counts in self._counts.values())
+        names = self._names[: len(self._judge.crawlers)]
+        bad = any(self._counts[name][answer] for name in names for answer in (NO, UNREACHABLE))
         return FOUND if bad and self.options.fail_on else FINE
 
     def summarise(self) -> None:
@@ -316,10 +286,8 @@ class Audit:
             others = len(files) - 1
             more = f" and {count(others, 'other', exact=files.exact)}" if others else ""
             say((f"{what}: {files.top(1)[0][0]}{more}", "bad"))
-        now = "NOW " if self.options.diff else ""
-        told = (YES, NO) if self.options.diff else (YES, NO, UNREACHABLE)
-        titles = ["CRAWLER", *(f"{now}{_WORDS[answer].upper()}" for answer in told)]
-        rows = [[name, *(f"{counts[answer]:,}" for answer in told)] for name, counts in self._counts.items()]
+        titles = ["CRAWLER", *(_WORDS[answer].upper() for answer in _TOLD)]
+        rows = [[name, *(f"{counts[answer]:,}" for answer in _TOLD)] for name, counts in self._counts.items()]
         self.err.table(titles, rows)
         if self.gives_reasons:
             self._summarise_rules()
@@ -328,8 +296,7 @@ class Audit:
         rules = sorted(self._rules.top(len(self._rules)), key=lambda pair: (pair[0][0] == YES, -pair[1]))
         top = rules[:_TOP]
         if top:
-            width = max(len(f"{urls:,}") for _, urls in top)
-            rows = [(f"{urls:,}".rjust(width), _WORDS[answer], name, rule) for (answer, name, rule), urls in top]
+            rows = [(f"{urls:,}", _WORDS[answer], name, rule) for (answer, name, rule), urls in top]
             self.err.say()
             self.err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > len(top):

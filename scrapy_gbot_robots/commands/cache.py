@@ -8,30 +8,31 @@ from __future__ import annotations
 import math
 import time
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from ..core.lines import split_lines
-from ..core.urls import DEFAULT_PORTS, Origin
+from ..core.urls import DEFAULT_PORTS, ROBOTS_PATH, Origin
 from ..policy.outages import decide
 from ..report.summary import count, span
 from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
+from .check import entry_facts, show_entry
 from .command import FINE, FOUND, CommandError
-from .inputs import is_url, origin_of, typed
+from .inputs import add_shared, is_url, origin_of, typed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.settings import Settings
 
-    from ..policy.outages import Entry
     from ..storage.base import Storage
     from .output import Terminal
 
@@ -53,33 +54,34 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a URL, or a host for all its schemes and ports; without ORIGIN, list shows all",
     )
     parser.add_argument("--all", action="store_true", help="with forget: delete all origins")
-    parser.add_argument("--json", action="store_true", help="with list or show: write one JSON object per line")
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
-    gbot = GbotSettings.of(settings)
+    gbot, act = GbotSettings.of(settings), options.act
     _check(options)
-    wanted = [(text, origin_of(text)) for text in options.origins]
-    with _storage(gbot, settings, writes=options.act == "forget") as (storage, where):
-        found = [(text, _kept(text, origin, storage)) for text, origin in wanted]
-        origins = [origin for _, kept in found for origin in kept]
-        if options.act == "list":
-            listed = _list(origins if wanted else storage.origins(), storage, gbot, out)
-            out.say(f"{count(listed, 'origin')} in {where}")
-            return FINE
-        missing = [text for text, kept in found if not kept]
+    wanted = {text: origin_of(text) for text in options.origins}
+    with _storage(gbot, settings, writes=act == "forget") as (storage, where):
+        kept = {text: _kept(text, origin, storage) for text, origin in wanted.items()}
+        missing = [text for text in kept if not kept[text] and act != "list"]
         for text in missing:
             err.say((f"{text}: not in the storage", "warning"))
-        for origin in origins:
-            if options.act == "show":
-                _show(origin, storage, gbot, out)
-            elif storage.delete(origin):
+        found = chain(*kept.values()) if wanted else storage.origins()
+        if act == "forget":
+            gone = [origin for origin in list(found) if storage.delete(origin)]
+            for origin in gone if wanted else ():
                 out.say(f"{origin}: forgotten")
-        if options.all:
-            forgotten = sum(storage.delete(origin) for origin in list(storage.origins()))
-            out.say(f"{count(forgotten, 'origin')} forgotten in {where}")
-        return FOUND if missing else FINE
+            if options.all:
+                out.say(f"{count(len(gone), 'origin')} forgotten in {where}")
+        elif act == "show":
+            for origin in found:
+                _show(origin, storage, gbot, out)
+        else:
+            out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
+            listed = sum(_show(origin, storage, gbot, out, in_a_line=True) for origin in found)
+            out.say(f"{count(listed, 'origin')} in {where}")
+    return FOUND if missing else FINE
 
 
 def _check(options: Namespace) -> None:
@@ -131,67 +133,22 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _list(origins: Iterable[str], storage: Storage, gbot: GbotSettings, out: Terminal) -> int:
-    """Write the origins at once, as there may be millions; return their number."""
-    out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
-    listed = 0
-    for origin in origins:
-        entry = storage.get(origin)
-        if entry is None:
-            continue
-        listed += 1
-        facts = _facts(origin, entry, gbot)
-        out.json(facts)
-        status = "" if facts["status"] is None else facts["status"]
-        out.say(f"{facts['state']:<13}  {status:>6}  {_age(facts):>10}  {_fresh(facts):>9}  {origin}")
-    return listed
-
-
-def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
-    """What an entry means now. Times are in seconds."""
-    now = time.time()
-    decision = decide(entry, now, gbot.policy)
-    copy, outage = entry.copy, entry.outage
-    known = outage or copy
-    return {
-        "origin": origin,
-        "state": decision.state.value,
-        "why": decision.why,
-        "status": known.status if known else None,
-        "served_by": copy.url if copy else None,
-        "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
-        "fresh_secs": max(0.0, decision.ask_at - now),
-        "failures": outage.failures if outage else 0,
-        "bytes": len(copy.body) if copy else 0,
-    }
-
-
-def _age(facts: dict[str, Any]) -> str:
-    return "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
-
-
-def _fresh(facts: dict[str, Any]) -> str:
-    return span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
-
-
-def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> None:
+def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, in_a_line: bool = False) -> bool:
+    """Write what an entry means now; return whether there is one, as another process may have deleted it meanwhile."""
     entry = storage.get(origin)
-    if entry is None:  # another process has deleted it meanwhile
-        return
-    facts = _facts(origin, entry, gbot)
-    told = {
-        "state": f"{facts['state']}: {facts['why']}",
-        "served by": facts["served_by"],
-        "fetched": _age(facts),
-        "fresh for": _fresh(facts),
-        "failures": f"{facts['failures']:,} in a row" if facts["failures"] else None,
-        "size": f"{count(facts['bytes'], 'byte')}{', the rest was cut off' if entry.copy and entry.copy.cut else ''}",
-    }
+    if entry is None:
+        return False
+    facts = {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy))}
     out.json(facts)
+    if in_a_line:  # at once, as there may be millions
+        status = "" if facts["status"] is None else facts["status"]
+        age = "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
+        fresh = span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
+        out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {fresh:>9}  {origin}")
+        return True
     out.say((origin, "strong"))
-    for name, value in told.items():
-        if value:
-            out.fact(name, value)
+    show_entry(facts, out)
     lines = split_lines(entry.copy.body) if entry.copy and entry.copy.body else []
     for number, line in enumerate(lines, 1):
         out.say((f"{number:>{len(str(len(lines)))}} | ", "faint"), line.decode("utf-8", "backslashreplace"))
+    return True

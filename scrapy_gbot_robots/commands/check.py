@@ -18,8 +18,7 @@ from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import ROBOTS_PATH, Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
-from ..obeying.overrides import ruling_of
-from ..policy.outages import Kind, State
+from ..policy.outages import Kind
 from ..policy.overrides import Action
 from ..report.summary import count, span
 from ..settings import GbotSettings
@@ -28,6 +27,7 @@ from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import add_shared, is_host, is_url, origin_of, overrides_checked, read, typed
 from .output import Mark, excerpt
+from .overrides import override_facts
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
+    from ..policy.outages import Decision, Entry
     from ..policy.overrides import Override
     from .output import Terminal
     from .project_crawl import ProjectCrawl, RobotsState
@@ -76,7 +77,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: Terminal) -> list[Check]:
     for url in options.urls:
         if not url.startswith("/"):
-            _absolute(url, has_file=True)
+            _absolute(url)
     gbot, body = GbotSettings.of(settings), read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
@@ -99,28 +100,22 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
 
     async def work(crawl: ProjectCrawl) -> list[Check]:
         checks: list[Check] = []
-        known: dict[tuple[Origin, Asker], RobotsState] = {}
+        states: dict[Origin, RobotsState] = {}
         for url, origin in zip(options.urls, origins, strict=True):
+            if origin not in states:
+                states[origin] = await crawl.state_of(origin, fresh=options.fresh)
+            known, where = states[origin], origin.robots_url
             override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
             instead = None if override is None else override.crawler
             for each in askers:
                 asker = each if instead is None else Asker(instead, "the override", instead.name)
-                if (origin, asker) not in known:
-                    known[origin, asker] = await crawl.state_of(origin, asker.crawler, fresh=options.fresh)
-                checks.append(_of(url, asker, known[origin, asker], override, options.purposes))
+                verdict = crawl.verdict(url, asker.crawler, known.served, None)
+                overriding = crawl.verdict(url, asker.crawler, known.served, overrides) if override else None
+                found = (known.body, known.robotstxt, options.purposes, known, override, overriding)
+                checks.append(checked(Check(url, asker, verdict, where, *found)))
         return checks
 
     return run_in_crawl(settings, work)
-
-
-def _of(url: str, asker: Asker, known: RobotsState, override: Override | None, purposes: Sequence[str]) -> Check:
-    overriding = None
-    if override is not None:
-        overriding = ruling_of(override, known.origin, asker.crawler, known.answer).verdict(url)
-    where, verdict = known.origin.robots_url, known.answer.verdict(url, asker.crawler)
-    return checked(
-        Check(url, asker, verdict, where, known.body, known.robotstxt, purposes, known, override, overriding)
-    )
 
 
 def checked(check: Check) -> Check:
@@ -130,17 +125,15 @@ def checked(check: Check) -> Check:
     return replace(check, verdict=Verdict(True, None, ROBOTS_TXT_ITSELF), body=None, robotstxt=RobotsTxt.parse(b""))
 
 
-def _absolute(url: str, *, has_file: bool = False) -> Origin:
+def _absolute(url: str) -> Origin:
     """Return the origin of an absolute URL. If it is none, say what may be meant."""
-    if url.startswith("/"):
-        raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
     if is_url(url):
         return origin_of(url)
+    if url.startswith("/"):
+        raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
     host = url.partition("/")[0]
-    meant = f"/{url}" if has_file else ""
-    if host and is_host(host):
-        meant = f"http{'' if ':' in host else 's'}://{url}"
-    raise CommandError(f'not an absolute URL: "{url}"' + (f"; did you mean {meant}?" if url and meant else ""))
+    meant = f"; did you mean http{'' if ':' in host else 's'}://{url}?" if host and is_host(host) else ""
+    raise CommandError(f'not an absolute URL: "{url}"{meant}')
 
 
 @dataclass(frozen=True)
@@ -238,9 +231,7 @@ class Check:
             "robots_txt": {"url" if self.known else "file": self.where},
         }
         if self.override is not None:
-            until = None if self.override.until is None else self.override.until.isoformat()
-            names = ("key", "what", "reason")
-            facts["override"] = {**{name: getattr(self.override, name) for name in names}, "until": until}
+            facts["override"] = override_facts(self.override)
             facts["robots_txt"] |= {"allowed": self.verdict.allowed, "reason": self.verdict.reason}
         if isinstance(self.asker.crawler, AllOf):
             facts["crawlers"] = [each.name for each in self.asker.crawler]
@@ -248,27 +239,56 @@ class Check:
             words = {purpose: word_on(purpose, self.said) for purpose in self.purposes}
             facts["preferences"] = {**words, "use": self.said.use, "lines": list(self.said.lines)}
         if self.known is not None:
-            facts["robots_txt"] |= _known(self.known, time.time())
+            known = self.known
+            facts["robots_txt"] |= {
+                **entry_facts(self.where, known.entry, known.decision),
+                "why": known.why,
+                "hops": [{"status": status, "url": url} for status, url in known.hops],
+                "from_cache": not known.fetched,
+                "storage": None if known.fetched else known.settings.storage,
+            }
         return facts
 
 
-def _known(known: RobotsState, now: float) -> dict[str, Any]:
-    """Return what is known of a site's robots.txt."""
-    decision, copy, outage = known.decision, known.entry.copy, known.entry.outage
+def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
+    """Return what is known of the robots.txt at `url`, for programs. Times are in seconds."""
+    now, copy, outage = time.time(), entry.copy, entry.outage
     return {
+        "url": url,
         "state": decision.state.value,
         "temporary": decision.temporary,
-        "why": known.why,
-        "status": known.answer.status,
+        "walled": decision.copy is not None and decision.copy.kind is Kind.WALL,
+        "why": decision.why,
+        "status": getattr(outage or copy, "status", None),
         "served_by": copy.url if copy else None,
-        "hops": [{"status": status, "url": url} for status, url in known.hops],
-        "from_cache": not known.fetched,
-        "storage": None if known.fetched else known.settings.storage,
         "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
         "fetched_at": copy.fetched_at if copy else None,
         "unreachable_since": outage.since if outage else None,
+        "failures": outage.failures if outage else 0,
         "fresh_secs": max(0.0, decision.ask_at - now),
+        "bytes": len(copy.body) if copy else 0,
+        "cut": copy is not None and copy.cut,
     }
+
+
+def show_entry(facts: dict[str, Any], out: Terminal) -> None:
+    """Write what `entry_facts` found, with the hops and the storage if these are known."""
+    source = f", from the storage ({facts['storage']})" if facts.get("storage") else ""
+    hops = facts.get("hops", [])
+    told = {
+        "robots.txt": f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}",
+        "note": "a wall answered, not the site" if facts["walled"] else "",
+        "redirected": ", then ".join(f"{hop['status']} {hop['url']}" for hop in hops if len(hops) > 1),
+        "served by": facts["served_by"] if facts["served_by"] != facts["url"] and not hops else "",
+        "fetched": "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago",
+        "asked again": f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now",
+        "failures": f"{facts['failures']:,} in a row" if facts["failures"] else "",
+        "size": count(facts["bytes"], "byte") if facts["bytes"] else "",
+        "cut": "the server sent more" if facts["cut"] else "",
+    }
+    for name, text in told.items():
+        if text:
+            out.fact(name, text)
 
 
 def _show(check: Check, out: Terminal) -> None:
@@ -285,7 +305,7 @@ def _show(check: Check, out: Terminal) -> None:
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
     if check.verdict.rule is None:
-        out.fact("reason", _reason(check))
+        out.fact("reason", check.verdict.reason)
     out.fact("crawler", f"{check.asker}; it heeds {check.asker.heeds}")
     if check.body is not None:
         out.fact("group", check.group)
@@ -293,7 +313,7 @@ def _show(check: Check, out: Terminal) -> None:
     for purpose in check.purposes:
         out.fact(purpose, word_on(purpose, check.said) + lines)
     if check.known is not None:
-        _show_known(check.known, check.facts["robots_txt"], out)
+        show_entry(check.facts["robots_txt"], out)
 
 
 def show_line(check: Check, out: Terminal) -> None:
@@ -308,40 +328,3 @@ def show_line(check: Check, out: Terminal) -> None:
         marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
     for line in excerpt(split_lines(check.body or b""), marks):
         out.say(*line)
-
-
-def _reason(check: Check) -> str:
-    """Why no rule decides."""
-    if check.known is None or check.verdict.reason != check.known.decision.why:
-        return check.verdict.reason
-    decision = check.known.decision
-    since = ", since there is no robots.txt"
-    if decision.temporary:
-        since = " for now"
-    elif decision.copy is not None and decision.copy.kind is Kind.WALL:
-        since = ", since a wall answered, not the site"
-    elif decision.state is State.FULL_DISALLOW:
-        since = ", since the site refuses it"
-    return f"{decision.state.value}{since}: {check.known.why}"
-
-
-def _show_known(known: RobotsState, facts: dict[str, Any], out: Terminal) -> None:
-    """Write what the server answered, where the answer comes from, and how old it is."""
-    decision, outage = known.decision, known.entry.outage
-    served = decision.why
-    if decision.temporary and outage is not None:
-        served = f"{outage.why}; {count(outage.failures, 'failure')} in a row"
-    if len(known.hops) > 1:
-        served += f"; redirected: {', then '.join(f'{status} {url}' for status, url in known.hops)}"
-    elif facts["served_by"] not in {None, known.origin.robots_url}:
-        served += f"; redirected to {facts['served_by']}"
-    out.fact("robots.txt", served)
-    ago = "" if decision.copy is None else f"{span(facts['age_secs'])} ago"
-    if known.fetched:
-        source = f"tried just now; the last answer came {ago}" if outage and ago else "just now"
-    else:
-        since = f"unreachable for {span(max(0.0, time.time() - outage.since))}" if outage and not ago else ago
-        source = f"{since}, from the storage ({known.settings.storage})"
-    out.fact("tried" if known.unreachable else "fetched", source)
-    until = span(math.ceil(facts["fresh_secs"]))
-    out.fact(*(("asked again", f"in {until}") if decision.temporary else ("fresh", f"for {until}")))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from argparse import SUPPRESS, ArgumentParser
 from contextlib import contextmanager
 from importlib import import_module
@@ -164,10 +163,7 @@ class RobotsCommand(ScrapyCommand):
 
 @contextmanager
 def handling(number: int, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Handle a signal by `handler` meanwhile. In other threads than the main one, which Python does not let, do nothing."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Handle a signal by `handler` meanwhile."""
     before = signal.signal(number, handler)
     try:
         yield

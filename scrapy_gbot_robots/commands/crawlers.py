@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, agents_heeded, cut_token
+from ..core.crawlers import AllOf, Crawler, agents_heeded, cut_token
+from ..core.known_crawlers import meant_by
 from ..core.urls import shown
 from ..obeying.identity import of_project
 from ..settings import GbotSettings
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
     from ..core.verdict import Verdict
     from .output import Terminal
-
-_MAX_NAME = 60  # characters of a name that is compared with Google's
 
 
 class Asker(NamedTuple):
@@ -86,7 +84,7 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
     Args:
         texts: the values of `--as`. Commas separate names. A text with a parenthesis is one User-Agent header.
         settings: the project's.
-        err: gets a hint if a name is nearly that of a crawler of Google's.
+        err: gets a hint if a name looks like that of a known crawler.
         mode: "first", "all" or None.
 
     Raises:
@@ -104,10 +102,9 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
         found = {asker.crawler: asker for asker in (Asker.of(name, "--as") for name in names)}
     except ValueError as error:
         raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
-    google = {name.lower(): name for name in GOOGLE_NAMES}
-    for name in (asker.name for asker in found.values() if asker.name.lower() not in google):
-        for close in get_close_matches(name.lower()[:_MAX_NAME], google, n=1, cutoff=0.85):
-            err.say((f'note: "{name}" is no crawler of Google\'s; did you mean {google[close]}?', "warning"))
+    for name in (asker.name for asker in found.values()):
+        if meant := meant_by(name):
+            err.say((f'note: no known crawler is called "{name}"; did you mean {" or ".join(meant)}?', "warning"))
     if mode is not None:
         return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
     return list(found.values())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.changes import changes
 from ..core.crawlers import Crawler
+from ..core.robots import size_of
 from ..core.rules import weight_of
 from ..core.urls import is_absolute, shown
 from ..report.summary import count
@@ -51,9 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
-    gbot = GbotSettings.of(settings)
     old, new = versions([options.old, options.new], settings)
-    before, after = (gbot.parse(version.body) for version in (old, new))
+    before, after = map(GbotSettings.of(settings).parse, (old.body, new.body))
     found = changes(before, after)
     for change in found:
         out.json(_facts(change))
@@ -64,7 +64,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         names = [change.agent for change in found]
         if options.agents:
             names = [asker.text for asker in crawlers.named(options.agents, settings, err)]
-        judges = _judges(names, before, after, sum(len(version.body[: gbot.max_bytes]) for version in (old, new)))
+        judges = _judges(names, before, after)
         if len(judges) < len(names):
             err.say((_JUDGED_FOR_SOME.format(len(judges), len(names)), "warning"))
         for flip in _flips(options.urls, judges, err):
@@ -77,13 +77,13 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if found or flips else FINE
 
 
-def _judges(names: Sequence[str], before: RobotsTxt, after: RobotsTxt, size: int) -> list[Judge]:
-    """Return judges until they take too much time or memory. `size` is that of both files, in bytes.
+def _judges(names: Sequence[str], before: RobotsTxt, after: RobotsTxt) -> list[Judge]:
+    """Return judges until they take too much time or memory.
 
     Thousands of user agents fit into a file, and each of them may have thousands of rules.
     """
     judges: list[Judge] = []
-    weight = 0
+    weight, size = 0, size_of(before) + size_of(after)
     for name in names:
         if len(judges) * size > _MOST_READ or weight > _MOST_WEIGHT:
             break

@@ -12,6 +12,7 @@ from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import redis_of
 from .command import FINE, FOUND, CommandError
+from .inputs import add_shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("--redis", metavar="URL", help="the Redis (default: that of the settings)")
     parser.add_argument("--watch", action="store_true", help="show the table again every two seconds, until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:

@@ -39,10 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the versions, the oldest first; return the exit status: FOUND if there is none."""
-    gbot, origin = GbotSettings.of(settings), origin_of(options.origin)
-    found, before = [], None
+    origin = origin_of(options.origin)
+    found, before, parse = [], None, GbotSettings.of(settings).parse
     for version in history_of(origin, settings):
-        robotstxt = gbot.parse(version.body)
+        robotstxt = parse(version.body)
         found.append(_facts(version, None if before is None else changes(before, robotstxt)))
         before = robotstxt
     out.rows(found, _COLUMNS)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.crawlers import Crawler
 from ..core.urls import DEFAULT_PORTS, Origin, as_text
 from ..experimental.purposes import PURPOSES
 from ..settings import GbotSettings
@@ -19,7 +18,7 @@ from ..storage.base import StorageError
 from .command import CommandError, handling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy.settings import Settings
 
@@ -227,32 +226,39 @@ class Version(NamedTuple):
     missing: str = ""
 
 
-def versions(names: Sequence[str], settings: Settings) -> list[Version]:
-    """Return the versions that `names` stand for.
+def versions(names: Sequence[str], settings: Settings, *, raises: bool = True) -> list[Version]:
+    """Return the versions that `names` stand for; unless this `raises`, an error stands in place of one that cannot be had.
+
+    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched: all of them at first.
+    ORIGIN@DATE is the version in the storage's history that counted at that time.
 
     Raises:
         CommandError: one of them cannot be had.
     """
-    return list(map(version_reader(names, settings), names))
+    sites = {name: origin_of(name) for name in names if _moment(name) is None and is_site(name)}
+    states: dict[Origin, RobotsState] = {}
+    if sites:
+        from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
+        async def work(crawl: ProjectCrawl) -> None:
+            for origin in dict.fromkeys(sites.values()):
+                states[origin] = await crawl.state_of(origin, fresh=True)
 
-def version_reader(names: Sequence[str], settings: Settings) -> Callable[[str], Version]:
-    """Return a function that returns the version that one of `names` stands for, or raises CommandError.
-
-    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched: all of them at first.
-    ORIGIN@DATE is the version in the storage's history that counted at that time.
-    """
-    moments = {name: _moment(name) for name in names}
-    sites = {name: origin_of(name) for name in names if moments[name] is None and is_site(name)}
-    fetched = _fetched(list(dict.fromkeys(sites.values())), settings) if sites else {}
-
-    def version(name: str) -> Version:
-        moment = moments[name]
-        if moment is not None:
-            return _past(name, moment, settings)
-        return _of_site(fetched[sites[name]]) if name in sites else Version(name, read(name))
-
-    return version
+        run_in_crawl(settings, work)
+    found = []
+    for name in names:
+        moment = _moment(name)
+        try:
+            if name in sites:
+                version = _of_site(states[sites[name]])
+            else:
+                version = Version(name, read(name)) if moment is None else _past(name, moment, settings)
+        except CommandError as error:
+            if raises:
+                raise
+            version = Version(name, b"", missing=str(error))
+        found.append(version)
+    return found
 
 
 def history_of(origin: Origin, settings: Settings) -> list[Copy]:
@@ -294,15 +300,6 @@ def _past(name: str, moment: float, settings: Settings) -> Version:
     if not known:
         raise CommandError(f"{origin}: the history has no version from {date} or before")
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
-
-
-def _fetched(origins: Sequence[Origin], settings: Settings) -> dict[Origin, RobotsState]:
-    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
-
-    async def work(crawl: ProjectCrawl) -> dict[Origin, RobotsState]:
-        return {origin: await crawl.state_of(origin, Crawler.of(""), fresh=True) for origin in origins}
-
-    return run_in_crawl(settings, work)
 
 
 def _of_site(known: RobotsState) -> Version:

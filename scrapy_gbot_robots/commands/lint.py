@@ -22,8 +22,8 @@ from ..core.lines import split_lines
 from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FAILED, FINE, FOUND, CommandError
-from .inputs import SOURCE, STDIN, Version, version_reader
+from .command import FAILED, FINE, FOUND
+from .inputs import SOURCE, STDIN, versions
 from .output import Mark, excerpt, printable
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from .inputs import Version
     from .output import Terminal
 
     Results = Sequence[tuple[Version, Sequence[Finding]]]
@@ -89,12 +90,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
     results, status = [], FINE
-    version_of = version_reader(options.sources, settings)
-    for name in options.sources:
-        try:
-            source = version_of(name)
-        except CommandError as error:
-            source = Version(name, b"", missing=str(error))
+    for source in versions(options.sources, settings, raises=False):
         if source.missing:
             err.say((f"error: {source.missing}", "bad"))
             status = FAILED

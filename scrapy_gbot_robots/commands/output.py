@@ -174,7 +174,6 @@ def _rich_console(stream: TextIO) -> Any:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-_SPACE = b" \t\v\f\r"
 _LEAD, _MARKED, _TAIL = 40, 80, 60  # characters before, at and after the spot
 _CUT = "..."
 
@@ -198,17 +197,13 @@ def excerpt(lines: Sequence[bytes], marks: Iterable[Mark]) -> list[tuple[Part, .
     wanted = {mark.number: mark for mark in reversed(list(marks))}
     width = len(str(max(wanted, default=0)))
     shown: list[tuple[Part, ...]] = []
-    last = 0
-    for number in sorted(wanted):
-        mark = wanted[number]
+    for number, mark in sorted(wanted.items()):
         before, marked, after = _parts(lines[number - 1], mark.part)
-        if last and number > last + 1:
+        if shown and number - 1 not in wanted:
             shown.append((("...", "faint"),))
-        indent = " " * cells(before)
-        underline = "^" * max(cells(marked), 1)
+        underline = f"{'^' * max(cells(marked), 1)} {mark.text}".rstrip()
         shown.append(((f"{number:>{width}} | ", "faint"), before, (marked, mark.style), after))
-        shown.append(((f"{'':{width}} | ", "faint"), indent, (f"{underline} {mark.text}".rstrip(), mark.style)))
-        last = number
+        shown.append(((f"{'':{width}} | ", "faint"), " " * cells(before), (underline, mark.style)))
     return shown
 
 
@@ -231,15 +226,11 @@ def _text(raw: bytes) -> str:
 
 def _span(raw: bytes, part: str) -> tuple[int, int]:
     """Return where in `raw` a part begins and ends; "whole" is all but the comment."""
-    directive = raw.partition(b"\0")[0].partition(b"#")[0]
-    start, end = len(directive) - len(directive.lstrip(_SPACE)), len(directive.rstrip(_SPACE))
-    colon = directive.find(b":")
-    if colon < 0:  # white space may separate the parts, too
-        words = directive.split(None, 1)
-        colon = start + len(words[0]) if words else -1
-    if part == "whole" or colon < 0:
-        return start, max(start, end)
+    text = raw.partition(b"\0")[0].partition(b"#")[0].rstrip()
+    key, colon, value = text.partition(b":")
+    if not colon:  # white space may separate the parts, too
+        key, value = (*text.split(None, 1), b"", b"")[:2]
+    start, end = len(text) - len(text.lstrip()), len(text)
     if part == "key":
-        return start, max(start, len(directive[:colon].rstrip(_SPACE)))
-    value = directive[colon + 1 :]
-    return colon + 1 + len(value) - len(value.lstrip(_SPACE)), max(end, colon + 1)
+        return start, start + len(key.strip())
+    return (end - len(value.strip()) if part == "value" else start), end

@@ -27,14 +27,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
-    found = [_facts(override, override.standing(now)) for override in overrides_checked(settings).values()]
+    every = overrides_checked(settings).values()
+    found = [{**override_facts(override), "state": override.standing(now).value} for override in every]
     out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")})
     run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
     out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
     return FOUND if run_out else FINE
 
 
-def _facts(override: Override, standing: Standing) -> dict[str, object]:
+def override_facts(override: Override) -> dict[str, object]:
+    """Return what an override says, for programs."""
     return {
         "key": override.key,
         "what": override.what,
@@ -43,5 +45,4 @@ def _facts(override: Override, standing: Standing) -> dict[str, object]:
         "crawl_delay": override.crawl_delay,
         "reason": override.reason,
         "until": None if override.until is None else override.until.isoformat(),
-        "state": standing.value,
     }

@@ -1,8 +1,8 @@
 """A crawl of the project without pages, in which sub-commands ask for robots.txt files and for the statuses of sitemaps.
 
 It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
-scheduler. It uses the `Lookup`, the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
-redirects and outages mean the same to both. Ctrl-C ends the work at once.
+scheduler. It uses the `Fetcher`, the storage and the policy of the project's crawls, so status codes, redirects and outages
+mean the same to both. Ctrl-C ends the work at once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
 
 from ..addon import Addon
+from ..bulk.judging import Judge, Served, Site
+from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
-from ..obeying.lookup import Lookup
 from ..obeying.middleware import GbotRobotsTxtMiddleware
-from ..obeying.overrides import overrides_of, ruling_of
-from ..policy.outages import State, decide, renew
+from ..obeying.overrides import overrides_of
+from ..policy.outages import Entry, Kind, State, decide, renew
 from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -43,10 +44,9 @@ if TYPE_CHECKING:
 
     from ..core.crawlers import RobotsAgent
     from ..core.robots import RobotsTxt
-    from ..core.urls import Origin
-    from ..obeying.answer import CachedAnswer
-    from ..obeying.overrides import Ruling
-    from ..policy.outages import Decision, Entry
+    from ..core.verdict import Verdict
+    from ..policy.outages import Decision
+    from ..policy.overrides import Overrides
 
 _T = TypeVar("_T")
 
@@ -149,7 +149,6 @@ class RobotsState:
         origin: the origin.
         entry: the entry in the storage.
         decision: what the entry means now.
-        answer: what requests of the crawler would get now.
         settings: those of the project.
         fetched: whether this run tried to fetch the robots.txt; if not, the answer comes from the storage.
         hops: the status and the URL of each response, if it was fetched.
@@ -158,10 +157,9 @@ class RobotsState:
     origin: Origin
     entry: Entry
     decision: Decision
-    answer: CachedAnswer
     settings: GbotSettings
-    fetched: bool
-    hops: tuple[tuple[int, str], ...]
+    fetched: bool = False
+    hops: tuple[tuple[int, str], ...] = ()
 
     @property
     def body(self) -> bytes | None:
@@ -172,6 +170,13 @@ class RobotsState:
     def robotstxt(self) -> RobotsTxt:
         """What is read of the body; an empty robots.txt if no rules decide."""
         return self.settings.parse(self.body or b"")
+
+    @property
+    def served(self) -> Served:
+        """What a judge needs to know of it."""
+        copy = self.decision.copy
+        wall = copy.why if copy is not None and copy.kind is Kind.WALL else ""
+        return Served(None, self.body or b"", wall=wall, decision=self.decision)
 
     @property
     def why(self) -> str:
@@ -188,59 +193,48 @@ class RobotsState:
 
 
 class ProjectCrawl:
-    """The tools for the work of a sub-command while the crawl runs."""
+    """The tools for the work of a sub-command while the crawl runs.
+
+    Attributes:
+        settings: those of the project.
+        overrides: those of the project.
+    """
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
-        self.crawler = crawler
         self.settings = GbotSettings.of(crawler.settings)
+        self.overrides = overrides_of(self.settings)
+        self._crawler = crawler
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
-        self._lookup = Lookup(crawler, self.settings, self._storage, self._fetcher)
-        self._overrides = overrides_of(self.settings)
         self._hops: list[tuple[int, str]] = []
-        self._tried: dict[Origin, tuple[tuple[int, str], ...]] = {}  # the hops for each robots.txt that was fetched
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    async def state_of(self, origin: Origin, agent: RobotsAgent, *, fresh: bool = False) -> RobotsState:
-        """Look up the robots.txt of `origin`: in the storage, if that is still good, else on its server.
-
-        Args:
-            origin: the origin.
-            agent: the crawler that asks.
-            fresh: fetch it even if the storage has it, unless this run has fetched it.
-
-        Raises:
-            CommandError: the result could not be stored.
-        """
-        policy, key, fetches = self.settings.policy, str(origin), self._fetches()
-        fresh = fresh and origin not in self._tried
+    async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
+        """Look up the robots.txt of `origin`: on its server, if it shall be `fresh` or what the storage has is not good."""
+        policy, key = self.settings.policy, str(origin)
         self._hops.clear()
-        if fresh:
-            entry = await self._storage.get(key)
-            outcome = await self._fetcher.fetch(origin)
-            await self._storage.put(key, renew(entry, outcome, time.time(), policy))
-        answer = await self._lookup.ask(origin, agent)
-        if fresh or self._fetches() > fetches:
-            self._tried[origin] = tuple(self._hops)
         entry = await self._storage.get(key)
-        if entry is None:
-            raise CommandError(f"{origin.robots_url}: the storage lost its entry")
-        decision, hops = decide(entry, time.time(), policy), self._tried.get(origin)
-        return RobotsState(origin, entry, decision, answer, self.settings, hops is not None, hops or ())
+        is_good = entry is not None and not fresh and time.time() < decide(entry, time.time(), policy).ask_at
+        if not is_good:
+            entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
+            await self._storage.put(key, entry)
+        decision = decide(entry, time.time(), policy)
+        return RobotsState(origin, entry or Entry(), decision, self.settings, not is_good, tuple(self._hops))
 
-    def _fetches(self) -> int:
-        """How many robots.txt files the look-up has tried to fetch."""
-        fetches: int = self.crawler.stats.get_value("gbot_robots/lookup/fetched", 0)
-        return fetches
+    async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
+        """Look up the robots.txt files of `origins` at the same time, but for those where an override decides."""
+        found = ((origin, self.overrides.of(origin, time.time())) for origin in origins)
+        asked = [self.state_of(origin) for origin, override in found if override is None or not override.decides]
+        return {state.origin: state.served for state in await self.together(asked)}
 
-    async def ruling(self, origin: Origin, agent: RobotsAgent) -> Ruling:
-        """Return what would decide about requests of `origin` by `agent` in a crawl."""
-        override = self._overrides.of(origin, time.time())
-        if override is not None and override.decides:
-            return ruling_of(override, origin, agent, None)
-        asked_as = agent if override is None or override.crawler is None else override.crawler
-        return ruling_of(override, origin, agent, await self._lookup.ask(origin, asked_as))
+    def verdict(self, url: str, agent: RobotsAgent, served: Served | None, overrides: Overrides | None) -> Verdict:
+        """Return the verdict on a URL by what was served for its robots.txt, and by `overrides`."""
+        gbot = self.settings
+        judge = Judge([agent], strict=gbot.strict, max_bytes=gbot.max_bytes, overrides=overrides, now=time.time())
+        sited = [(Site("", Origin.of(url), [url]), served or Served(None))]
+        _, ((verdict,),) = judge.judged(sited, gives_reasons=True)
+        return verdict
 
     @staticmethod
     async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
@@ -254,7 +248,7 @@ class ProjectCrawl:
         Raises:
             Exception: the download handler raised it.
         """
-        engine = self.crawler.engine
+        engine = self._crawler.engine
         assert engine is not None  # noqa: S101  for the type checker: the crawl is running
         meta = dict.fromkeys([_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True)
         request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
@@ -267,8 +261,8 @@ class ProjectCrawl:
             raise StopDownload(fail=False)
 
     async def close(self) -> None:
-        """Cancel all look-ups, and close the storage."""
-        await self._lookup.close()
+        """Close the storage."""
+        await self._storage.close()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         self._hops.append((response.status, request.url))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..concurrency import Places
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
@@ -45,11 +48,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
     async def work(crawl: ProjectCrawl) -> int:
         worst = FINE
+        # One look-up for all sitemaps of an origin.
+        places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))
         for origin in origins:
-            known = await crawl.state_of(origin, asker.crawler, fresh=options.fresh)
+            known = await crawl.state_of(origin, fresh=options.fresh)
             lines = sitemap_lines_of(known.robotstxt)
             most = crawl.settings.sitemaps_max
-            listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
+            works = (_listed(line, origin, crawl, asker.crawler, places) for line in lines[:most])
+            listed = await crawl.together(works)
             listed += [_facts(line, _TOO_MANY) for line in lines[most:]]
             records = [{"robots_txt": origin.robots_url, **facts} for facts in listed]
             found = known.why if known.unreachable else count(len(lines), "sitemap")
@@ -62,7 +68,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return run_in_crawl(settings, work)
 
 
-async def _listed(line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> dict[str, Any]:
+async def _listed(
+    line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent, places: Mapping[Origin, Places]
+) -> dict[str, Any]:
     """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return _facts(line, "malformed: not an absolute http, https or ftp URL")
@@ -70,7 +78,10 @@ async def _listed(line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent:
     while True:
         if crawl.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
             return _facts(line, statuses + _PRIVATE)
-        verdict = (await crawl.ruling(Origin.of(asked[-1]), agent)).verdict(asked[-1])
+        its_origin = Origin.of(asked[-1])
+        async with places[its_origin]:
+            served = await crawl.served([its_origin])
+        verdict = crawl.verdict(asked[-1], agent, served.get(its_origin), crawl.overrides)
         if not verdict.allowed:
             return _facts(line, f"{statuses}{verdict}")
         try:

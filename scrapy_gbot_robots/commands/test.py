@@ -17,15 +17,12 @@ from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
     from ..core.robots import RobotsTxt
     from .inputs import Version
     from .output import Terminal
-
-    Wrong = tuple[int, str, str]  # the number of a line, what is wrong with it, its text
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
 _WORDS = 3  # verb, crawler, URL
@@ -61,15 +58,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Test the expectations; return the exit status: FOUND if one is not met."""
     if options.expectations == options.robots == STDIN:
         raise CommandError('"-" cannot be both the expectations and the robots.txt')
-    expected, wrong = read_expectations(read(options.expectations))
-    _refuse(wrong, options.expectations, err)
-    if not expected:
-        raise CommandError(f"{options.expectations}: there is no expectation in it")
     (robots,) = versions([options.robots], settings)
-    why = f"{robots.name} is not for the origin of this URL"
-    _refuse([(each.line, why, each.text) for each in expected if _is_foreign(each, robots)], options.expectations, err)
-    gbot = GbotSettings.of(settings)
-    robotstxt = gbot.parse(robots.body)
+    expected = _expectations(options.expectations, robots, err)
+    robotstxt = GbotSettings.of(settings).parse(robots.body)
     failed = 0
     for each in expected:
         check = None
@@ -87,25 +78,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FOUND if failed else FINE
 
 
-def _refuse(wrong: Sequence[Wrong], where: str, err: Terminal) -> None:
-    """Name lines that are wrong, if there are any.
-
-    Raises:
-        CommandError: there is one.
-    """
-    for number, why, text in wrong[:_MOST_TOLD]:
-        err.say((f"{where}:{number}: {why}: {shown(text, _LONGEST)}", "bad"))
-    if wrong:
-        more = f", of which the first {_MOST_TOLD} are shown" if len(wrong) > _MOST_TOLD else ""
-        raise CommandError(f"{where}: {count(len(wrong), 'wrong line')}{more}; nothing was tested")
-
-
-def _is_foreign(each: Expectation, robots: Version) -> bool:
-    """Whether an expectation is about another origin than the robots.txt. A sitemap may be anywhere."""
-    is_about_one = robots.origin is not None and each.asker is not None and is_url(each.url)
-    return is_about_one and Origin.of(each.url) != robots.origin
-
-
 def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
     """Write what the robots.txt says instead. `check` is None for a sitemap."""
     if check is None:
@@ -117,17 +89,28 @@ def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
     out.fact("group", check.group)
 
 
-def read_expectations(body: bytes) -> tuple[list[Expectation], list[Wrong]]:
-    """Return the expectations in a file, and the lines that are none."""
-    found, wrong = [], []
-    for number, raw in enumerate(body.decode("utf-8-sig", "surrogateescape").splitlines(), 1):
+def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectation]:
+    """Return the expectations in a file. Name the lines that are none.
+
+    Raises:
+        CommandError: there is such a line, or no expectation.
+    """
+    found, wrong = [], 0
+    for number, raw in enumerate(read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1):
         words = _without_comment(raw).split()
         if words:
             try:
-                found.append(_expectation(number, words))
+                found.append(_expectation(number, words, robots))
             except ValueError as error:
-                wrong.append((number, str(error), raw.strip()))
-    return found, wrong
+                wrong += 1
+                if wrong <= _MOST_TOLD:
+                    err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
+    if wrong:
+        more = f", of which the first {_MOST_TOLD} are shown" if wrong > _MOST_TOLD else ""
+        raise CommandError(f"{where}: {count(wrong, 'wrong line')}{more}; nothing was tested")
+    if not found:
+        raise CommandError(f"{where}: there is no expectation in it")
+    return found
 
 
 def _without_comment(line: str) -> str:
@@ -138,16 +121,17 @@ def _without_comment(line: str) -> str:
     return line if start < 0 else line[:start]
 
 
-def _expectation(number: int, words: list[str]) -> Expectation:
+def _expectation(number: int, words: list[str], robots: Version) -> Expectation:
     verb, text = words[0].lower(), " ".join(words)
     if verb == "sitemap" and len(words) == _WORDS - 1:
-        Origin.of(words[1])
+        Origin.of(words[1])  # it may be anywhere
         return Expectation(number, text, words[1])
     if verb not in _VERBS or len(words) != _WORDS:
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
     _, name, url = words
     if is_url(url):
-        Origin.of(url)
+        if robots.origin not in {None, Origin.of(url)}:
+            raise ValueError(f"{robots.name} is not for the origin of this URL")
     elif not url.startswith("/"):
         raise ValueError('the URL must be absolute, or a path that begins with "/"')
     return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])

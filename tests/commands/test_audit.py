@@ -64,7 +64,7 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
         (URLS[2], 1, 0, None, "Disallow: /b"),
         (URLS[3], 0, 1, "Disallow: /c,", None),
     ]
-    assert counts(ended.err) == [["a", "2", "1"]]
+    assert counts(ended.err) == [["a", "2", "1", "0"], ["a_before", "1", "2", "0"]]
     same = run_here(*arguments[:-1], "old.txt", "--format", "csv", "--fail-on", "disallowed", cwd=files)
     assert (same.status, same.out) == (0, "url,a,a_before\n")
 

@@ -60,9 +60,9 @@ def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
 def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     ended = run_here("cache", "show", "a.example", "http://c.example/any/page", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
-    assert "  = state: rules: HTTP 200\n" in ended.out
+    assert "  = robots.txt: rules: HTTP 200\n" in ended.out
     assert "1 | user-agent: *\n2 | disallow: /\\x1b[31m\n" in ended.out
-    assert "  = state: full disallow: robots.txt unreachable for 1 h: connection refused\n" in ended.out
+    assert "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n" in ended.out
     assert "  = failures: 3 in a row\n" in ended.out
 
 
