@@ -185,7 +185,7 @@ class Exchange:
     def outcome(self, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
         response = self.response
-        assert response is not None  # noqa: S101  as above
+        assert response is not None  # noqa: S101  for the type checker
         stopped = "download_stopped" in response.flags
         transfer = self.coding("Transfer-Encoding")  # which Scrapy's handler for aiohttp, say, leaves in the body
         lost, broken, body, cut = None, "", b"", False

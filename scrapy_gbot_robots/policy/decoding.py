@@ -3,8 +3,7 @@
 Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is a generator that turns
 pieces into pieces. So layers stack, no layer decodes more than the next one takes, and a decompression bomb costs one piece.
 Scrapy's HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
-Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli), RFC 8878 and 9659 (zstd);
-for the page in which a browser shows a text, what Chromium, Firefox and WebKit make of it.
+Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli), RFC 8878 and 9659 (zstd).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What response headers say about time: for how long a robots.txt is fresh, and when to ask again.
 
 Header values are hostile: whatever the bytes, nothing here raises, and work and numbers are bounded.
-Cache-Control is read here and not by `scrapy.extensions.httpcache.parse_cachecontrol`: that one splits quoted strings at
-their commas, reads neither `max-age="60"` nor `max-age = 60`, and of several `max-age` takes the last (RFC 9111 4.2.1: the
-first). A robots.txt would be kept for too long.
+Scrapy's `parse_cachecontrol` is no use here: it splits quoted strings at their commas, and of several `max-age` it takes the
+last (RFC 9111 4.2.1: the first).
 Sources: Google's page "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control), 5.1 (Age);
 RFC 9110 10.2.3 (Retry-After).
 """
