@@ -10,7 +10,6 @@ head ends, as libxml2 has them.
 from __future__ import annotations
 
 import codecs
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urldefrag, urljoin
@@ -39,7 +38,6 @@ MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less t
 MOST_TAGS: Final = 100
 _STEP: Final = 8 * 1024
 _HOLD_TAGS: Final = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
-_ESCAPED_NAME: Final = re.compile(rb"""<meta[^>]{0,200}?\bname\s{0,9}=\s{0,9}["']?[^"'>\s]{0,60}&""")
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
@@ -64,7 +62,7 @@ def meta_tags(page: TextResponse, names: Collection[str]) -> list[tuple[str, str
         encoding = HtmlResponse(page.url, headers=page.headers, body=start).encoding
         start = start.decode(encoding, "replace").removeprefix("\ufeff").encode("latin-1", "replace")
     lower = start.lower()
-    is_named = any(name.encode("ascii", "replace") in lower for name in names) or _ESCAPED_NAME.search(lower)
+    is_named = any(name.encode("ascii", "replace") in lower for name in names)
     return list(_named(start, names)) if b"<meta" in lower and is_named else []
 
 

@@ -24,7 +24,6 @@ PAGES: list[tuple[str, str, list[tuple[str, str]]]] = [
     ("after-text", f"<p>x</p>{TAG}", []),
     ("noscript", f"<head><noscript>{TAG}</noscript></head>", [("robots", "noindex")]),
     ("entity", "<meta name=robots content='no&#105;ndex'>", [("robots", "noindex")]),
-    ("entity-in-the-name", "<META content=noindex NAME='ro&#98;ots'>", [("robots", "noindex")]),
     ("template", f"<head><template>{TAG}</template><object>{TAG}</object><meta name=mybot>", [("mybot", "")]),
     ("no-content", "<meta name=robots>", [("robots", "")]),
     ("late-in-a-long-head", f"<style>{'x' * 60_000}</style>{TAG}", [("robots", "noindex")]),
@@ -50,7 +49,6 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
         pytest.param(b"<meta name=robots content=noindex>" * 100_000, id="tags-without-end"),
         pytest.param(b"<meta name=robots content=" + b"x" * 5_000_000, id="value-without-end"),
         pytest.param(b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"),
-        pytest.param(b"<meta name=" * 500_000, id="names-without-end"),
         pytest.param(bytes(range(256)) * 10_000 + b"<meta name=robots>", id="noise"),
     ],
 )
