@@ -1,8 +1,8 @@
 """Archives of robots.txt files, read record by record: WARC files, Parquet files, and HOST/robots.txt in a directory.
 
 A site may write what it likes into the body of its record. So the next record is looked for only where this one ends, as its
-length says. After a record without a length that can be believed, the rest of the file is left out. Each such place is
-counted.
+length says, and where a gzip member ends. After a record without a length that can be believed, the rest of its member is
+left out: in a file that is not compressed record by record, all that follows. Each such place is counted.
 Memory is bounded, whatever length a record claims.
 Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives.
 """
@@ -110,19 +110,24 @@ class Reading:
     def _warc(self) -> Iterator[Capture]:
         self._is_warc = False
         with Path(self._path).open("rb") as file:
-            is_packed = file.peek(2).startswith(_GZIP)
-            text: _Reader = io.BufferedReader(_Gunzipped(file), _BLOCK) if is_packed else file
             try:
-                while head := _header(text):
-                    self.done = file.tell()
-                    capture = self._record(text, head)
-                    if capture is not None:
-                        yield capture
-            except (ValueError, EOFError, zlib.error) as error:
+                for text in _members(file):
+                    yield from self._member(file, text)
+            except (zlib.error, EOFError) as error:
                 self._lost(f"byte {file.tell():,}: {error}")
         if not self._is_warc:
             raise BulkError(f"{self._path}: this is no WARC: {self.example or 'it is empty'}")
         self.done = self.size
+
+    def _member(self, file: _Reader, text: _Reader) -> Iterator[Capture]:
+        try:
+            while head := _header(text):
+                self.done = file.tell()
+                capture = self._record(text, head)
+                if capture is not None:
+                    yield capture
+        except ValueError as error:
+            self._lost(f"byte {file.tell():,}: {error}")
 
     def _record(self, text: _Reader, head: bytes) -> Capture | None:
         """Take a record; return what it captured. An unusable record is counted; then return None.
@@ -228,33 +233,43 @@ class Reading:
             yield Capture(url, at or 0.0, status, body, cut, location, "no answer", wall)
 
 
-class _Gunzipped(io.RawIOBase):
-    """The text of a file of gzip members. No read goes beyond the end of a member, since the next one may be damaged."""
+class _Member(io.RawIOBase):
+    """The text of a gzip member, of which the file's next bytes are `raw`."""
 
-    def __init__(self, file: _Reader) -> None:
+    def __init__(self, file: _Reader, raw: bytes) -> None:
         self._file = file
         self._zip = zlib.decompressobj(31)
-        self._raw = b""  # read, and not yet decompressed
+        self.raw = raw  # at the end of the member: what was read beyond it
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while raw := self._raw or self._file.read(_BLOCK):
-            self._raw = b""
-            if self._zip.eof:
-                raw = raw.lstrip(b"\0")  # zeros may fill a file up
-                if not raw:
-                    continue
-                self._zip = zlib.decompressobj(31)
+        while not self._zip.eof:
+            raw = self.raw or self._file.read(_BLOCK)
             text = self._zip.decompress(raw, len(buffer))
-            self._raw = self._zip.unused_data if self._zip.eof else self._zip.unconsumed_tail
+            self.raw = self._zip.unused_data if self._zip.eof else self._zip.unconsumed_tail
             if text:
                 buffer[: len(text)] = text
                 return len(text)
-        if not self._zip.eof:
-            raise EOFError("the file ends within a record")
+            if not raw:
+                raise EOFError("the file ends within a record")
         return 0
+
+
+def _members(file: _Reader) -> Iterator[_Reader]:
+    """Yield the text of each gzip member. A file that is not compressed is one member."""
+    if not file.peek(2).startswith(_GZIP):
+        yield file
+        return
+    raw = b""
+    while (raw := raw or file.read(_BLOCK)).strip(b"\0"):  # zeros may fill a file up
+        member = _Member(file, raw)
+        text = io.BufferedReader(member, _BLOCK)
+        yield text
+        while text.read(_BLOCK):  # up to the end of the member
+            pass
+        raw = member.raw
 
 
 def _skip(text: _Reader, size: int) -> bool:
@@ -268,7 +283,7 @@ def _skip(text: _Reader, size: int) -> bool:
 
 
 def _header(text: _Reader) -> bytes:
-    """Take the header of the next record, up to an empty line; return b"" at the end of the file.
+    """Take the header of the next record, up to an empty line; return b"" at the end of the member.
 
     Raises:
         ValueError: there is no header.

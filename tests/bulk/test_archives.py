@@ -135,7 +135,7 @@ def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> Non
 def test_record_that_is_broken_costs_no_other_if_its_end_is_known(tmp_path: Path, name: str, broken: bytes) -> None:
     captures, reading = read(warc(tmp_path / name, [THREE[0], broken, THREE[2], THREE[0]]))
     urls = [capture.url for capture in captures]
-    has_an_end = broken.startswith(b"WARC") and b"Content-Length: 9" not in broken
+    has_an_end = name.endswith("z") or (broken.startswith(b"WARC") and b"Content-Length: 9" not in broken)
     assert [url for url in urls if url != B] == [A, C, A] if has_an_end else urls[0] == A
     assert reading.broken == 1
 
