@@ -150,7 +150,6 @@ class Hosts(Remembers, RobotsSitemapSpider):
     """Remembers the hosts without a sitemap, too."""
 
     name = "hosts"
-    progress_secs = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
