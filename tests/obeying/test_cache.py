@@ -39,30 +39,22 @@ def test_answer_in_use_stays_a_mere_look_is_no_use_and_a_new_one_takes_the_place
 
 
 @pytest.mark.parametrize(
-    ("weights", "left"),
+    ("put", "left"),
     [
-        pytest.param([400, 300, 300], "abc", id="just-enough-room"),
-        pytest.param([401, 300, 300], "bc", id="a-byte-too-many"),
-        pytest.param([10, 990, 990], "c", id="two-go"),
-        pytest.param([10, 5000], "b", id="newest-whatever-its-weight"),
-        pytest.param([10, 5000, 10], "c", id="and-the-one-after-it"),
+        pytest.param("a400 b300 c300", "abc", id="just-enough-room"),
+        pytest.param("a401 b300 c300", "bc", id="a-byte-too-many"),
+        pytest.param("a10 b990 c990", "c", id="two-go"),
+        pytest.param("a10 b5000", "b", id="newest-whatever-its-weight"),
+        pytest.param("a10 b5000 c10", "c", id="and-the-one-after-it"),
+        pytest.param("a600 b600 c300", "bc", id="one-that-has-gone-counts-no-longer"),
+        pytest.param("a600 a600 b400", "ab", id="nor-does-one-that-was-replaced"),
     ],
 )
-def test_bytes_are_bounded(weights: list[int], left: str) -> None:
+def test_bytes_are_bounded(put: str, left: str) -> None:
     cache = AnswerCache(100, most_bytes=1000)
-    names = "abc"[: len(weights)]
-    for name, weight in zip(names, weights, strict=True):
-        cache.put(answer(name, weight))
-    assert cached(cache, names) == left
-
-
-def test_weight_of_answers_that_have_gone_counts_no_longer() -> None:
-    cache = AnswerCache(2, most_bytes=1000)
-    for name in "abcdef":
-        cache.put(answer(name, 400))
-    for _ in range(5):
-        cache.put(answer("f", 600))
-    assert cached(cache, "abcdef") == "ef"
+    for each in put.split():
+        cache.put(answer(each[0], int(each[1:])))
+    assert cached(cache, "abc") == left
 
 
 # Memory

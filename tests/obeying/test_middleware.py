@@ -20,7 +20,7 @@ from scrapy_gbot_robots.policy.outages import State
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Reply, Site, free_port
 
-RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /"
+RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
 
 
 @pytest.fixture
@@ -41,25 +41,6 @@ async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
     assert refusal.origin == Origin.of(site.url(""))
     assert refusal.state is State.RULES
     assert stats(crawler)["robotstxt/forbidden"] == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "headers", "crawled"),
-    [
-        pytest.param({}, {}, {"/yes", "/other"}, id="the-projects-user-agent"),
-        pytest.param({}, {"User-Agent": "otherbot/2"}, {"/yes", "/no"}, id="the-requests-own-user-agent"),
-        pytest.param({"ROBOTSTXT_USER_AGENT": "otherbot"}, {}, {"/yes", "/no"}, id="ROBOTSTXT_USER_AGENT-wins"),
-        pytest.param({"USER_AGENT": "stranger"}, {}, set(), id="everybody-else"),
-    ],
-)
-@in_reactor
-async def test_user_agent_chooses_the_group(
-    settings: dict[str, Any], headers: dict[str, str], crawled: set[str], site: Site
-) -> None:
-    urls = [Request(site.url(path), headers=headers) for path in ("/yes", "/no", "/other")]
-    crawler = await crawl(Pages, settings, urls=urls)
-    assert set(pages(crawler).crawled) == {site.url(path) for path in crawled}
-    assert site.paths().count("/robots.txt") == 1
 
 
 @in_reactor
