@@ -80,30 +80,28 @@ class Overhearing:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._signals = crawler.signals
+        self._signals: Any = crawler.signals
         self._under_way = 0
         self._is_watching = False
-        self._send: Callable[..., list[tuple[Any, Any]]] = crawler.signals.send_catch_log
-        self._hook = self._overhear
+        self._send = self._signals.send_catch_log
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Inside this context, listeners are told."""
-        sender: Any = self._signals
         self._under_way += 1
         if not self._is_watching:
             self._is_watching = True
-            self._send, sender.send_catch_log = sender.send_catch_log, self._hook
+            self._send, self._signals.send_catch_log = self._signals.send_catch_log, self._overhear
         try:
             yield
         finally:
             self._under_way -= 1
-            if not self._under_way and sender.send_catch_log is self._hook:  # no other code has replaced it since
+            if not self._under_way and self._signals.send_catch_log == self._overhear:  # no other code has replaced it
                 self._is_watching = False
-                sender.send_catch_log = self._send
+                self._signals.send_catch_log = self._send
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
-        results = self._send(signal, **named)
+        results: list[tuple[Any, Any]] = self._send(signal, **named)
         request = named.get("request")
         if not isinstance(request, Request) or LISTENER not in request.meta:
             return results

@@ -2,9 +2,6 @@
 
 An ordinary signal handler runs before the first request of the origin goes on. A handler that is a coroutine delays no
 request: it runs in the background. The crawl does not close before it has ended.
-
-Whether a robots.txt has new rules is compared group by group (`core.changes`), since comments and dates change daily and
-mean nothing. Most fetches bring the same bytes: then one comparison is enough.
 """
 
 from __future__ import annotations
