@@ -38,10 +38,11 @@ _NAMES = {
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
 }
 _FAILURES = {name: failure for failure, names in _NAMES.items() for name in names.split()}
-_SCRAPYS: dict[Failure, tuple[str, type[Exception]]] = {
-    Failure.DNS: ("CannotResolveHostError", twisted_errors.DNSLookupError),
-    Failure.REFUSED: ("DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),
-    Failure.TIMEOUT: ("DownloadTimeoutError", twisted_errors.TimeoutError),
+# What Scrapy raises for a page; before Scrapy 2.15, Twisted's exceptions.
+_SCRAPYS: dict[Failure, type[Exception]] = {
+    Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
+    Failure.REFUSED: getattr(exceptions, "DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),
+    Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
@@ -76,11 +77,7 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
     """Return the exception that Scrapy raises for a page whose download ends in `failure`; None if it has none."""
-    if failure not in _SCRAPYS:
-        return None
-    name, of_twisted = _SCRAPYS[failure]
-    made: type[Exception] = getattr(exceptions, name, of_twisted)  # in Scrapy 2.14 it is Twisted's
-    return made(why)
+    return _SCRAPYS[failure](why) if failure in _SCRAPYS else None
 
 
 def _detail(error: BaseException) -> str:

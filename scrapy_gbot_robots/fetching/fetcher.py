@@ -236,16 +236,14 @@ class Fetcher:
 
         Override this method if the crawl needs another request, such as one for a browser's download handler.
         """
-        inherited = (
-            {} if request is None else {k: request.meta[k] for k in self._settings.meta_keys if k in request.meta}
-        )
+        given = {} if request is None else request.meta
         own = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
             priority=PRIORITY,
             headers={"Accept-Encoding": ACCEPTED},
-            meta=inherited,
+            meta={key: given[key] for key in self._settings.meta_keys if key in given},
         )
         if request is not None:
             carry_credentials(own, request)
@@ -385,11 +383,10 @@ class Fetcher:
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response, exchange.headers = response, response.headers
-                except (CancelledError, asyncio.CancelledError) as error:
-                    if is_closing(self._crawler):  # this look-up is cancelled; otherwise it is the download
+                except (Exception, asyncio.CancelledError) as error:
+                    is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
+                    if is_cancelled and is_closing(self._crawler):  # this look-up; otherwise it is the download
                         raise
-                    exchange.error = error
-                except Exception as error:
                     exchange.error = error
                 finally:
                     own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
