@@ -6,8 +6,6 @@ Each lane stops at a failure. `python -m tests --slow` runs what takes long: who
 CPU, so it is a run of its own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

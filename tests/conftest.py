@@ -1,7 +1,5 @@
 """Fixtures and options of all tests. In CI (`CI=true`) a test fails where elsewhere it is skipped."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

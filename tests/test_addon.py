@@ -1,7 +1,5 @@
 """The add-on: one line of settings switches everything on, and what the user set wins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

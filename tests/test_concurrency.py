@@ -1,7 +1,5 @@
 """Waiting and background work: what is cancelled harms no other, and what must happen happens."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable
 

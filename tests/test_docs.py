@@ -6,8 +6,6 @@ that has the page's files, by `documented_shell`; test_site.py runs docs/tutoria
 is the output of `scrapy robots`, only in docs/command.md, for commands/test_docs.py. Nothing is done with `text`.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import doctest

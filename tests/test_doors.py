@@ -1,7 +1,5 @@
 """The doors of the house: which room may import which, and which modules the pure part loads."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The parts of Scrapy's engine that the plugin uses: the engine may lack some, or be mocked."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import MagicMock
 

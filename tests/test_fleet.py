@@ -1,7 +1,5 @@
 """Several processes crawl at once and share a storage; some are killed, and some servers die."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """The tool for mutants finds the modules and the tests that it names: a rename would leave a room without tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.mutants.rooms import HOME, ROOMS, modules

@@ -3,8 +3,6 @@
 scrapy-redis has a file of its own. Where a plugin needs a remote service, a server on loopback stands in for it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

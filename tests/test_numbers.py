@@ -1,7 +1,5 @@
 """The numbers that the documentation says are those of the code."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots.commands import archives

@@ -1,7 +1,5 @@
 """Portability, as far as one system can test it. CI runs all tests on Windows and macOS (.github/workflows/ci.yml)."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Public names: none is removed or changes its parameters unnoticed. `python -m tests.support.public_api` records them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

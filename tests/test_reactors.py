@@ -1,7 +1,5 @@
 """The same crawl in each way in which Scrapy can run. Each crawl has its own process, because a process has one reactor."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The README, and the example project that it shows. tests/test_docs.py runs its session."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

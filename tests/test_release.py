@@ -1,7 +1,5 @@
 """The release files: the wheel has all that a crawl needs and nothing else, the sdist has the whole project."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The fleet of docs/fleets.md: one spider, several processes, one Redis for queue, robots.txt files and sitemaps."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -4,8 +4,6 @@ Nothing forged reaches the log, and no value in a shared Redis does more than th
 other promises.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import socket

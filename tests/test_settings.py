@@ -1,7 +1,5 @@
 """Settings: defaults, what may be set, and errors that name the setting, the rule and the value."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The documentation site: it builds without a warning, loads nothing from elsewhere, and has every public name."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

@@ -1,7 +1,5 @@
 """A small run of the soak: random origins with random faults, and an oracle that knows what may be crawled."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

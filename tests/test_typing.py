@@ -3,8 +3,6 @@
 A line that must not pass carries a `type: ignore` with the error it has to give; mypy complains when it gives none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """What is read from archives, whole and broken, and the answers that URLs get by them."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """Record batches: what engines hand over, and what they get."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

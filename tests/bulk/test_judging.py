@@ -1,7 +1,5 @@
 """Columns of URLs and robots.txt files in, columns of answers out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

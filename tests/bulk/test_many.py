@@ -1,7 +1,5 @@
 """Many URLs judged at a time get the same answers as one by one."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

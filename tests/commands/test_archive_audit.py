@@ -1,7 +1,5 @@
 """`scrapy robots audit` and `stats` by archives of robots.txt files, and the files that these read and write."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shlex

@@ -1,7 +1,5 @@
 """`scrapy robots audit`: an answer for each URL of a list, by one robots.txt, by two, by an archive, or by hosts."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`scrapy robots cache`: what the storage holds, as facts and as a file, and how to forget it."""
 
-from __future__ import annotations
-
 import json
 import time
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`scrapy robots check`: the verdict, the line in place, what it rests on, the exit status; `overrides` and `agents`."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

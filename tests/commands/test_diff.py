@@ -1,7 +1,5 @@
 """`scrapy robots diff` and `history`: what changed between versions of a robots.txt, for people, programs and URLs."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from itertools import product

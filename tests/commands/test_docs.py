@@ -1,7 +1,5 @@
 """The page about the command shows what the command prints: its examples are run here, and compared."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

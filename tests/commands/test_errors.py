@@ -1,7 +1,5 @@
 """The command as it is called: by which names, and what it says of what it cannot do and of wrong usage."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from configparser import ConfigParser

@@ -1,7 +1,5 @@
 """`scrapy robots test`: a site owner's expectations, met or shown with the line that decides otherwise."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`scrapy robots fleet`: who shares a Redis, and what they do."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

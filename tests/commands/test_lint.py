@@ -1,7 +1,5 @@
 """`scrapy robots lint`: from files, standard input and sites, in all formats. docs/command.md has what people see."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What sub-commands write: lines in place with the right spot underlined, and nothing that is not printable."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

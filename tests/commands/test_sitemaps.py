@@ -1,7 +1,5 @@
 """`scrapy robots sitemaps`: what is listed, and the status of each, asked as a crawl would ask."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

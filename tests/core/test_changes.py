@@ -1,7 +1,5 @@
 """Changes between two versions of a robots.txt: for which agent, and which rules, delays and preferences."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

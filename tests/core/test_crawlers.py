@@ -1,7 +1,5 @@
 """Which crawler a User-Agent header names, and what it heeds by Google's lists; browsers, look-alikes, hostile text."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt

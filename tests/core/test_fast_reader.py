@@ -1,7 +1,5 @@
 """The fast reader agrees with the careful one on bodies of several blocks. tests/fuzz compares them for any short body."""
 
-from __future__ import annotations
-
 import pytest
 
 from ..fuzz import promises

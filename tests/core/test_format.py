@@ -1,7 +1,5 @@
 """What a line is and says, in lenient and in strict reading: Google's page, "File format" and "Syntax"; Google's parser."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt

@@ -1,7 +1,5 @@
 """Which group a crawler follows: Google's page, "Grouping of lines and rules" and "Order of precedence for user agents"."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt

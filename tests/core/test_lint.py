@@ -1,7 +1,5 @@
 """What `lint` finds in a robots.txt: each kind of finding, its line, and the order of findings."""
 
-from __future__ import annotations
-
 import random
 import re
 import time

@@ -1,7 +1,5 @@
 """Where a robots.txt lives and what it is valid for: Google's page, "Location and valid range"; RFC 9309 2.3."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots import Origin

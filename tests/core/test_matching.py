@@ -1,7 +1,5 @@
 """Which URLs a rule matches, and which of several rules wins: Google's page, "URL matching" and "Order of precedence"."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

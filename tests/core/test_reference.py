@@ -4,8 +4,6 @@ The synthetic part and the unit vectors are in tests/data. The larger part, othe
 is read from the directory that the environment variable GBOT_ROBOTS_REFERENCE names.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from collections import Counter

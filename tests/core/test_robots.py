@@ -1,7 +1,5 @@
 """RobotsTxt and Rules as objects: wrong types, many agents, many questions, their memory, and pickles."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import pickle

@@ -1,7 +1,5 @@
 """The index finds the rule that the oracle finds, for any patterns and paths, and says before how much work that takes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 

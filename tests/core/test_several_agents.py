@@ -1,7 +1,5 @@
 """Several crawlers at once: the first that a group names, or all of them."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

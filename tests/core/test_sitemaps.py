@@ -1,7 +1,5 @@
 """Sitemap lines: Google's page, "sitemap"; sitemaps.org; Google's parser for what such a line is."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt

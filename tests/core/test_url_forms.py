@@ -1,7 +1,5 @@
 """The forms that clients give a URL, compared with what they send. Finding them takes bounded time."""
 
-from __future__ import annotations
-
 import pytest
 import yarl
 from hypothesis import example, given

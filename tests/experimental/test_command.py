@@ -1,7 +1,5 @@
 """`--purpose`: what sites say about the use of their pages, in `check` and `audit`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

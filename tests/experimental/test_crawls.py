@@ -1,7 +1,5 @@
 """What sites say about the use of their pages, in robots.txt and in headers: crawls note it and heed it."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

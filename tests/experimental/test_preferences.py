@@ -1,7 +1,5 @@
 """Preferences about the use of content: which statement counts for which URL and crawler."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

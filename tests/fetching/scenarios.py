@@ -4,8 +4,6 @@ Every server has the pages /page and /free. Where it has rules they are RULES, w
 outcomes: everything is crawled (full allow), nothing is (full disallow), or /free alone (the rules decide).
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Mapping

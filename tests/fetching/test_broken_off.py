@@ -3,8 +3,6 @@
 One crawl asks as many origins (addresses on loopback) as the answer has bytes, and each breaks off one byte later.
 """
 
-from __future__ import annotations
-
 import gzip
 from socket import socket
 

@@ -3,8 +3,6 @@
 A response means something by its status, its flags, its headers and its body, however the body ended.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy.exceptions import IgnoreRequest, NotSupported
 from twisted.internet import error as twisted

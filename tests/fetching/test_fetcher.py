@@ -1,7 +1,5 @@
 """The robots.txt request itself: what it carries, and that nothing in Scrapy or in a user's project gets in its way."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import random

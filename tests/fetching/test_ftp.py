@@ -1,7 +1,5 @@
 """robots.txt files and sitemaps over FTP, by Scrapy's own FTP handler from a real FTP server."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import socketserver

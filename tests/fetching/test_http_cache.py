@@ -1,7 +1,5 @@
 """A crawl with Scrapy's HTTP cache is replayed when its servers are gone, and never works by an old robots.txt otherwise."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from contextlib import closing

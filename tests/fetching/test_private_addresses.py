@@ -3,8 +3,6 @@
 The public sites are reached through a proxy on loopback: what that is asked for is what the crawl asks for.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

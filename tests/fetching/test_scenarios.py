@@ -1,7 +1,5 @@
 """All odd servers of `scenarios` in one real crawl, by the download handler that the tests use."""
 
-from __future__ import annotations
-
 from ..support.crawls import in_reactor
 from .scenarios import SCENARIOS, run_all
 

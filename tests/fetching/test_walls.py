@@ -1,7 +1,5 @@
 """Bot walls and refusals in real crawls, by `GBOT_ROBOTS_REFUSED`."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import ExitStack
 

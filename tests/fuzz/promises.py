@@ -3,8 +3,6 @@
 Hypothesis (test_*.py) and atheris (tools/coverage_guided.py) call them with the inputs that they make up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final

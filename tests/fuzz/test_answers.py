@@ -1,7 +1,5 @@
 """Every HTTP answer has an outcome, and every outcome leads to a state, whatever the bytes and the clock."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from hypothesis import example, given

@@ -1,7 +1,5 @@
 """One robots.txt has one meaning, however it is asked, and one URL one origin."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The answers in memory: the least recently used go first, and neither number nor real memory grows beyond its bound."""
 
-from __future__ import annotations
-
 import gc
 import random
 import time

@@ -1,7 +1,5 @@
 """Crawls whose clock jumps back and forth by days: no request waits for the calendar, and no server gets a storm of fetches."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Coroutine
 from contextlib import closing

@@ -1,7 +1,5 @@
 """GBOT_ROBOTS_CRAWL_DELAY in real crawls: the times of requests, whatever else changes Scrapy's download slots."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import pairwise
 from typing import Any

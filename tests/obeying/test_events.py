@@ -1,7 +1,5 @@
 """What a crawl says about its robots.txt files: enough for an operator at night, and not a line for each of thousands."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """Whose rules count by default, and the warning at start-up about a User-Agent that names no crawler."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

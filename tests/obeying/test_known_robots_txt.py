@@ -1,7 +1,5 @@
 """A spider's own request for a robots.txt: answered from what the plugin knows, so that the file is fetched once."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One answer per origin, for as long as it is good: crawls that ask again and again while the clock goes on."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """The middleware in real crawls: which requests go on, which are ignored, and what the crawl is told."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from socket import socket

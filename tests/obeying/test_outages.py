@@ -1,7 +1,5 @@
 """Outages of weeks, over many runs: what counts in the end, whatever the clock does and the storage drops."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

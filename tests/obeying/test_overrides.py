@@ -1,7 +1,5 @@
 """Overrides in real crawls: what each does, what is fetched and counted, and how wrong ones stop a crawl."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from pathlib import Path

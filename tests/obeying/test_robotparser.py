@@ -1,7 +1,5 @@
 """GbotRobotParser: all that Scrapy wants of a RobotParser, also in Scrapy's own middleware."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

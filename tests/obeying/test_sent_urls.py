@@ -1,7 +1,5 @@
 """What is judged is what is sent: download handlers rewrite URLs, and get no disallowed path by that."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

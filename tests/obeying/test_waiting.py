@@ -1,7 +1,5 @@
 """Requests that wait for a robots.txt: in order, fair to other requests, and none is lost. `test_queue` has the details."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The directives in meta tags and headers, in tables."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The meta tags in the head of a page."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """A site of pages with every kind of directive, crawled with tags off, with tags on, and by a CrawlSpider."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

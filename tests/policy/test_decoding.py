@@ -1,7 +1,5 @@
 """Content codings, undone as far as asked: each coding beside the library that makes it, at every kind of end."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import sys

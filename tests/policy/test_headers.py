@@ -1,7 +1,5 @@
 """What two response headers say about time."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

@@ -1,7 +1,5 @@
 """Which error pages say that the page was not found (S2.19)."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """What an entry means over time, and when to ask again: each ladder over simulated weeks."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The outcome of one answer, by its status code, or of one failure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

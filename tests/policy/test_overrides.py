@@ -1,7 +1,5 @@
 """Overrides by host: which one counts, what it says, when it ends, and how wrong ones are named."""
 
-from __future__ import annotations
-
 import time
 from datetime import date, datetime, timezone
 from typing import Any

@@ -1,7 +1,5 @@
 """Where a redirected robots.txt is asked next."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

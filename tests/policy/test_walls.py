@@ -1,7 +1,5 @@
 """Which answers are a bot wall's, and what they mean."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import tarfile

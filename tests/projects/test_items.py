@@ -5,8 +5,6 @@ a social network, an old news crawler), in our own small words. tests/test_scrap
 """
 
 # ruff: noqa: RUF012  the attributes are as people write them
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Iterator

@@ -3,8 +3,6 @@
 Source: Scrapy's documentation and tests of SitemapSpider; the rows are our own.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Projects that rotate their User-Agent: the items are those of Scrapy alone, and the log says whose rules were read."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from itertools import cycle
 from typing import Any

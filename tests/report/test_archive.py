@@ -1,7 +1,5 @@
 """The archive of robots.txt files: what is in it, that it survives a kill, and that trouble with it costs no page."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -1,7 +1,5 @@
 """Counting in bounded memory, over keys and over time; numbers and lengths of time in words."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

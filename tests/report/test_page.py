@@ -1,7 +1,5 @@
 """The report's page: it escapes everything, needs nothing from elsewhere, and works in a real browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

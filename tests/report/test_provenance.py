@@ -1,7 +1,5 @@
 """Provenance: which robots.txt allowed a page, in its response and in its items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone

@@ -1,7 +1,5 @@
 """Real crawls that feed spiders the sitemaps in robots.txt files, of a web with every oddity."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import AsyncIterator

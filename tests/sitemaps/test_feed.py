@@ -1,7 +1,5 @@
 """The record of what each robots.txt lists, and how a found sitemap enters the crawl."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import AsyncIterator

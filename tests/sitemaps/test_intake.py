@@ -1,7 +1,5 @@
 """Sitemap files become requests in real crawls: formats, broken files, limits, and turns for the reactor."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import re

@@ -1,7 +1,5 @@
 """The two middlewares around a SitemapSpider: where it starts, where sitemaps may lie, and what is counted."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sitemap files of every kind, broken and hostile ones too, and the entries that the reader finds."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

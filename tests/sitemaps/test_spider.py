@@ -1,7 +1,5 @@
 """RobotsSitemapSpider: the hosts that it is given, and real crawls of the pages that their sitemaps list."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Which URLs of robots.txt files and sitemaps are followed, and in what form they are requested."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The servers that tests here share. Each test of one server runs with Redis and with Valkey."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """The storage as a crawl uses it: it never delays the crawl, whatever happens to the disk or the server."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence

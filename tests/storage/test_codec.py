@@ -1,7 +1,5 @@
 """Entry <-> bytes: exact for what we wrote, a miss for all else."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 import zlib

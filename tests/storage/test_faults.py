@@ -1,7 +1,5 @@
 """Storages that fail at the start of a real crawl or later: the crawl goes on, warns once, and uses them again."""
 
-from __future__ import annotations
-
 import logging
 import resource
 import signal

@@ -1,7 +1,5 @@
 """The versions of a robots.txt that are kept beside its entry."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What only the storage in memory promises: it stays small."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

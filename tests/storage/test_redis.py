@@ -1,7 +1,5 @@
 """What only the Redis storage promises: servers that are away, slow, full, or hold what others wrote."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

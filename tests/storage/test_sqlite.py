@@ -1,7 +1,5 @@
 """What only the SQLite storage promises: what is in its way, time, and disks that fail."""
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """Archives of robots.txt files: WARC records, built by hand so that tests can break them in any way."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chromium, and axe-core in it, which finds what people with a keyboard or a screen reader cannot use."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Runs `scrapy robots`: in a real process or in this one, in a Scrapy project or none, on a terminal or none."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

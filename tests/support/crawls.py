@@ -1,7 +1,5 @@
 """Crawls by a real Scrapy engine, in the reactor that the tests run in."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator

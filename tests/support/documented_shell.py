@@ -4,8 +4,6 @@ Scrapy, Redis and Python are the real ones. `pip install` does nothing, `python3
 commands, and a crawl that would wait without end stops after some seconds.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

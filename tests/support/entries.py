@@ -1,7 +1,5 @@
 """Entries to store: some by hand, and strategies by which hypothesis makes others."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

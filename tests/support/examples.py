@@ -1,7 +1,5 @@
 """Whole robots.txt files as examples, by their numbers in the sources that the tests cite; and User-Agent headers."""
 
-from __future__ import annotations
-
 EXAMPLES = {
     "E5": """\
 # This robots.txt file controls crawling of URLs under https://example.com.

@@ -2,8 +2,6 @@
 
 # ruff: noqa: T201 - what it prints is what it reports
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

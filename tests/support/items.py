@@ -1,7 +1,5 @@
 """Crawls with and without the add-on, and the items that each gives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydispatch import dispatcher

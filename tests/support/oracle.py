@@ -3,8 +3,6 @@
 It uses nothing of the fast reader, of matching or of the index, so that tests can compare those with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

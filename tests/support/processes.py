@@ -1,7 +1,5 @@
 """Processes that tests start. One that does not end in time says what it wrote and what each of its threads does."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

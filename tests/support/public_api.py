@@ -1,7 +1,5 @@
 """The public names with their signatures, one a line: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
 
-from __future__ import annotations
-
 import inspect
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The ways in which Scrapy can run, as settings. Each needs a process of its own, because a process has one reactor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

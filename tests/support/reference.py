@@ -4,8 +4,6 @@ The synthetic part and the unit vectors are in tests/data. The larger part, othe
 is read from the directory that the environment variable GBOT_ROBOTS_REFERENCE names.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """A loopback web of hosts with odd robots.txt files and sitemaps, and spiders that crawl it."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Hypothesis strategies for robots.txt files, product tokens, URLs and HTTP answers: likely, odd and hostile ones."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable

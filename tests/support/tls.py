@@ -1,7 +1,5 @@
 """TLS for servers on loopback."""
 
-from __future__ import annotations
-
 import ssl
 import tempfile
 from datetime import datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Waiting until something is so, in a test that cannot know when: it fails if that takes far too long."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A page of a site is bytes (sent with a 200), a `Reply`, or a function that gets the open connection and does as it likes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socketserver
 import ssl
@@ -81,7 +79,7 @@ def free_port_like_tls() -> int:
     raise OSError("no such port is free")
 
 
-Content: TypeAlias = "bytes | str | Reply | Callable[[socket], None]"
+Content: TypeAlias = bytes | str | Reply | Callable[[socket], None]
 
 
 class Site:

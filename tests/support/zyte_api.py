@@ -1,7 +1,5 @@
 """A stand-in for the Zyte API on loopback."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading
