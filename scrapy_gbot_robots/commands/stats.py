@@ -6,7 +6,7 @@ database counts them: it uses the disk for what exceeds its memory.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ..bulk.judging import Judge
@@ -17,6 +17,7 @@ from ..core.robots import groups_of, lines_of
 from ..core.urls import shown
 from ..experimental.preferences import LABELS
 from ..policy.outages import State
+from ..report.summary import count
 from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, CommandError
@@ -24,7 +25,7 @@ from .inputs import add_shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
@@ -32,26 +33,14 @@ if TYPE_CHECKING:
     from ..bulk.store import Store
     from .output import Terminal
 
-
-# The tables, by their names in JSON: a title, and what is added up beside the number of files.
-_TABLES: Final = {
-    "states": ("States", "bytes"),
-    "statuses": ("Statuses", "bytes"),
-    "sizes": ("Sizes of files with rules", "bytes"),
-    "fields": ("Fields", "lines"),
-    "preferences": ("Preferences about the home page, for all crawlers", "granted"),
-    "agents": ("Agents that files name, and how many of these files keep them from the home page", "blocked"),
-    "crawlers": ("Crawlers that were asked for, and how many files keep them from the home page", "blocked"),
-}
-_OF_ORIGINS: Final = ("states", "statuses")  # the others are of files with rules
-_LONG: Final = ("fields", "agents")  # these are cut
+    Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
 
 _TOP = 20
 _HOME: Final = "/"
 _ALL: Final = Crawler("", ())
 _FILES: Final = 1_000  # counted at a time
 _MOST_NAME: Final = 60  # characters
-_SIZES: Final = (100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
+_SIZES: Final = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
 _FIELDS: Final = {kind: name.decode() for kind, name, _ in FIELDS}
@@ -60,8 +49,9 @@ _FIELDS: Final = {kind: name.decode() for kind, name, _ in FIELDS}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
-    add_shared(parser, "--as", "--json")
+    add_shared(parser, "--as")
     parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -77,72 +67,105 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for part in damage:
         err.say(part)
     out.json(study)
-    for kind, (title, added) in _TABLES.items():
-        whole = sum(row["files"] for row in study["states"] if kind in _OF_ORIGINS or row["name"] == State.RULES.value)
-        rows = [
-            (f"{row['files']:,}", f"{100 * row['files'] / whole:.1f} %", f"{row[added]:,}", row["name"])
-            for row in study[kind]
-        ]
-        if rows:
-            out.say((title, "strong"))
-            out.table(("FILES", "SHARE", added.upper(), "NAME"), rows)
-            out.say()
+    for title, titles, rows in _tables(study):
+        out.say((title, "strong"))
+        out.table(titles, rows)
+        out.say()
     return FINE
 
 
-def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, list[dict[str, Any]]]:
+def _tables(study: dict[str, Any]) -> Iterator[Table]:
+    """Yield what was found as tables: the title, the names of the columns, the rows."""
+    origins, rules = study["origins"], study["states"]["rules"]
+    states = [[*_number(number, origins), state] for state, number in study["states"].items()]
+    title = f"{count(origins, 'origin')}, {count(study['bytes'], 'byte')} of rules"
+    yield title, ["ORIGINS", "SHARE", "STATE"], states
+    named = ((number, "no answer" if status == "none" else status) for status, number in study["statuses"].items())
+    yield "Statuses", ["ORIGINS", "SHARE", "STATUS"], [[*_number(number, origins), name] for number, name in named]
+    sizes = [[*_number(row["files"], rules), _size_in_words(row["up_to_bytes"])] for row in study["sizes"]]
+    yield "Sizes of files with rules", ["FILES", "SHARE", "BYTES"], sizes
+    fields = [[*_number(row["files"], rules), f"{row['lines']:,}", row["name"]] for row in study["fields"]]
+    yield "Fields", ["FILES", "SHARE", "LINES", "FIELD"], fields
+    said = [
+        [*_number(each["granted"], rules), *_number(each["refused"], rules), label]
+        for label, each in study["preferences"].items()
+    ]
+    title = "Preferences about the home page, for all crawlers"
+    yield title, ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"], said
+    for kind, title in (("agents", "Agents that files name"), ("crawlers", "Crawlers that were asked for")):
+        blocked = [
+            [*_number(row["files"], rules), *_number(row["blocked"], row["files"]), row["name"]] for row in study[kind]
+        ]
+        if blocked:
+            title += ", and how many of these files keep them from the home page"  # noqa: PLW2901
+            yield title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], blocked
+
+
+def _number(part: int, whole: int) -> tuple[str, str]:
+    """Return a number, and its share of `whole`."""
+    return f"{part:,}", f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def _size_in_words(size: int | None) -> str:
+    if size is None:
+        return "more than is read"
+    return f"up to {size:,}" if size else "empty"
+
+
+def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, Any]:
     """Go through all robots.txt files, and show how far that is; return what was found, for JSON.
 
     The `most` frequent fields and agents count.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
-    files: Counter[tuple[str, str]] = Counter()
-    added: Counter[tuple[str, str]] = Counter()
-    schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "added": "i8"})
-    store.insert("names", schema.empty_table())
+    census = _Census(store)
     with err.progress("Counting", len(store)) as progress:
         for done, served in enumerate(store.everything(), 1):
-            for kind, name, number in _facts(served, judge):
-                files[kind, name] += 1
-                added[kind, name] += number
-            if done % _FILES == 0 or done == len(store):
-                rows = [{"kind": of[0], "name": of[1], "files": files[of], "added": added[of]} for of in files]
-                store.insert("names", pa.Table.from_pylist(rows, schema))
-                files.clear()
-                added.clear()
+            census.add(_facts(served, judge))
+            if done % _FILES == 0:
+                census.flush()
                 progress(done, f"{done:,}")
-    study = {}
-    for kind, (_, what) in _TABLES.items():
-        found = store.database.execute(
-            "SELECT name, sum(files)::BIGINT, sum(added)::BIGINT FROM names WHERE kind = ?"
-            " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
-            [kind, most if kind in _LONG else None],
-        )
-        study[kind] = [dict(zip(("name", "files", what), row, strict=True)) for row in found.fetchall()]
-    return study
+    census.flush()
+    kinds = ("state", "status", "size", "preference", "crawler")
+    states, statuses, sizes, said, blocked = map(census.counted, kinds)
+    rules, size = states[State.RULES.value]
+    fields, agents = (census.counted(kind, most).items() for kind in ("field", "agent"))
+    asked = [crawler.name or "*" for crawler in judge.crawlers]
+    return {
+        "origins": sum(files for files, _ in states.values()),
+        "states": {state.value: states[state.value][0] for state in State},
+        "statuses": {status or "none": files for status, (files, _) in sorted(statuses.items())},
+        "bytes": size,
+        "sizes": [{"up_to_bytes": size, "files": sizes[str(size)][0]} for size in (*_SIZES, None)],
+        "fields": [{"name": name, "files": files, "lines": lines} for name, (files, lines) in fields],
+        "agents": [{"name": name, "files": files, "blocked": times} for name, (files, times) in agents],
+        "crawlers": [{"name": name, "files": rules, "blocked": blocked[name][0]} for name in asked],
+        "preferences": {
+            label: {"granted": said[label][1], "refused": said[label][0] - said[label][1]} for label, _, _ in LABELS
+        },
+    }
 
 
 def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
-    """Yield what counts of one answer: a table, a name, and a number to add up."""
+    """Yield what counts of one answer: a kind, a name, and a number to add up. A blocked crawler may not fetch "/"."""
     decision = judge.decision(served)
-    size = len(served.body)
-    yield "statuses", str(served.status or "no answer"), size
-    yield "states", (decision.state if decision else State.RULES).value, size
+    yield "status", str(served.status or ""), 0
     if decision is not None:
+        yield "state", decision.state.value, 0
         return
-    sizes = (f"up to {most:,} bytes" for most in _SIZES if size <= most and not served.cut)
-    yield "sizes", next(sizes, "more than is read"), size
+    size = len(served.body)
+    yield "state", State.RULES.value, size
+    yield "size", str(None if served.cut else next((each for each in _SIZES if size <= each), None)), 0
     robots = judge.parsed(served)
     for crawler in judge.crawlers:
-        yield "crawlers", crawler.name or "*", not robots.allowed(_HOME, crawler)
-    said = robots.preferences(_HOME, _ALL)._asdict()
+        if not robots.allowed(_HOME, crawler):
+            yield "crawler", crawler.name or "*", 0
+    said = robots.preferences(_HOME, _ALL)
     for label, _, _ in LABELS:
-        if said[label] is not None:
-            yield "preferences", label, said[label]
+        if getattr(said, label) is not None:
+            yield "preference", label, getattr(said, label)
     keys = (_FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE)
     for field, lines in Counter(keys).items():
-        yield "fields", field, lines
+        yield "field", field, lines
     agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
     for group in groups_of(robots):
         may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
@@ -151,7 +174,42 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
     for agent, may_block in agents.items():
         token = agent.decode("latin-1")
         is_blocked = may_block and not robots.allowed(_HOME, Crawler(token, (token,) if agent != GLOBAL else ()))
-        yield "agents", _name(agent) or "(none)", is_blocked
+        yield "agent", _name(agent) or "(none)", is_blocked
+
+
+class _Census:
+    """Counts the files that have a name of some kind, and adds up its numbers. Names go to the database now and then."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._files: Counter[tuple[str, str]] = Counter()
+        self._numbers: Counter[tuple[str, str]] = Counter()
+
+    def add(self, facts: Iterable[tuple[str, str, int]]) -> None:
+        """Count what one file has."""
+        for kind, name, number in facts:
+            self._files[kind, name] += 1
+            self._numbers[kind, name] += number
+
+    def flush(self) -> None:
+        """Put the names into the database."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        rows = [(kind, name, files, self._numbers[kind, name]) for (kind, name), files in self._files.items()]
+        schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "number": "i8"})
+        named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+        self._store.insert("names", pa.Table.from_pylist(named, schema))
+        self._files.clear()
+        self._numbers.clear()
+
+    def counted(self, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
+        """The names of a kind that most files have: in how many files each is, and the sum of its numbers."""
+        rows = self._store.database.execute(
+            "SELECT name, sum(files)::BIGINT, sum(number)::BIGINT FROM names WHERE kind = ?"
+            " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+            [kind, most],
+        ).fetchall()
+        return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})
 
 
 def _name(raw: bytes) -> str:

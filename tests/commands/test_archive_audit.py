@@ -319,37 +319,61 @@ def stats(archive: Path, *arguments: str) -> Run:
 def test_everything_is_counted_once_an_origin(archive: Path) -> None:
     ended = stats(archive, "--json", "--as", "Googlebot-Image,otherbot,AdsBot-Google")
     assert (ended.status, ended.err) == (0, "")
-    found = {kind: [tuple(row.values()) for row in rows] for kind, rows in json.loads(ended.out).items()}
-    rules = 2 * len(BODIES["a"]) + len(BODIES["b"]) + len(BODIES["c"]) + 512_000
-    assert found.pop("states") == [("rules", 6, rules), ("full disallow", 2, 0), ("full allow", 1, 16)]
-    assert [row[:2] for row in found.pop("statuses")] == [("200", 6), ("404", 1), ("503", 1), ("no answer", 1)]
-    assert [row[:2] for row in found.pop("sizes")] == [
-        ("up to 100 bytes", 3),
-        ("up to 1,000 bytes", 2),
-        ("more than is read", 1),
-    ]
+    found = json.loads(ended.out)
+    fields = {row["name"]: (row["files"], row["lines"]) for row in found.pop("fields")}
+    agents = {row["name"]: (row["files"], row["blocked"]) for row in found.pop("agents")}
     assert found == {
-        "fields": [
-            ("user-agent", 4, 8),
-            ("disallow", 3, 7),
-            ("<b>fi\\x07eld", 1, 2),
-            ("allow", 1, 1),
-            ("content-signal", 1, 1),
-            ("crawl-delay", 1, 1),
-            ("sitemap", 1, 1),
+        "origins": 9,
+        "states": {"full allow": 1, "full disallow": 2, "rules": 6},
+        "statuses": {"none": 1, "200": 6, "404": 1, "503": 1},
+        "bytes": 2 * len(BODIES["a"]) + len(BODIES["b"]) + len(BODIES["c"]) + 512_000,
+        "sizes": [
+            {"up_to_bytes": 0, "files": 1},
+            {"up_to_bytes": 100, "files": 2},
+            {"up_to_bytes": 1_000, "files": 2},
+            {"up_to_bytes": 10_000, "files": 0},
+            {"up_to_bytes": 100_000, "files": 0},
+            {"up_to_bytes": 512_000, "files": 0},
+            {"up_to_bytes": None, "files": 1},
         ],
-        "preferences": [("search", 1, 1), ("train_ai", 1, 0)],
-        "agents": [("*", 3, 2), ("googlebot", 3, 0), ("(none)", 1, 0), ("gptbot", 1, 1)],
-        "crawlers": [("AdsBot-Google", 6, 0), ("Googlebot-Image", 6, 0), ("otherbot", 6, 2)],
+        "crawlers": [
+            {"name": "Googlebot-Image", "files": 6, "blocked": 0},
+            {"name": "otherbot", "files": 6, "blocked": 2},
+            {"name": "AdsBot-Google", "files": 6, "blocked": 0},
+        ],
+        "preferences": {
+            "train_ai": {"granted": 0, "refused": 1},
+            "search": {"granted": 1, "refused": 0},
+            "ai_use": {"granted": 0, "refused": 0},
+        },
     }
+    assert fields == {
+        "content-signal": (1, 1),
+        "user-agent": (4, 8),
+        "disallow": (3, 7),
+        "allow": (1, 1),
+        "sitemap": (1, 1),
+        "crawl-delay": (1, 1),
+        "<b>fi\\x07eld": (1, 2),
+    }
+    assert agents == {"*": (3, 2), "googlebot": (3, 0), "gptbot": (1, 1), "(none)": (1, 0)}
 
 
 def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> None:
-    lines = [line.split() for line in stats(archive, "--top", "1").out.splitlines()]
-    assert ["FILES", "SHARE", "BYTES", "NAME"] in lines
-    assert ["1", "11.1", "%", "0", "no", "answer"] in lines
-    assert lines[lines.index(["Fields"]) + 2 :][:2] == [["4", "66.7", "%", "8", "user-agent"], []]
-    assert not any("Crawlers" in line for line in lines)
+    ended = stats(archive, "--top", "1")
+    assert ended.status == 0
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("9 origins, 512,")
+    assert "6        66.7 %  rules" in lines
+    assert "1        11.1 %  no answer" in lines
+    assert "1      16.7 %  more than is read" in lines
+    assert lines[lines.index("Fields") + 2].split() == ["4", "66.7", "%", "8", "user-agent"]
+    assert not any("sitemap" in line or "Crawlers" in line for line in lines)
+
+
+def test_empty_shares_are_no_error(tmp_path: Path) -> None:
+    archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", b"", 404)])
+    assert "0        0.0 %    rules" in stats(archive).out
 
 
 def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: Path) -> None:
@@ -357,5 +381,6 @@ def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: P
     warc(archive.with_name("b.warc"), [late, b"broken"])
     ended = stats(archive, "b.warc", "--json")
     assert ended.err.startswith("damaged in 1 place, such as: byte ")
-    statuses = {row["name"]: row["files"] for row in json.loads(ended.out)["statuses"]}
-    assert statuses == {"200": 7, "404": 1, "no answer": 1}
+    both = json.loads(ended.out)
+    assert both["statuses"] == {"none": 1, "200": 7, "404": 1}
+    assert both["origins"] == 9
