@@ -77,7 +77,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: Terminal) -> list[Check]:
     for url in options.urls:
         if not url.startswith("/"):
-            _absolute(url)
+            _absolute(url, has_file=True)
     gbot, body = GbotSettings.of(settings), read(options.file)
     for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
         if not KINDS[finding.kind].part:
@@ -125,15 +125,17 @@ def checked(check: Check) -> Check:
     return replace(check, verdict=Verdict(True, None, ROBOTS_TXT_ITSELF), body=None, robotstxt=RobotsTxt.parse(b""))
 
 
-def _absolute(url: str) -> Origin:
+def _absolute(url: str, *, has_file: bool = False) -> Origin:
     """Return the origin of an absolute URL. If it is none, say what may be meant."""
     if is_url(url):
         return origin_of(url)
     if url.startswith("/"):
         raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
     host = url.partition("/")[0]
-    meant = f"; did you mean http{'' if ':' in host else 's'}://{url}?" if host and is_host(host) else ""
-    raise CommandError(f'not an absolute URL: "{url}"{meant}')
+    meant = f"/{url}" if has_file and url else ""
+    if host and is_host(host):
+        meant = f"http{'' if ':' in host else 's'}://{url}"
+    raise CommandError(f'not an absolute URL: "{url}"' + (f"; did you mean {meant}?" if meant else ""))
 
 
 @dataclass(frozen=True)

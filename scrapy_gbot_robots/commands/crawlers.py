@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.crawlers import AllOf, Crawler, agents_heeded, cut_token
+from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, agents_heeded, cut_token
 from ..core.known_crawlers import meant_by
 from ..core.urls import shown
 from ..obeying.identity import of_project
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..core.crawlers import RobotsAgent
     from ..core.verdict import Verdict
     from .output import Terminal
+
+_MAX_NAME = 60  # characters of a name that is compared with Google's
 
 
 class Asker(NamedTuple):
@@ -103,7 +106,8 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
     except ValueError as error:
         raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
     for name in (asker.name for asker in found.values()):
-        if meant := meant_by(name):
+        meant = meant_by(name) or get_close_matches(name[:_MAX_NAME], GOOGLE_NAMES, n=1, cutoff=0.85)
+        if meant and name not in meant:
             err.say((f'note: no known crawler is called "{name}"; did you mean {" or ".join(meant)}?', "warning"))
     if mode is not None:
         return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]

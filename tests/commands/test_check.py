@@ -158,8 +158,9 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
         ((), b"<!DOCTYPE html>", "-: this is a web page, not a robots.txt: it has no rules, so all is allowed"),
         (("-s", "GBOT_ROBOTS_STRIKT=1"), b"", "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
         (("--as", "GPT-Bot"), b"", 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
+        (("--as", "Googlebott"), b"", 'no known crawler is called "Googlebott"; did you mean Googlebot?'),
     ],
-    ids=["body", "setting", "crawler"],
+    ids=["body", "setting", "crawler", "crawler-of-google"],
 )
 def test_what_is_probably_a_mistake_is_noted_and_answered(
     arguments: tuple[str, ...], body: bytes, note: str, tmp_path: Path

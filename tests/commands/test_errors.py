@@ -27,7 +27,7 @@ NO_SUCH_FILE = "no: No such file or directory"
     [
         ("check example.com/x", 'not an absolute URL: "example.com/x"; did you mean https://example.com/x?'),
         ("check 127.0.0.1:80", '"127.0.0.1:80"; did you mean http://127.0.0.1:80?'),
-        ("check cart/1 --file r.txt", 'not an absolute URL: "cart/1"\n'),
+        ("check cart/1 --file r.txt", '"cart/1"; did you mean /cart/1?'),
         ("check mailto:a@b", 'not an absolute URL: "mailto:a@b"\n'),
         ("check ''", 'not an absolute URL: ""\n'),
         (f"check /x --file {'a' * 300}", "File name too long"),
