@@ -387,6 +387,7 @@ def test_other_trouble_is_waited_for(world: World, why: str) -> None:
 # Files.
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
