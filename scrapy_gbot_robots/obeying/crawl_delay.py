@@ -1,14 +1,11 @@
 """`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's download slots.
 
-Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it. So this is off by default. Whenever a
-request reaches a download slot, the delay is set again before Scrapy looks at the slot's queue. So it does not matter when
-Scrapy deletes an unused slot, which slot a request comes to, or which other origins use that slot: the largest of their
-delays counts. A slot waits from the start of one request to the start of the next.
+Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it: this is off by default. Whenever a request
+reaches a slot, the delay is set again before Scrapy looks at the slot's queue. So it does not matter when Scrapy deletes an
+unused slot, or which other origins use that slot: the largest of their delays counts.
 
-`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: one crawl-delay for all processes that share a Redis. In addition, a request of such a slot
-waits for its turn just before it is sent. A turn before a middleware or a queue would be of no use: these could bring the
-requests of two processes together again. While a request waits, it occupies one transfer of its slot, like a request to a
-slow host. If the Redis fails, each process applies the delay by itself.
+`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: in addition, a request waits for its turn among all processes that share a Redis,
+just before it is sent: a middleware or a queue could bring the requests of two processes together again.
 """
 
 from __future__ import annotations

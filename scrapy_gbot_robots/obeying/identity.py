@@ -1,8 +1,5 @@
 """Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
 
-It warns at start-up about a User-Agent by which no robots.txt can name the crawl (RFC 9309 2.2.1: a product token), or by
-which no site can reach its owner.
-
 Warning: a request is judged before the downloader middlewares behind ours see it. If one of them sets another User-Agent,
 the rules that were read are not those of the crawler that is sent. We cannot know its choice ahead of time, so we say it.
 """

@@ -1,24 +1,13 @@
 """Where a crawl learns what an origin's robots.txt says: from memory, else from the storage, else by one fetch for all.
 
-Operations wanted: a request of a known origin is answered at once. Requests that need the same unknown origin share one
-look-up, whatever their user agents, and processes that share a storage share one fetch. Cancelling one request does not
-affect the others. A process that dies, hangs or is slow costs the others only seconds. A storage that fails costs no page.
-No look-up starts after the crawl has begun to close.
+Requests that need the same unknown origin share one *pending look-up*, whatever their user agents. It runs in the
+background and belongs to no request: cancelling one does not affect the others. `_entry` gets the stored entry, or one that
+this process or another has fetched; `_learn` decides what the entry means now, reads the rules for all agents that asked,
+caches the answer and calls signal handlers. A request that comes after the rules have been read asks once more: the next
+look-up finds the entry in the storage. An answer in use gets its look-up ahead of time.
 
-Plan: `cached` looks into memory. For what is not there, `ask` waits for the origin's *pending look-up*, or starts one. It
-runs in the background and belongs to no request:
-
-    1. `_entry` gets the stored entry, or one that this process or another has fetched;
-    2. `policy.outages` decides what the entry means now; the rules for all user agents that asked are read from its copy;
-    3. the answer is cached, signal handlers are called, and all waiting requests go on.
-
-A request may come after the rules have been read. Then the answer does not know its user agent, and the request asks once
-more: the next look-up finds the entry in the storage. So `ask` is a loop. An answer in use gets its look-up ahead of time.
-
-One fetch for all processes: a *lease* in the storage is the right to fetch one origin. `StorageClient.find` gives a good
-entry, or the lease, or neither: then another process has the lease, and this one asks again after a while. A lease is no
-lock. It can run out while its holder still fetches, and the storage can fail (each process then goes on from its own
-memory). That two processes fetch the same robots.txt is harmless: the later entry replaces the earlier.
+A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is no lock: it can run out
+while its holder still fetches, and the storage can fail. Two fetches are harmless: the later entry replaces the earlier.
 
 Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the
 waiting requests. It must not await handlers of signals: a handler may request a page of the same origin, which waits for

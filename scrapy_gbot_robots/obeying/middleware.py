@@ -1,8 +1,6 @@
 """The downloader middleware: each request waits for its origin's robots.txt, and then goes on or is refused.
 
-This middleware replaces Scrapy's own and subclasses it. Settings (`ROBOTSTXT_OBEY`, `ROBOTSTXT_USER_AGENT`), the key
-`dont_obey_robotstxt` in request.meta and stats (`robotstxt/`) are the same. New are `lookup` (one answer per origin) and
-`waiting` (waiting requests do not delay other hosts).
+It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt` in meta are the same.
 """
 
 from __future__ import annotations
