@@ -85,23 +85,12 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
     return found
 
 
-def in_meta_tags(tags: Iterable[tuple[str, str]], names: Collection[str]) -> Directives:
-    """What meta tags, given as (name, content), say to a crawler with the product tokens `names`, in lower case."""
-    found: Directives = {}
-    for tag, content in tags:
-        if tag.lower() == EVERYONE or tag.lower() in names:
-            for _, name, text in _statements(content[:MOST_BYTES], addressed=False):
-                _add(found, name, text)
-    return found
-
-
-def combined(*all_found: Directives) -> Directives:
-    """All directives of `all_found`. Of different values for one directive, the more restrictive."""
-    result: Directives = {}
-    for found in all_found:
-        for name, value in found.items():
-            _add(result, name, value if isinstance(value, str) else "")
-    return result
+def in_meta_tags(contents: Iterable[str], said: Directives) -> Directives:
+    """Add what the contents of meta tags say to `said`. Of different values for one directive, the more restrictive."""
+    for content in contents:
+        for _, name, text in _statements(content[:MOST_BYTES], addressed=False):
+            _add(said, name, text)
+    return said
 
 
 def at_time(now: float, found: Directives) -> Directives:

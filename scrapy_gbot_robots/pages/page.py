@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urldefrag, urljoin
 
@@ -22,7 +23,7 @@ from w3lib.html import strip_html5_whitespace
 from w3lib.url import safe_url_string
 
 from ..meta import TAGS
-from .directives import EVERYONE, combined, in_headers, in_meta_tags
+from .directives import EVERYONE, in_headers, in_meta_tags
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Set
@@ -51,33 +52,30 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
     if not isinstance(response, HtmlResponse):
         return said
-    tags = meta_tags(response, {EVERYONE, *tokens})
-    return combined(said, in_meta_tags(tags, tokens)) if tags else said
+    return in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), said)
 
 
-def meta_tags(page: TextResponse, names: Collection[str]) -> list[tuple[str, str]]:
-    """The (name, content) of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
+def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
+    """The content of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
     start = page.body[:MOST_BYTES].removeprefix(codecs.BOM_UTF8)  # a byte order mark would begin the body
     if b"\0" in start[:_STEP]:  # names and directives are ASCII, but not in UTF-16
         encoding = HtmlResponse(page.url, headers=page.headers, body=start).encoding
         start = start.decode(encoding, "replace").removeprefix("\ufeff").encode("latin-1", "replace")
     lower = start.lower()
     is_named = any(name.encode("ascii", "replace") in lower for name in names)
-    return list(_named(start, names)) if b"<meta" in lower and is_named else []
+    return list(islice(_named(start, names), MOST_TAGS)) if b"<meta" in lower and is_named else []
 
 
-def _named(start: bytes, names: Collection[str]) -> Iterator[tuple[str, str]]:
+def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
     parser = etree.HTMLPullParser(events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True)
-    found = 0
     for at in range(0, len(start), _STEP):
         parser.feed(start[at : at + _STEP])
         for _, element in parser.read_events():
-            if element.tag == "body" or found >= MOST_TAGS:
+            if element.tag == "body":
                 return
             name = (element.get("name") or "").strip().lower()
             if name in names and _HOLD_TAGS.issuperset(parent.tag for parent in element.iterancestors()):
-                found += 1
-                yield name, element.get("content") or ""
+                yield element.get("content") or ""
 
 
 def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = False) -> set[str]:
