@@ -9,6 +9,9 @@ from scrapy_gbot_robots.core.lint import AGENT_CUT
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 
+IGNORE_ROBOTS = """
+    Google-Safety googleweblight GoogleMessages Google-GeminiNotebook Google-NotebookLM Google-Pinpoint google-speakr
+"""
 # (row, user agent, tokens in fall-back order, heeds "*")
 CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("googlebot", "Googlebot", ("Googlebot",), True),
@@ -29,25 +32,19 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("adsbot-mobile", "AdsBot-Google-Mobile", ("AdsBot-Google-Mobile",), False),
     ("adsbot", "AdsBot-Google (+http://www.google.com/adsbot.html)", ("AdsBot-Google",), False),
     ("mediapartners", "Mediapartners-Google", ("Mediapartners-Google",), False),
-    ("safety", "Google-Safety", (), False),
     ("mobile-apps", "AdsBot-Google-Mobile-Apps", ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"), False),
     ("duplex", "DuplexWeb-Google/1.0", ("DuplexWeb-Google",), True),
     ("favicon", "Google Favicon", ("Googlebot-Image", "Googlebot"), True),
     ("favicon-header", f"{CHROME} Google Favicon", ("Googlebot-Image", "Googlebot"), True),
-    ("weblight", "googleweblight", (), False),
     ("cws", "Mozilla/5.0 (compatible; Google-CWS)", (), False),
     ("feedfetcher", "FeedFetcher-Google; (+http://www.google.com/feedfetcher.html)", (), False),
     ("agent", f"{CHROME} (compatible; Google-Agent; +https://x)", (), False),
-    ("messages", "GoogleMessages", (), False),
-    ("gemini-notebook", "Google-GeminiNotebook", (), False),
-    ("notebooklm", "Google-NotebookLM", (), False),
-    ("pinpoint", "Google-Pinpoint", (), False),
     ("producer", "GoogleProducer; (+http://goo.gl/7y4SX)", (), False),
     ("read-aloud", f"{CHROME} (compatible; Google-Read-Aloud; +https://x)", (), False),
-    ("speakr", "google-speakr", (), False),
     ("verification", "Mozilla/5.0 (compatible; Google-Site-Verification/1.0)", (), False),
     ("anybody", "MyBot/1.0 (+https://e.com)", ("MyBot",), True),
     ("nobody", "\0\xff", (), True),
+    *((name, name, (), False) for name in IGNORE_ROBOTS.split()),
 ]
 
 
