@@ -63,7 +63,8 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     has user-info that holds a `;`, at which Google's parser takes the path to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
-    if _PLAIN.match(text) and not _has_dots(text) and "?#" not in text and text[-1:] != "?":
+    has_dots = "/." in text and _DOT_SEGMENT.search(text)
+    if _PLAIN.match(text) and not has_dots and "?#" not in text and text[-1:] != "?":
         return ()
     sent = as_sent(text)
     parts = _PARTS.match(sent)
@@ -83,11 +84,6 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
         base + _without_dots(_rewritten(path, _DECODED_IN_PATH), ".", "..") + _rewritten(query, _DECODED_IN_QUERY),
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)
-
-
-def _has_dots(text: str) -> bool:
-    """Return whether there may be a dot segment in `text`, a path or URL. False is certain."""
-    return "/." in text and _DOT_SEGMENT.search(text) is not None
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
@@ -111,8 +107,6 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 
 def _without_dots(path: str, *dots: str) -> str:
     """Take out dot segments (RFC 3986 5.2.4), which are written as one of `dots`; at the root `..` leads nowhere."""
-    if "/." not in path and "/%2" not in path:
-        return path
     segments = path.split("/")[1:]
     if not any(segment.lower() in dots for segment in segments):
         return path

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.lines import as_written
 from ..core.patterns import Patterns, stand_in
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 
 # Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
 LABELS: Final = (
-    ("train_ai", b"train-ai", b"ai-train"),
-    ("search", b"search", b"search"),
-    ("ai_use", b"ai-use", b"ai-input"),
+    ("train_ai", b"train-ai", "ai-train"),
+    ("search", b"search", "search"),
+    ("ai_use", b"ai-use", "ai-input"),
 )
 USES: Final = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
 
 _USAGE_VALUES: Final = {b"y": True, b"n": False}
-_SIGNAL_VALUES: Final = {b"yes": True, b"no": False}
+_STRICTEST: Final = (False, True, None)  # comes first
+_SIGNALS: Final = {key: label for label, _, key in LABELS}
+_SIGNAL_VALUES: Final = {"yes": True, "no": False}
 _SIGNAL: Final = b"content-signal"
 _ALL_PATHS: Final = "/"
 _KEPT: Final = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
@@ -110,15 +112,10 @@ def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Pr
 
 def combined(said: Iterable[Preferences]) -> Preferences:
     """Return what counts if all of `said` apply: for each label the most restrictive."""
-    several = [each for each in said if each is not NOTHING_SAID]
-    if len(several) == 1:
-        return several[0]
-    train_ai, search, ai_use = (
-        False if False in values else True if True in values else None
-        for values in ([getattr(each, label) for each in several] for label, _, _ in LABELS)
-    )
-    use = min((each.use for each in several if each.use is not None), key=USES.index, default=None)
-    return Preferences(train_ai, search, ai_use, use, tuple(sorted({line for each in several for line in each.lines})))
+    several = [NOTHING_SAID, *said]
+    granted = (min((getattr(each, label) for each in several), key=_STRICTEST.index) for label, _, _ in LABELS)
+    use = min((each.use for each in several), key=(*USES, None).index)
+    return Preferences(*granted, use, tuple(sorted({line for each in several for line in each.lines})))
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
@@ -154,15 +151,20 @@ def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
 
 def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
     """Return what the value of a Content-Signal says. If a key occurs twice, the more restrictive value counts."""
-    said: list[Preferences] = []
-    for pair in value.lower().split(b","):
-        key, _, granted = (part.strip() for part in pair.partition(b"="))
-        for label, _, name in LABELS:
-            if key == name and granted in _SIGNAL_VALUES:
-                said.append(Preferences(**{label: _SIGNAL_VALUES[granted]}))  # type: ignore[arg-type]
-        if key == b"use" and granted.decode("latin-1") in USES:
-            said.append(Preferences(use=granted.decode("latin-1")))
-    return combined(said)._replace(lines=lines) if said else NOTHING_SAID
+    said: list[dict[str, Any]] = []
+    for key, granted in _pairs(value.decode("latin-1")):
+        if key in _SIGNALS and granted in _SIGNAL_VALUES:
+            said.append({_SIGNALS[key]: _SIGNAL_VALUES[granted]})
+        elif key == "use" and granted in USES:
+            said.append({key: granted})
+    return combined(Preferences(**each, lines=lines) for each in said)
+
+
+def _pairs(value: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of a Content-Signal, in lower case."""
+    for pair in value.lower().split(","):
+        key, _, granted = pair.partition("=")
+        yield key.strip(), granted.strip()
 
 
 class _Statements:
@@ -272,9 +274,8 @@ def _unread_signal(value: str) -> str:
     """Say why a Content-Signal line says less than it seems to; "" if it does not."""
     if value.startswith("/"):
         return "Content-Signal has no paths: the line says less than it seems to"
-    for pair in value.lower().split(","):
-        key, _, granted = (part.strip() for part in pair.partition("="))
-        if key.encode() in {name for _, _, name in LABELS} and granted.encode() not in _SIGNAL_VALUES:
+    for key, granted in _pairs(value):
+        if key in _SIGNALS and granted not in _SIGNAL_VALUES:
             return f'only yes and no count in Content-Signal: "{key}" says nothing here'
         if key == "use" and granted not in USES:
             return f'only {", ".join(USES)} count for "use" in Content-Signal'
