@@ -196,7 +196,7 @@ class Check:
     @cached_property
     def group_line(self) -> int | None:
         """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
-        rule, agent = self.verdict.rule, (self.verdict.group or "").encode("ascii")
+        rule, agent = self.verdict.rule, self.verdict.group or ""
         groups = groups_of(self.robotstxt) if agent else ()
         lines = (group.agents.get(agent) for group in groups if rule is None or rule in group.rules)
         return next((line for line in lines if line is not None), None)

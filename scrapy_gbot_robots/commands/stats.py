@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..bulk.judging import Judge
 from ..core.crawlers import Crawler
-from ..core.lines import FIELDS, GLOBAL, HAS_DIRECTIVE
+from ..core.lines import FIELDS, HAS_DIRECTIVE
 from ..core.patterns import matches
 from ..core.robots import groups_of, lines_of
 from ..core.urls import shown
@@ -166,15 +166,14 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
     keys = (_FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE)
     for field, lines in Counter(keys).items():
         yield "field", field, lines
-    agents: dict[bytes, bool] = {}  # and whether a rule could keep them from the home page
+    agents: dict[str, bool] = {}  # and whether a rule could keep them from the home page
     for group in groups_of(robots):
         may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
         for agent in group.agents:
             agents[agent] = agents.get(agent, False) or may_block
     for agent, may_block in agents.items():
-        token = agent.decode("latin-1")
-        is_blocked = may_block and not robots.allowed(_HOME, Crawler(token, (token,) if agent != GLOBAL else ()))
-        yield "agent", _name(agent) or "(none)", is_blocked
+        is_blocked = may_block and not robots.allowed(_HOME, Crawler(agent, (agent,) if agent != "*" else ()))
+        yield "agent", shown(agent, _MOST_NAME) or "(none)", is_blocked
 
 
 class _Census:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .lines import GLOBAL
 from .robots import groups_by_agent, groups_of, may_differ_within_groups, size_of
 from .rules import closing_rule, content_lines_of, entries_of
 from .verdict import Rule
@@ -63,25 +62,25 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     """
     followed = [groups_by_agent(groups_of(version)) for version in (old, new)]
     may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
+    alike: dict[object, list[str]] = {}  # agents that follow the same groups
+    for agent in {"*": (), **followed[0], **followed[1]}:
+        own = [each.get(agent) for each in followed]
+        alike.setdefault((*own, may_differ and agent), []).append(agent)
     found: list[AgentChange] = []
-    known: dict[object, AgentChange] = {}  # the changes of agents that follow the same, but for the name
-    for agent in sorted({GLOBAL, *followed[0], *followed[1]}, key=lambda agent: (agent != GLOBAL, agent)):
-        own = [each.get(agent, ()) for each in followed]
-        name = agent.decode("ascii")
-        key = (*own, may_differ and agent)
-        if key not in known:
-            group = "" if bool(own[0]) == bool(own[1]) else "added" if own[1] else "removed"
-            known[key] = change = AgentChange(name, group=group, compared=False)
-            most_work -= size_of(old) + size_of(new)
-            if most_work >= 0:
-                was, now = old.rules_for(name), new.rules_for(name)
-                most_work -= _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
-            if most_work >= 0:
-                known[key] = _compared(change._replace(compared=True), was, now)
-        change = known[key]._replace(agent=name)
-        if change != AgentChange(name, delays=(change.delays[0], change.delays[0])):
-            found.append(change)
-    return found
+    for agents in alike.values():
+        before, after = (agents[0] in each for each in followed)
+        change = AgentChange(
+            agents[0], group="" if before == after else "added" if after else "removed", compared=False
+        )
+        most_work -= size_of(old) + size_of(new)
+        if most_work >= 0:
+            was, now = old.rules_for(agents[0]), new.rules_for(agents[0])
+            most_work -= _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
+        if most_work >= 0:
+            change = _compared(change, was, now)
+        if change != AgentChange(agents[0], delays=(change.delays[0], change.delays[0])):
+            found += [change._replace(agent=agent) for agent in agents]
+    return sorted(found, key=lambda change: (change.agent != "*", change.agent))
 
 
 def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
@@ -101,6 +100,7 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
         closed=closed if closed != closed_before else None,
         delays=(was.crawl_delay, now.crawl_delay),
         preferences=tuple(turned),
+        compared=True,
     )
 
 

@@ -190,7 +190,7 @@ _LICENSE: Final = b"license"  # a field of RSL 1.0
 _MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
 _PATHS_BEGIN: Final = ("/", "*")  # the patterns of paths
 _MOST_PAIRS: Final = 200_000  # of a rule for "*" and a rule of another group that are compared
-_MOST_PATHS, _MOST_NAMES = 3, 3  # that a finding names
+_MOST_NAMES: Final = 3  # that a finding names
 _WORK_OF_RULE: Final = 100  # looking at a rule takes as long as comparing this number of characters
 
 
@@ -381,14 +381,14 @@ def _on_groups(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     for group in groups:
         if not group.rules:
             for agent, line in group.agents.items():
-                said = f' follow: "{agent.decode("ascii")}" may fetch everything' if agent else ""
+                said = f' follow: "{agent}" may fetch everything' if agent else ""
                 yield finding(line, NO_RULES, follow=said)
     left = _MOST_WORK
     for numbers, agents in _merged(groups).items():
         left -= _WORK_OF_RULE * sum(len(groups[number].rules) for number in numbers)
         if left > 0:
             rules = [rule for number in numbers for rule in groups[number].rules]
-            whom = f', for "{agents[0].decode("ascii")}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
+            whom = f', for "{agents[0]}"{" and others" if agents[1:] else ""}' if numbers[1:] else ""
             left = yield from _on_compared(rules, whom, left, strict=strict)
         if left <= 0:
             yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY)
@@ -430,33 +430,32 @@ def _on_closed(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find `Disallow: /` for all crawlers. It is often left over from the time before the site was public."""
     shut = [(group, rule) for group in groups if (rule := closing_rule(group.rules)) is not None]
     for group, rule in shut if len(shut) == len(groups) else ():
-        if lines.GLOBAL in group.agents:
+        if "*" in group.agents:
             yield finding(rule.line, CLOSED, rule=rule)
 
 
 def _on_own_groups(groups: Sequence[Group]) -> Iterator[Finding]:
     """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
-    shared = [rule for group in groups if lines.GLOBAL in group.agents for rule in group.rules if not rule.allow]
-    shared = [rule for rule in shared if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")]
+    of_all = [rule for group in groups if "*" in group.agents for rule in group.rules if not rule.allow]
+    shared = [rule for rule in of_all if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")]
     pairs = 0
     for numbers, agents in _merged(groups).items():
         rules = [rule for number in numbers for rule in groups[number].rules if rule.pattern]
         pairs += len(rules) * len(shared)
-        names = [agent.decode("ascii") for agent in agents if Crawler.of(agent).heeds_global]
+        names = [agent for agent in agents if Crawler.of(agent).heeds_global]
         decided = all(rule.allow for rule in rules) or any(covers(rule.pattern, "/") for rule in rules)
-        if lines.GLOBAL in agents or not names or decided or pairs > _MOST_PAIRS:
+        if "*" in agents or not names or decided or pairs > _MOST_PAIRS:
             continue
         opened = [rule.pattern for rule in shared if not any(covers(own.pattern, rule.pattern) for own in rules)]
         if opened:
             whom = f'"{names[0]}" and others do' if names[1:] else f'"{names[0]}" does'
-            more = f" and {len(opened) - _MOST_PATHS:,} more" if opened[_MOST_PATHS:] else ""
-            paths = ", ".join(shown(path, 60) for path in opened[:_MOST_PATHS]) + more
-            yield finding(groups[numbers[0]].agents[names[0].encode()], OWN_GROUP, whom=whom, paths=paths)
+            paths = shown(", ".join(opened))
+            yield finding(groups[numbers[0]].agents[names[0]], OWN_GROUP, whom=whom, paths=paths)
 
 
-def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[bytes]]:
+def _merged(groups: Sequence[Group]) -> dict[tuple[int, ...], list[str]]:
     """Return the numbers of the groups that are merged, with the agents that they are merged for."""
-    merged: dict[tuple[int, ...], list[bytes]] = {}
+    merged: dict[tuple[int, ...], list[str]] = {}
     for agent, numbers in groups_by_agent(groups).items():
         merged.setdefault(numbers, []).append(agent)
     return merged

@@ -58,7 +58,7 @@ class Group(NamedTuple):
         rules: in file order.
     """
 
-    agents: dict[bytes, int]
+    agents: dict[str, int]
     rules: list[Rule]
 
 
@@ -186,9 +186,7 @@ class RobotsTxt:
         key = name.lower().encode("utf-8", "replace")
         found = [each for each in _with_groups(self) if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE]
         groups = {id(group): group for _, group in found}  # of which each may have thousands of agents
-        agents = {
-            at: tuple(agent.decode("ascii") for agent in group.agents) if group else () for at, group in groups.items()
-        }
+        agents = {at: tuple(group.agents) if group else () for at, group in groups.items()}
         return tuple(
             FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)]) for line, group in found
         )
@@ -229,15 +227,15 @@ def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group | None]]:
         if line.kind == USER_AGENT:
             if group is None or group.rules:
                 group = Group({}, [])
-            group.agents.setdefault(agent_of(line.value), line.number)
+            group.agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
         elif group is not None and line.kind in {ALLOW, DISALLOW}:
             group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
         yield line, group
 
 
-def groups_by_agent(groups: Iterable[Group]) -> dict[bytes, tuple[int, ...]]:
+def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
     """Return the numbers of the groups that are merged for each agent (RFC 9309 2.2.1)."""
-    named: dict[bytes, list[int]] = {}
+    named: dict[str, list[int]] = {}
     for number, group in enumerate(groups):
         for agent in filter(None, group.agents):
             named.setdefault(agent, []).append(number)

@@ -29,6 +29,7 @@ _MAX_HOST: Final = 1_000  # characters
 _MAX_NAME: Final = 253  # characters of a host past ASCII; DNS has no longer name
 _MAX_LABEL: Final = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
 _MAX_PORT: Final = 65_535
+_PORT_DIGITS: Final = 6  # so many are too many
 
 # The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
@@ -196,12 +197,12 @@ def _host_and_port(authority: str, default: int) -> tuple[str, int]:
     name, colon, port = authority.rpartition("@")[2].rpartition(":")
     if not colon or not re.fullmatch("[0-9]*", port):
         name, port = name + colon + port, ""
-    digits = (port.lstrip("0") or "0") if port else str(default)
-    if len(digits) > len(str(_MAX_PORT)) or not 0 < int(digits) <= _MAX_PORT:
+    number = int(port.lstrip("0")[:_PORT_DIGITS] or 0) if port else default
+    if not 0 < number <= _MAX_PORT:
         raise ValueError("port out of range")
     if len(name) > _MAX_HOST:
         raise ValueError(f"longer than {_MAX_HOST} characters")
-    return _ipv6(name) if name.startswith("[") else _host(name), int(digits)
+    return _ipv6(name) if name.startswith("[") else _host(name), number
 
 
 def _ipv6(name: str) -> str:

@@ -107,15 +107,17 @@ NOTHING_SAID: Final = Preferences()
 
 def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Preferences:
     """Return what the site says about the content of `url`. `stated` are the lines for each of the crawlers that ask."""
-    return combined([_statements(lines).of(path_of(url)) for lines in stated]) if stated else NOTHING_SAID
+    return combined(_statements(lines).of(path_of(url)) for lines in stated)
 
 
 def combined(said: Iterable[Preferences]) -> Preferences:
     """Return what counts if all of `said` apply: for each label the most restrictive."""
     several = [NOTHING_SAID, *said]
-    granted = (min((getattr(each, label) for each in several), key=_STRICTEST.index) for label, _, _ in LABELS)
+    train_ai, search, ai_use = (
+        min((getattr(each, label) for each in several), key=_STRICTEST.index) for label, _, _ in LABELS
+    )
     use = min((each.use for each in several), key=(*USES, None).index)
-    return Preferences(*granted, use, tuple(sorted({line for each in several for line in each.lines})))
+    return Preferences(train_ai, search, ai_use, use, tuple(sorted({line for each in several for line in each.lines})))
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
@@ -152,7 +154,7 @@ def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
 def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
     """Return what the value of a Content-Signal says. If a key occurs twice, the more restrictive value counts."""
     said: list[dict[str, Any]] = []
-    for key, granted in _pairs(value.decode("latin-1")):
+    for key, granted in _pairs(value.decode("ascii", "replace")):
         if key in _SIGNALS and granted in _SIGNAL_VALUES:
             said.append({_SIGNALS[key]: _SIGNAL_VALUES[granted]})
         elif key == "use" and granted in USES:
@@ -287,7 +289,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Iterat
     named: dict[str, int] = {}
     for group in groups_of(robotstxt):
         for agent, line in group.agents.items():
-            named.setdefault(agent.decode("ascii"), line)
+            named.setdefault(agent, line)
     for name, line in named.items():
         if name and name not in speaking:
             text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'

@@ -35,9 +35,10 @@ class Followed(NamedTuple):
 def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
     """What a crawler follows of the groups of a file, if it tries `agents` in turn (RFC 9309 2.2.1)."""
     for agent in agents:
-        merged = [group for group in groups if agent in group.agents]
+        token = agent.decode("ascii")
+        merged = [group for group in groups if token in group.agents]
         if merged:
-            return Followed(agent.decode("ascii"), [rule for group in merged for rule in group.rules])
+            return Followed(token, [rule for group in merged for rule in group.rules])
     return Followed(None, [])
 
 
