@@ -217,7 +217,10 @@ class _Scan:
             if kind is None:
                 if not name.lstrip().lower().startswith(_BEGINNINGS):
                     continue
-                kind, value = _careful(text, self._strict)
+                line = read_line(0, text, strict=self._strict)
+                kind, value = line.kind, line.value
+                if kind == UNUSED:
+                    kind = _OWN.get(line.key.lower(), UNUSED)
             elif not colon:
                 continue
             if kind == DISALLOW and group is not None:
@@ -263,12 +266,6 @@ def _may_have_agents(lower: bytes) -> bool:
         if not before or before[-1] in _ENDS_LINE:
             return True
     return True
-
-
-def _careful(text: bytes, strict: bool) -> tuple[int, bytes]:
-    """Return the kind and the value of a line as the careful reader sees it."""
-    line = read_line(0, text, strict=strict)
-    return (_OWN.get(line.key.lower(), UNUSED) if line.kind == UNUSED else line.kind), line.value
 
 
 def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]) -> Rules:

@@ -186,7 +186,7 @@ class RobotsTxt:
         key = name.lower().encode("utf-8", "replace")
         found = [each for each in _with_groups(self) if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE]
         groups = {id(group): group for _, group in found}  # of which each may have thousands of agents
-        agents = {at: tuple(group.agents) if group else () for at, group in groups.items()}
+        agents = {at: tuple(group.agents) for at, group in groups.items()}
         return tuple(
             FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)]) for line, group in found
         )
@@ -214,21 +214,21 @@ def lines_of(robotstxt: RobotsTxt) -> list[Line]:
 
 def groups_of(robotstxt: RobotsTxt) -> list[Group]:
     """Return the groups in file order, before groups for the same agent are merged."""
-    return list({id(group): group for _, group in _with_groups(robotstxt) if group is not None}.values())
+    return list({id(group): group for _, group in _with_groups(robotstxt) if group.agents}.values())
 
 
-def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group | None]]:
+def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
     """Yield each line with its group, which later lines may add to.
 
-    Rules before the first user-agent line are in no group (RFC 9309 2.2.2).
+    Lines before the first user-agent line have a group without agents. Rules there are in no group (RFC 9309 2.2.2).
     """
-    group: Group | None = None
+    group = Group({}, [])
     for line in lines_of(robotstxt):
         if line.kind == USER_AGENT:
-            if group is None or group.rules:
+            if group.rules or not group.agents:
                 group = Group({}, [])
             group.agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
-        elif group is not None and line.kind in {ALLOW, DISALLOW}:
+        elif group.agents and line.kind in {ALLOW, DISALLOW}:
             group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
         yield line, group
 
