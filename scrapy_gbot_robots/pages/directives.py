@@ -25,7 +25,6 @@ MOST_BYTES: Final = 64 * 1024  # that are read of all header values together, an
 MOST_NAMES: Final = 100  # directives that are kept of one page; directives that Google knows are always kept
 
 _SAY_NOTHING: Final = frozenset({"all", "index", "follow"})
-_STAND_FOR: Final = {"none": ("noindex", "nofollow")}
 _WORDS: Final = frozenset(
     """
     noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox indexifembedded noai
@@ -46,10 +45,6 @@ def _limit(text: str) -> float | None:
     return float("inf") if number == -1 else number
 
 
-def _image_size(text: str) -> float | None:
-    return {"none": 0, "standard": 1, "large": 2}.get(text)
-
-
 def _moment(text: str) -> float | None:
     when = _date(text)
     return None if when is None else when.timestamp()
@@ -59,7 +54,7 @@ def _moment(text: str) -> float | None:
 _VALUED: Final[dict[str, Callable[[str], float | None]]] = {
     "max-snippet": _limit,
     "max-video-preview": _limit,
-    "max-image-preview": _image_size,
+    "max-image-preview": {"none": 0.0, "standard": 1.0, "large": 2.0}.get,
     "unavailable_after": _moment,
 }
 
@@ -118,8 +113,8 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
 def _add(found: Directives, name: str, text: str) -> None:
     """Keep a directive; of two values the smaller. One that cannot be read has no effect, as Google's page says of dates."""
-    if name in _STAND_FOR:
-        found.update(dict.fromkeys(_STAND_FOR[name], True))
+    if name == "none":
+        found.update({"noindex": True, "nofollow": True})
     elif name in _VALUED:
         rank = _VALUED[name]
         new, old = rank(text), found.get(name)

@@ -85,11 +85,11 @@ LANGUAGES: dict[str, Words] = {
     "zh-Hant": Words(("頁",), ("找不到", "未找到", "沒有找到", "無法找到", "不存在")),
     "ko": Words(("페이지",), ("찾을 수 없", "존재하지 않")),
 }  # fmt: skip
-WHOLE_CLAUSES = (
+WHOLE_CLAUSES = {
     "file not found", "file or directory not found", "document not found", "object not found",
     "resource not found", "the resource cannot be found", "the requested resource was not found",
     "the requested resource could not be found",
-)  # fmt: skip
+}  # fmt: skip
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
     "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
@@ -136,7 +136,7 @@ def _is_not_found(saying: str) -> bool:
 
 def _is_verdict(gist: str) -> bool:
     """Whether a clause says "not found" and nothing else."""
-    return gist in _WHOLE or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts)
+    return gist in WHOLE_CLAUSES or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts)
 
 
 def _is_about_a_page(gist: str) -> bool:
@@ -162,5 +162,4 @@ def _folded(text: str) -> str:
 _FOLDED = tuple(
     Words(tuple(map(_folded, each.things)), tuple(map(_folded, each.verdicts))) for each in LANGUAGES.values()
 )
-_WHOLE = frozenset(WHOLE_CLAUSES)
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
