@@ -21,7 +21,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
-from .inputs import STDIN, add_shared, overrides_checked, read, size_of, url_batches
+from .inputs import STDIN, add_shared, overrides_checked, size_of, typed_source, url_batches, versions
 from .output import printable
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--diff",
         metavar=("OLD", "NEW"),
         nargs=2,
-        help="write only the URLs that two robots.txt files judge differently",
+        type=typed_source,
+        help="write only the URLs that two versions of a robots.txt judge differently: files, hosts, URLs, ORIGIN@DATE",
     )
     add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()
@@ -97,7 +98,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         if is_archive:
             _by_archive(audit, gbot)
         elif files:
-            robots = [Served(200, read(path)) for path in files]
+            robots = [Served(200, version.body) for version in versions(files, settings)]
             for found in audit.judged(piece_of(rows, *robots) for rows in audit.rows("Auditing")):
                 audit.take(found)
         else:

@@ -105,11 +105,13 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert f"could not be fetched: {ill.url('/robots.txt')}\n" in ended.err
 
 
-def test_urls_that_are_not_utf_8_are_judged_by_their_bytes(files: Path) -> None:
+def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_long(files: Path) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
     arguments = ("audit", "--urls", "-", "--robots", "latin.txt", "--as", "a", "--format", "csv")
-    ended = run_here(*arguments, cwd=files, stdin=b"https://a.example/caf\xe9/x\nhttps://a.example/caf%C3%A9\n")
+    stdin = b"https://a.example/caf\xe9/x\nhttps://a.example/caf%C3%A9\nhttps://a.example/" + b"d" * 20_000
+    ended = run_here(*arguments, cwd=files, stdin=stdin)
     assert ended.out == "url,a\nhttps://a.example/caf%E9/x,0\nhttps://a.example/caf%C3%A9,1\n"
+    assert "1 line left out: no URL, such as: longer than 16,384 bytes: https" in ended.err
 
 
 def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files: Path) -> None:

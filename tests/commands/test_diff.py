@@ -2,7 +2,6 @@
 
 import json
 from contextlib import closing
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ NEW = "# new\nuser-agent: *\ndisallow: /\n\nuser-agent: mybot\ndisallow: /b\nall
 def files(tmp_path: Path) -> Path:
     (tmp_path / "old.txt").write_text(OLD)
     (tmp_path / "new.txt").write_text(NEW)
-    (tmp_path / "urls.txt").write_text("https://a.example/a\nhttps://a.example/b/c\nhttps://a.example/z\n")
     return tmp_path
 
 
@@ -54,22 +52,10 @@ def test_same_rules_are_status_0(files: Path) -> None:
     assert run_here("diff", "old.txt", "same.txt", cwd=files) == (0, "old.txt -> same.txt: 0 user agents changed\n", "")
 
 
-def test_urls_whose_verdict_differs_are_told_for_those_who_changed_or_are_named(files: Path) -> None:
-    asked = ("diff", "old.txt", "new.txt", "--urls", "urls.txt")
-    flips = [line.split()[1:4] for line in run_here(*asked, cwd=files).out.split("\n") if "https:" in line]
-    assert flips == [
-        ["disallowed", "*", "https://a.example/b/c"],
-        ["allowed", "mybot", "https://a.example/b/c"],
-        ["disallowed", "*", "https://a.example/z"],
-    ]
-    everyone, mybot, *named = jsonl(run_here(*asked, "--json", "--as", "mybot,otherbot", cwd=files).out)
+def test_programs_get_an_object_a_line(files: Path) -> None:
+    everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
     assert (everyone["full_disallow"], everyone["crawl_delay"]) == (True, [2.0, None])
     assert (mybot["added"], mybot["compared"]) == ([{"rule": "Allow: /b/c", "line": 7}], True)
-    assert [(flip["url"], flip["agent"], flip["allowed"]) for flip in named] == [
-        ("https://a.example/b/c", "mybot", True),
-        ("https://a.example/b/c", "otherbot", False),
-        ("https://a.example/z", "otherbot", False),
-    ]
 
 
 def test_preferences_that_turned_are_told(files: Path) -> None:
@@ -90,29 +76,6 @@ def test_agents_that_are_too_many_to_compare_are_told(files: Path, monkeypatch: 
     monkeypatch.setattr(diff, "changes", lambda old, new: changes(old, new, most_work=0))
     out = run_here("diff", "old.txt", "new.txt", cwd=files).out
     assert "User-agent: mybot\n  ? not compared: " in out
-
-
-def test_urls_are_judged_for_as_many_user_agents_as_memory_allows(tmp_path: Path) -> None:
-    names = ["".join(letters) for letters in product("abcdefghij", repeat=3)]
-    shared = "".join(f"user-agent: {name}\n" for name in names) + "".join(f"allow: /*{n}\n" for n in range(2_000))
-    (tmp_path / "old.txt").write_text(shared)
-    (tmp_path / "new.txt").write_text(shared + "disallow: /new\n")
-    (tmp_path / "urls.txt").write_text("/new")
-    ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", cwd=tmp_path)
-    judged = [line.split()[2] for line in ended.out.splitlines() if line.startswith("now disallowed")]
-    assert 10 < len(judged) < 200
-    assert judged == names[: len(judged)]
-    assert ended.err.startswith(f"URLs are judged for {len(judged)} of 1,000 user agents: ")
-    named = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "jjj", cwd=tmp_path)
-    assert "now disallowed  jjj  /new" in named.out
-    assert named.err == ""
-
-
-def test_lines_that_are_no_url_are_counted_and_the_first_is_shown(files: Path) -> None:
-    (files / "urls.txt").write_text("/b/c\nhello\nb/c\nhttps://a.example/b/c/" + "d" * 20_000)
-    ended = run_here("diff", "old.txt", "new.txt", "--urls", "urls.txt", "--as", "mybot", cwd=files)
-    assert "now allowed     mybot  /b/c  " in ended.out
-    assert ended.err == "3 lines of urls.txt left out: no absolute URL and no path, such as: hello\n"
 
 
 def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) -> None:
@@ -144,3 +107,5 @@ def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) ->
 def test_diff_compares_what_counted_then(at: list[str], tmp_path: Path, old: str, new: str, status: int) -> None:
     ended = run_here("diff", old, new, *at, cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
+    audit = ("audit", "--urls", "-", "--format", "csv", "--as", "a", "--diff", old, new, "--fail-on", "disallowed")
+    assert run_here(*audit, *at, cwd=tmp_path, stdin=b"https://a.example/").status == status

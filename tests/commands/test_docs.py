@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "command.md"
 TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
-_FETCHES_NOTHING = re.compile("--file|--robots|--diff|lint|cache")
+_FETCHES_NOTHING = re.compile("--file|--robots|diff |lint|cache")
 _VARIES = re.compile(
     r"(?<=sqlite, )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ (?:s|min) ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
     r"|(?<=unreachable) for \d+ min"

@@ -45,6 +45,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
         ("test - --robots r.txt", "no expectation in it"),
+        ("diff r.txt e.txt --urls u.txt --as a", "for URLs use: audit --urls FILE --diff r.txt e.txt"),
         ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}\n"),
         ("diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x", "has no version from 1969-12-31 or before"),
         ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
