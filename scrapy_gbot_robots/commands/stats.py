@@ -7,6 +7,7 @@ database counts them: it uses the disk for what exceeds its memory.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from ..bulk.judging import Judge
@@ -25,7 +26,7 @@ from .inputs import add_shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.settings import Settings
 
@@ -117,18 +118,26 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
 
     The `most` frequent fields and agents count.
     """
-    census = _Census(store)
+    import pyarrow as pa  # noqa: PLC0415
+
+    files: Counter[tuple[str, str]] = Counter()  # by the kind of a name, and the name
+    numbers: Counter[tuple[str, str]] = Counter()
+    schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "number": "i8"})
     with err.progress("Counting", len(store)) as progress:
-        for done, served in enumerate(store.everything(), 1):
-            census.add(_facts(served, judge))
-            if done % _FILES == 0:
-                census.flush()
+        for done, served in enumerate(chain(store.everything(), [None])):
+            for kind, name, number in _facts(served, judge) if served is not None else ():
+                files[kind, name] += 1
+                numbers[kind, name] += number
+            if done % _FILES == 0 or served is None:  # at the end, too
+                rows = [{"kind": of[0], "name": of[1], "files": files[of], "number": numbers[of]} for of in files]
+                store.insert("names", pa.Table.from_pylist(rows, schema))
+                files.clear()
+                numbers.clear()
                 progress(done, f"{done:,}")
-    census.flush()
     kinds = ("state", "status", "size", "preference", "crawler")
-    states, statuses, sizes, said, blocked = map(census.counted, kinds)
+    states, statuses, sizes, said, blocked = (_counted(store, kind) for kind in kinds)
     rules, size = states[State.RULES.value]
-    fields, agents = (census.counted(kind, most).items() for kind in ("field", "agent"))
+    fields, agents = (_counted(store, kind, most).items() for kind in ("field", "agent"))
     asked = [crawler.name or "*" for crawler in judge.crawlers]
     return {
         "origins": sum(files for files, _ in states.values()),
@@ -176,39 +185,14 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
         yield "agent", shown(agent, _MOST_NAME) or "(none)", is_blocked
 
 
-class _Census:
-    """Counts the files that have a name of some kind, and adds up its numbers. Names go to the database now and then."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._files: Counter[tuple[str, str]] = Counter()
-        self._numbers: Counter[tuple[str, str]] = Counter()
-
-    def add(self, facts: Iterable[tuple[str, str, int]]) -> None:
-        """Count what one file has."""
-        for kind, name, number in facts:
-            self._files[kind, name] += 1
-            self._numbers[kind, name] += number
-
-    def flush(self) -> None:
-        """Put the names into the database."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        rows = [(kind, name, files, self._numbers[kind, name]) for (kind, name), files in self._files.items()]
-        schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "number": "i8"})
-        named = [dict(zip(schema.names, row, strict=True)) for row in rows]
-        self._store.insert("names", pa.Table.from_pylist(named, schema))
-        self._files.clear()
-        self._numbers.clear()
-
-    def counted(self, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
-        """The names of a kind that most files have: in how many files each is, and the sum of its numbers."""
-        rows = self._store.database.execute(
-            "SELECT name, sum(files)::BIGINT, sum(number)::BIGINT FROM names WHERE kind = ?"
-            " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
-            [kind, most],
-        ).fetchall()
-        return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})
+def _counted(store: Store, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
+    """Return the names of a kind that most files have: in how many files each is, and the sum of its numbers."""
+    rows = store.database.execute(
+        "SELECT name, sum(files)::BIGINT, sum(number)::BIGINT FROM names WHERE kind = ?"
+        " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+        [kind, most],
+    ).fetchall()
+    return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})
 
 
 def _name(raw: bytes) -> str:
