@@ -1,8 +1,4 @@
-"""What a crawl says about its robots.txt files: log lines, stats, and signals.
-
-An ordinary signal handler runs before the first request of the origin goes on. A handler that is a coroutine delays no
-request: it runs in the background. The crawl does not close before it has ended.
-"""
+"""What a crawl says about its robots.txt files: log lines, stats, and signals."""
 
 from __future__ import annotations
 
@@ -162,7 +158,10 @@ class CrawlEvents:
             logger.warning(sentence, answer.origin.robots_url, why, setting, answer.state.value, rest)
 
     def _send(self, signal: object, **named: Any) -> None:
-        """Call all handlers of `signal` now, as Scrapy does. What they return is awaited in the background."""
+        """Call all handlers of `signal` before the next request goes on, as Scrapy does.
+
+        Those that are coroutines run in the background, and delay no request; the crawl closes after they have ended.
+        """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
             if iscoroutine(result):

@@ -1,8 +1,4 @@
-"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
-
-Warning: a request is judged before the downloader middlewares behind ours see it. If one of them sets another User-Agent,
-the rules that were read are not those of the crawler that is sent. We cannot know its choice ahead of time, so we say it.
-"""
+"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests."""
 
 from __future__ import annotations
 
@@ -115,6 +111,7 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
+        """Say it once if a downloader middleware behind ours has set another User-Agent: which cannot be known ahead of time."""
         sent = request.headers.get("User-Agent")
         if not sent or not self._judged_by_default or request not in self._judged_by_default:
             return
