@@ -111,7 +111,7 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
-        """Say it once if a downloader middleware behind ours has set another User-Agent: which cannot be known ahead of time."""
+        """Warn once that a downloader middleware behind ours sets another User-Agent, which is not known ahead of time."""
         sent = request.headers.get("User-Agent")
         if not sent or not self._judged_by_default or request not in self._judged_by_default:
             return
