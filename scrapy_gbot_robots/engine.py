@@ -14,7 +14,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from os import SEEK_END
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
 from scrapy.exceptions import StopDownload
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
+
+_MOMENT_SECS = 0.1
 
 LISTENER = "gbot_robots_listener"  # request.meta key: the `Exchange` that hears of this request's download
 
@@ -202,21 +205,36 @@ def is_full(crawler: Crawler) -> bool:
 
 
 def next_of(requests: ScrapyPriorityQueue) -> Request | None:
-    """The request that `requests.pop` would return. Its own `peek` prefers start requests, which `pop` does not.
+    """The request that `requests.pop` would return; None if the queues in it cannot tell.
 
-    Raises:
-        Exception: the queues in it cannot tell.
+    Its own `peek` prefers start requests, which `pop` does not.
     """
     for queues in (requests.queues, requests._start_queues):  # noqa: SLF001
         queue: Any = queues.get(requests.curprio or 0)
         if queue:
-            try:
-                found: Request | None = queue.peek()
-                return found
-            finally:  # queuelib's LifoDiskQueue would write its next request over this one
-                if isinstance(queue, LifoDiskQueue):
-                    queue.f.seek(0, SEEK_END)
+            found: Request | None = None
+            with suppress(Exception):  # a queue of the user's own has no `peek`, or its file is damaged
+                found = queue.peek()
+            if isinstance(queue, LifoDiskQueue):  # it would write its next request over this one
+                queue.f.seek(0, SEEK_END)
+            return found
     return None
+
+
+def urgency_of(requests: ScrapyPriorityQueue) -> int:
+    """By what number the next of `requests` comes before others, the smaller the earlier."""
+    if requests._start_queues:  # noqa: SLF001  then `pop` may have left the number of a request that has gone
+        requests._update_curprio()  # noqa: SLF001
+    return requests.curprio or 0
+
+
+def delay_closing(crawler: Crawler) -> None:
+    """Let a closing engine go on for a moment: `engine.download_async` sends a request that comes back once more."""
+    slot = _engine_slot(crawler)
+    if slot is not None:
+        moment = Request("data:,")
+        slot.add_request(moment)
+        call_later(_MOMENT_SECS, slot.remove_request, moment)
 
 
 def is_idle(crawler: Crawler) -> bool:

@@ -44,7 +44,7 @@ from weakref import WeakKeyDictionary
 from scrapy import Request
 
 from ..concurrency import Closing
-from ..engine import pull_soon
+from ..engine import next_of, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..policy.outcome import Failure
 from .answer import Source, is_waited_for
@@ -294,7 +294,7 @@ class Gates:
         return len(self._quick) + len(self._unused) < self._most and self._under_way < MOST_UNDER_WAY
 
     def _ask(self, gate: Gate) -> None:
-        request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
+        request = next_of(gate.lines[0].requests) or Request(gate.origin.robots_url)
         agent = self._overrides.agent(gate.origin, self._identity.agent(request))
         known = None if gate.is_unreachable else self._overrides.cached(gate.origin, agent)
         if known is not None:
@@ -357,7 +357,7 @@ class Gates:
             self._let_pass(gate, answer, GIVEN_UP_LATER if is_long else GIVEN_UP_FIRST)
             if not is_long:
                 gate.shut_since = now
-        elif not is_waited_for(answer, gate.lines[0].next_request()):
+        elif not is_waited_for(answer, next_of(gate.lines[0].requests)):
             self._let_pass(gate, answer, 1)
         secs = self.secs_left(answer, gate.shut_since)
         if secs <= 0:

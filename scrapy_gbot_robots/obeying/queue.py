@@ -19,15 +19,14 @@ While requests wait, a slot with a download delay gets at most `QUEUED_SECS` of 
 that settles would fill the downloader, and those that settle later would find no place there.
 
 State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads what the other has
-written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt: at which gate it waits, or that it
-need not, its next request says.
+written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt, or of very long hosts: at which gate
+it waits, or that it need not, its next request says. Of a mixed line, requests are given up one at a time.
 Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,7 +39,7 @@ from scrapy import Request
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from ..core.urls import Origin
-from ..engine import DownloadSlots, downloader_middleware, next_of
+from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
 from ..meta import SITEMAP
 from .middleware import GbotRobotsTxtMiddleware, judged_origin
 
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
 _MOST_LOOKED_AT = 1000  # slots, for one request
+_LONGEST_NAME = 200  # characters of a directory's name, to which Scrapy adds 33
 
 logger = logging.getLogger(__name__)
 
@@ -82,13 +82,6 @@ class Line:
         """By what number the look-up of its origin comes before others, the smaller the earlier; 0 if slots are equal."""
         return 0 if self.ring.is_by_slot else self.requests.curprio or 0
 
-    def next_request(self) -> Request | None:
-        """The request that comes next; None if the queue cannot tell."""
-        try:
-            return next_of(self.requests)
-        except Exception:  # a queue of the user's own has no `peek`, or its file is damaged
-            return None
-
 
 class _Ring:
     """The lines that are ready, in a heap for each download slot. The slot that was served last is at the end.
@@ -108,14 +101,14 @@ class _Ring:
     def add(self, line: Line) -> None:
         """Let `line` wait for its turn in its slot, by its priority now."""
         line.turn = next(self._turns)
-        heappush(self._heaps.setdefault(line.slot, []), (line.requests.curprio or 0, line.turn, line))
+        heappush(self._heaps.setdefault(line.slot, []), (urgency_of(line.requests), line.turn, line))
 
     def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
 
         That is a line of the slot with the fewest active requests; of equal slots, of the one that was served longest ago.
         """
-        best, fewest = "", math.inf
+        best, fewest = "", float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
             while heap and heap[0][1] != heap[0][2].turn:  # the line has another entry, or is empty
@@ -130,7 +123,7 @@ class _Ring:
                 best, fewest = slot, active
                 if not active:
                     break
-        if math.isinf(fewest):
+        if fewest == float("inf"):
             return None
         self._heaps.move_to_end(best)
         line = heappop(self._heaps[best])[2]
@@ -196,7 +189,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         """Take in `request`."""
         slot = self._downloader.key(request) if self._is_by_slot else ""
         origin = self._origin(request)
-        name = slot if origin is None else f"{origin} {slot}"
+        name = f"{origin} {slot}"
+        if origin is None or len(name) > _LONGEST_NAME:
+            origin, name = None, slot
         line = self._lines.get(name)
         if line is None:
             requests = self.pqueues[name] = self.pqfactory(name)
@@ -215,7 +210,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         while (line := self._ring.take()) is not None:
-            if line.gate is None and self._gates is not None and (request := line.next_request()) is not None:
+            if line.gate is None and self._gates is not None and (request := next_of(line.requests)) is not None:
                 origin = self._origin(request)  # the line is mixed, or needs no robots.txt
                 if origin is not None:
                     self._gates.come(line, origin, request)
@@ -226,11 +221,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         return None
 
     def peek(self) -> Request | None:
-        """Return a request that `pop` may hand out next; None if there is none.
-
-        Raises:
-            NotImplementedError: the queues cannot tell.
-        """
+        """Return a request that `pop` may hand out next; None if there is none, or the queues cannot tell."""
         line = self._ring.first()
         return None if line is None else next_of(line.requests)
 
@@ -250,7 +241,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         slot = (name if origin is None else slot) if self._is_by_slot else ""
         line = self._lines[name] = Line(self._ring, slot, origin, name, self.pqueues[name])
         if line.requests:
-            self._grow(line, line.next_request(), len(line.requests))
+            self._grow(line, next_of(line.requests), len(line.requests))
         else:
             self._remove(line)
 

@@ -40,7 +40,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
 from ..concurrency import Closing, Turnstile, within
-from ..engine import is_closing, is_full, uncounted
+from ..engine import delay_closing, is_closing, is_full, uncounted
 from .gates import LOOK_SECS
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ class Waiting:
                 answer = await self._settled(origin, agent, request, place)
             except Closing:
                 if self._goes_back(request, self._left_at_close):
+                    delay_closing(self._crawler)
                     return None
                 raise
             is_counted = place in self._counted

@@ -21,6 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import is_closing
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.gates import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -129,6 +130,33 @@ async def test_closing_leaves_no_task_thread_lease_or_error(
     with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
         leases = database.execute("SELECT origin FROM leases").fetchall()
     assert leases == [(site.url(""),)] * (under_way is leased_by_another)
+
+
+@in_reactor
+async def test_request_that_alone_waits_for_its_caller_is_forbidden(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.pages["/robots.txt"] = gate = Gate("")
+    ended: list[Exception] = []
+
+    async def script(visitor: Visitor) -> None:
+        engine: Any = visitor.crawler.engine
+
+        async def ask() -> None:
+            try:
+                await engine.download_async(Request(site.url("/")))
+            except Exception as error:
+                ended.append(error)
+
+        under_way(ask())
+        await until(lambda: fetches(site) == 1)
+        under_way(engine.close_spider_async(reason="enough"))
+        await until(lambda: bool(ended))
+
+    await visit(script)
+    gate.open()
+    assert isinstance(ended[0], ForbiddenByRobotsTxt)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 @in_reactor

@@ -288,6 +288,20 @@ def test_look_up_is_made_as_the_next_request_would_be_fetched(monkeypatch: pytes
     assert world.requests[1].meta["proxy"] == "http://p.x"
 
 
+def test_start_request_that_is_left_has_its_own_priority_and_its_own_look_up(either: World) -> None:
+    either.push("a.x/warm", "b.x/warm")
+    for host in ("a.x", "b.x"):
+        either.end(host, secs=60)
+    either.pull()
+    either.push("a.x/start", meta={"is_start_request": True, "proxy": "http://p.x"})
+    either.push("a.x/10", priority=10)
+    either.push("b.x/5", priority=5)
+    assert either.pull(2) == ["a.x/10", "b.x/5"]
+    either.waits(61)
+    assert either.pull() == []
+    assert either.requests[-1].meta["proxy"] == "http://p.x"
+
+
 def test_queue_that_cannot_tell_what_comes_next_is_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Blind(LifoMemoryQueue):  # type: ignore[misc, valid-type]
         peek = None
@@ -425,6 +439,18 @@ def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     again.scheduler.close("finished")
     got += resumed(DownloaderAwarePriorityQueue).pull()
     assert sorted(url.replace(":80/", "/") for url in got) == sorted({*pushed, "a.x/new", "c.x/new"})
+
+
+def test_host_whose_name_is_long_fits_into_the_name_of_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    host = ".".join(["a" * 36] * 4)
+    world.push(f"{host}/1", f"{host}/2")
+    assert world.pull() == []
+    world.end(host)
+    assert sorted(world.pull()) == [f"{host}/1", f"{host}/2"]
+    assert (len(world.scheduler), world.stat("waiting")) == (0, 0)
 
 
 def test_line_that_is_empty_leaves_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
