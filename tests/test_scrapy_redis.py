@@ -153,6 +153,7 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         (holder,) = who_asked(slow)
         fleet.push(*(slow.url(f"/more/{number}") for number in range(3)))  # one batch, for which the others wait
         block_until(lambda: fleet.client.llen(START) == 0)
+        block_until(lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3)  # all but that of `slow`
         time.sleep(1)
         assert who_asked(slow) == [holder]
         slow.pages["/robots.txt"] = ordinary
