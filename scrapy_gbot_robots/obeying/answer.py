@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..experimental.preferences import Preferences
     from ..policy.outcome import Failure
 
-REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
 _MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
@@ -136,7 +135,7 @@ class CachedAnswer(Answer):
         self.walled = decision.copy is not None and decision.copy.kind is Kind.WALL
         self.given_at = time.time()
         self.ask_at = decision.ask_at
-        self.refresh_at = max(decision.refresh_at, self.given_at + REFRESH_AGAIN_SECS)
+        self.refresh_at = decision.refresh_at
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH
         self.temporary_since = time.monotonic()
@@ -148,6 +147,8 @@ class CachedAnswer(Answer):
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
             self.weight = before.weight
+            if source is not Source.FETCHED:  # another process fetches it, or has the same
+                self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
     def why(self) -> str:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
+_REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 LEASE_TIMEOUTS = 3  # time-outs of a fetch: how long this process respects the lease of another one
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
@@ -127,7 +128,8 @@ class Lookup:
         answer = self.cached(origin, agent)
         if answer is not None:
             self._cache.use(origin)
-            if time.time() >= answer.refresh_at and not self._closing:
+            if (now := time.time()) >= answer.refresh_at and not self._closing:
+                answer.refresh_at = now + _REFRESH_AGAIN_SECS
                 self.look_up(origin, agent, request, ahead=True)
             if not answer.bars_for_now:
                 self._events.count("lookup/memory")
