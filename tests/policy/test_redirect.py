@@ -31,6 +31,7 @@ def hops(count: int) -> list[str]:
         pytest.param(b"https://[::1]:8080/r", "https://[::1]:8080/r", id="ipv6"),
         pytest.param("https://www.exämple.com/é".encode(), "https://www.exämple.com/é", id="utf-8"),
         pytest.param("/é".encode("latin-1"), "https://example.com/é", id="latin-1"),
+        pytest.param("/é", "https://example.com/é", id="text"),
     ],
 )
 def test_redirect_is_followed(location: bytes | str, target: str) -> None:
