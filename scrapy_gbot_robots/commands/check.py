@@ -109,8 +109,8 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
             instead = None if override is None else override.crawler
             for each in askers:
                 asker = each if instead is None else Asker(instead, "the override", instead.name)
-                verdict = crawl.verdict(url, asker.crawler, known.served, None)
-                overriding = crawl.verdict(url, asker.crawler, known.served, overrides) if override else None
+                verdict = crawl.verdict(url, asker.crawler, known.served, overridden=False)
+                overriding = crawl.verdict(url, asker.crawler, known.served) if override else None
                 found = (known.body, known.robotstxt, options.purposes, known, override, overriding)
                 checks.append(checked(Check(url, asker, verdict, where, *found)))
         return checks

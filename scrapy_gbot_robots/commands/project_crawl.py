@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from inspect import isclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +26,7 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from ..addon import Addon
 from ..bulk.judging import Judge, Served, Site
+from ..concurrency import Places
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from ..core.robots import RobotsTxt
     from ..core.verdict import Verdict
     from ..policy.outages import Decision
-    from ..policy.overrides import Overrides
 
 _T = TypeVar("_T")
 
@@ -207,18 +209,21 @@ class ProjectCrawl:
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._hops: list[tuple[int, str]] = []
+        self._places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))  # for one look-up at a time
+        self._judges: dict[tuple[RobotsAgent, bool], Judge] = {}
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
         """Look up the robots.txt of `origin`: on its server, if it shall be `fresh` or what the storage has is not good."""
         policy, key = self.settings.policy, str(origin)
-        self._hops.clear()
-        entry = await self._storage.get(key)
-        is_good = entry is not None and not fresh and time.time() < decide(entry, time.time(), policy).ask_at
-        if not is_good:
-            entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            await self._storage.put(key, entry)
+        async with self._places[origin]:
+            self._hops.clear()
+            entry = await self._storage.get(key)
+            is_good = entry is not None and not fresh and time.time() < decide(entry, time.time(), policy).ask_at
+            if not is_good:
+                entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
+                await self._storage.put(key, entry)
         decision = decide(entry, time.time(), policy)
         return RobotsState(origin, entry or Entry(), decision, self.settings, not is_good, tuple(self._hops))
 
@@ -228,10 +233,13 @@ class ProjectCrawl:
         asked = [self.state_of(origin) for origin, override in found if override is None or not override.decides]
         return {state.origin: state.served for state in await self.together(asked)}
 
-    def verdict(self, url: str, agent: RobotsAgent, served: Served | None, overrides: Overrides | None) -> Verdict:
-        """Return the verdict on a URL by what was served for its robots.txt, and by `overrides`."""
-        gbot = self.settings
-        judge = Judge([agent], strict=gbot.strict, max_bytes=gbot.max_bytes, overrides=overrides, now=time.time())
+    def verdict(self, url: str, agent: RobotsAgent, served: Served | None, *, overridden: bool = True) -> Verdict:
+        """Return the verdict on a URL by what was served for its robots.txt, and if `overridden` by the overrides."""
+        judge = self._judges.get((agent, overridden))
+        if judge is None:  # it keeps the rules that it has read
+            gbot, overrides = self.settings, self.overrides if overridden else None
+            judge = Judge([agent], strict=gbot.strict, max_bytes=gbot.max_bytes, overrides=overrides, now=time.time())
+            self._judges[agent, overridden] = judge
         sited = [(Site("", Origin.of(url), [url]), served or Served(None))]
         _, ((verdict,),) = judge.judged(sited, gives_reasons=True)
         return verdict

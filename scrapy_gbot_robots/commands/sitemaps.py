@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..concurrency import Places
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
@@ -48,14 +45,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
     async def work(crawl: ProjectCrawl) -> int:
         worst = FINE
-        # One look-up for all sitemaps of an origin.
-        places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))
         for origin in origins:
             known = await crawl.state_of(origin, fresh=options.fresh)
             lines = sitemap_lines_of(known.robotstxt)
             most = crawl.settings.sitemaps_max
-            works = (_listed(line, origin, crawl, asker.crawler, places) for line in lines[:most])
-            listed = await crawl.together(works)
+            listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
             listed += [_facts(line, _TOO_MANY) for line in lines[most:]]
             records = [{"robots_txt": origin.robots_url, **facts} for facts in listed]
             found = known.why if known.unreachable else count(len(lines), "sitemap")
@@ -68,9 +62,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return run_in_crawl(settings, work)
 
 
-async def _listed(
-    line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent, places: Mapping[Origin, Places]
-) -> dict[str, Any]:
+async def _listed(line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> dict[str, Any]:
     """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap")."""
     if line.url is None:
         return _facts(line, "malformed: not an absolute http, https or ftp URL")
@@ -79,9 +71,8 @@ async def _listed(
         if crawl.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
             return _facts(line, statuses + _PRIVATE)
         its_origin = Origin.of(asked[-1])
-        async with places[its_origin]:
-            served = await crawl.served([its_origin])
-        verdict = crawl.verdict(asked[-1], agent, served.get(its_origin), crawl.overrides)
+        served = await crawl.served([its_origin])
+        verdict = crawl.verdict(asked[-1], agent, served.get(its_origin))
         if not verdict.allowed:
             return _facts(line, f"{statuses}{verdict}")
         try:

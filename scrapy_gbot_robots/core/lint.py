@@ -76,12 +76,7 @@ NO_ROBOTS_TXT: Final = Kind(
     "no robots file", ERROR, "this is {what}no robots.txt: no line of it is understood, so all is allowed", part=""
 )
 WEB_PAGE: Final = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
-CUT: Final = Kind(
-    "cut",
-    ERROR,
-    "the file was cut here, after {size} bytes; this line may have lost its end",
-    "whole",
-)
+CUT: Final = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end", "whole")
 RULE_BEFORE_GROUP: Final = Kind(
     "rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole"
 )

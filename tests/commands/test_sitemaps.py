@@ -17,7 +17,7 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
 
     with Site({}) as site, Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"no"}) as closed:
         listed = [site.url(f"/{name}.xml") for name in ("good", "gzip", "gone", "moved", "loop", "broken", "hidden")]
-        lines = [f"Sitemap: {url}" for url in [*listed, closed.url("/x.xml")]]
+        lines = [f"Sitemap: {url}" for url in [*listed, closed.url("/x.xml"), closed.url("/y.xml")]]
         site.pages |= {
             "/robots.txt": "\n".join(["user-agent: *", "disallow: /hidden", *lines, "Sitemap: /relative.xml"]),
             "/good.xml": Reply(200, b"<urlset/>" * 100_000),
@@ -40,10 +40,11 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
             (8, None, "no answer"),
             (9, None, 'disallowed by "Disallow'),
             (10, None, 'disallowed by "Disallow'),
-            (11, None, "malformed"),
+            (11, None, 'disallowed by "Disallow'),
+            (12, None, "malformed"),
         ]
         assert "/hidden.xml" not in site.paths()
-        assert closed.paths() == ["/robots.txt"]
+        assert closed.paths() == ["/robots.txt"], "once, though two sitemaps need it at the same time"
 
 
 @pytest.mark.slow
