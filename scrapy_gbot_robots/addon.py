@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from inspect import isclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
 from .obeying.middleware import GbotRobotsTxtMiddleware
@@ -21,9 +21,6 @@ from .report.provenance import ProvenanceSpiderMiddleware
 from .settings import GbotSettings, warn_of_mistakes
 from .sitemaps.feed import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as in the defaults of Scrapy 2.14
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from twisted.python.failure import Failure
+from twisted.python.failure import Failure
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

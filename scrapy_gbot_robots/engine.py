@@ -14,6 +14,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from os import SEEK_END
@@ -23,21 +24,20 @@ from queuelib import LifoDiskQueue
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
 from scrapy.exceptions import StopDownload
+from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spiders import SitemapSpider
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
-
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.http.request import CallbackT
     from scrapy.pqueues import ScrapyPriorityQueue
-    from scrapy.spiders import SitemapSpider
 
-    Send = Callable[[Request], Coroutine[Any, Any, Response]]
+
+Send = Callable[[Request], Coroutine[Any, Any, Response]]
+
 
 _T = TypeVar("_T")
 
@@ -260,7 +260,7 @@ def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
     return middlewares
 
 
-def sitemap_callback(spider: SitemapSpider) -> CallbackT:
+def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
     """The method with which a SitemapSpider reads a sitemap file."""
     return spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
 
@@ -270,7 +270,7 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
     return any(pattern.search(url) for pattern in spider._follow)  # noqa: SLF001  compiled once, by Scrapy
 
 
-def page_callback(spider: SitemapSpider, url: str) -> CallbackT | None:
+def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
     """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page; None if no rule matches it."""
     return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy.exceptions import IgnoreRequest
 
-from .core.urls import shown
-
-if TYPE_CHECKING:
-    from .core.urls import Origin
-    from .core.verdict import Verdict
-    from .policy.outages import State
+from .core.urls import Origin, shown
+from .core.verdict import Verdict
+from .policy.outages import State
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):

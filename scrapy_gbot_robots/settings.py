@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
-from .core.crawlers import AllOf, Crawler, cut_token
+from .core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
 from .experimental.purposes import PURPOSES
@@ -30,12 +31,7 @@ from .policy.outages import LADDERS, Policy
 from .policy.overrides import json_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from scrapy.crawler import Crawler as ScrapyCrawler
-    from scrapy.settings import BaseSettings
-
-    from .core.crawlers import RobotsAgent
 
 _T = TypeVar("_T")
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import io
 import re
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
@@ -22,24 +23,21 @@ from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
 from .judging import BulkError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeAlias
+_Reader: TypeAlias = "io.BufferedReader[Any]"
 
-    _Reader: TypeAlias = io.BufferedReader[Any]
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
-ROBOTS_TXT: Final = "robots.txt"
+ROBOTS_TXT = "robots.txt"
 
-_MOST_URL: Final = 16_384  # characters
-_GZIP: Final = b"\x1f\x8b"
-_BLOCK: Final = 65_536  # bytes read or decompressed at a time
-_MOST_HEAD: Final = 65_536  # bytes of a WARC header, or of the headers of an answer
-_PARQUET_ROWS: Final = 256  # read at a time: bodies may be large
-_CUT_BY_LENGTH: Final = "length"  # WARC-Truncated, as against "time" and "disconnect"
-_STATUS_LINE: Final = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
-_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
-_END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
+_MOST_URL = 16_384  # characters
+_GZIP = b"\x1f\x8b"
+_BLOCK = 65_536  # bytes read or decompressed at a time
+_MOST_HEAD = 65_536  # bytes of a WARC header, or of the headers of an answer
+_PARQUET_ROWS = 256  # read at a time: bodies may be large
+_CUT_BY_LENGTH = "length"  # WARC-Truncated, as against "time" and "disconnect"
+_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class Capture(NamedTuple):

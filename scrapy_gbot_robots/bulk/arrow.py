@@ -5,23 +5,20 @@ Parquet files are read here, too. pyarrow is loaded on first use: it comes with 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..core.urls import shown
-from .judging import BulkError, judge
+from .judging import Agent, BulkError, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pyarrow as pa
-
-    from .judging import Agent
 
 URL, STATUS, BODY = "url", "status", "body"
 
-_BATCH_BYTES: Final = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
-_FEW_ROWS: Final = 16
-_MOST_COMPRESSED: Final = 100  # times; robots.txt files are compressed to a fifth
+_BATCH_BYTES = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
+_FEW_ROWS = 16
+_MOST_COMPRESSED = 100  # times; robots.txt files are compressed to a fifth
 
 
 def judge_batch(

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
+from ..core.urls import Origin
+from ..core.verdict import Verdict
 from .arrow import URL
 from .files import Rows, of_rows
-from .judging import Served, Site, sites
+from .judging import Judge, Served, Site, sites
+from .store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+NOT_THERE = "not in the archive"
+WALLED = "a wall answered, not the site"
 
-    from ..core.urls import Origin
-    from ..core.verdict import Verdict
-    from .judging import Judge
-    from .store import Store
-
-NOT_THERE: Final = "not in the archive"
-WALLED: Final = "a wall answered, not the site"
-
-_RARELY: Final = (100_000, 50, 50)  # as for gc.set_threshold
-_ROWS: Final = 50_000  # URLs that are looked up at a time
-_PIECE_BYTES: Final = 8 * 2**20  # of the robots.txt files in one piece of work; a single larger file is a piece, too
-_AHEAD: Final = 2  # pieces of work that wait for each worker
-_MISSING: Final = Served(None, why=NOT_THERE)
+_RARELY = (100_000, 50, 50)  # as for gc.set_threshold
+_ROWS = 50_000  # URLs that are looked up at a time
+_PIECE_BYTES = 8 * 2**20  # of the robots.txt files in one piece of work; a single larger file is a piece, too
+_AHEAD = 2  # pieces of work that wait for each worker
+_MISSING = Served(None, why=NOT_THERE)
 
 _Sited: TypeAlias = list[tuple[Site, Served]]  # sites in order, with what was served for the robots.txt of each
 _Found: TypeAlias = "tuple[list[bytearray], list[list[Verdict]]]"

@@ -8,24 +8,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.urls import as_text, shown
 from .arrow import URL, batches_of, need, parquet_file
 from .judging import BulkError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+URL_SUFFIXES = (".parquet", ".csv")
+ANSWER_SUFFIXES = (".parquet", ".csv", ".jsonl")
 
-URL_SUFFIXES: Final = (".parquet", ".csv")
-ANSWER_SUFFIXES: Final = (".parquet", ".csv", ".jsonl")
-
-_ROWS: Final = 50_000  # read at a time
-_MOST_LINE: Final = 2**20  # bytes of a line of CSV
-_MOST_URL: Final = 16_384  # bytes
+_ROWS = 50_000  # read at a time
+_MOST_LINE = 2**20  # bytes of a line of CSV
+_MOST_URL = 16_384  # bytes
 
 
 class Rows(NamedTuple):
@@ -268,7 +266,7 @@ class JsonText:
         return "".join([self._line % row for row in zip(*texts, strict=True)])
 
 
-TEXT: Final[dict[str, type[CsvText | JsonText]]] = {"csv": CsvText, "jsonl": JsonText}
+TEXT: dict[str, type[CsvText | JsonText]] = {"csv": CsvText, "jsonl": JsonText}
 
 
 def _values(column: Any) -> Any:

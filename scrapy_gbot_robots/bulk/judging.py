@@ -14,43 +14,34 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from ..core.crawlers import AllOf, Crawler
+from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
-from ..core.rules import preferences_of, weight_of
+from ..core.rules import Rules, preferences_of, weight_of
 from ..core.url_forms import as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
-from ..policy.outages import Policy, State, decide, renew
-from ..policy.outcome import Fetched, Unavailable, Unreachable, outcome_of
-from ..policy.overrides import Action
+from ..policy.outages import Decision, Policy, State, decide, renew
+from ..policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
+from ..policy.overrides import Action, Override, Overrides
 from .many import SiteUrls, Sweep, wording_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+NO = 0
+YES = 1
+UNREACHABLE = 2  # no, until a definite answer comes
+NO_URL = 3  # the text has no origin
 
-    from ..core.crawlers import RobotsAgent
-    from ..core.rules import Rules
-    from ..policy.outages import Decision
-    from ..policy.outcome import Outcome
-    from ..policy.overrides import Override, Overrides
+_MEANING = (NO, YES, UNREACHABLE, None)
+_WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
+_MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their prepared rules take
 
-NO: Final = 0
-YES: Final = 1
-UNREACHABLE: Final = 2  # no, until a definite answer comes
-NO_URL: Final = 3  # the text has no origin
-
-_MEANING: Final = (NO, YES, UNREACHABLE, None)
-_WHOLE_SITE: Final = {Action.IGNORE: YES, Action.DISALLOW: NO}
-_MOST_HELD: Final = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their prepared rules take
-
-ITSELF: Final = Verdict(True, None, ROBOTS_TXT_ITSELF)
-_NO_URL: Final = Verdict(False, None, "no URL")
+ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
+_NO_URL = Verdict(False, None, "no URL")
 
 
 class BulkError(ValueError):

@@ -31,29 +31,25 @@ Source: that of core/rules.py.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Final
 
 from ..core.patterns import follow
-from ..core.rules import parts_of, patterns_of
+from ..core.rules import Rules, parts_of, patterns_of
 from ..core.url_forms import SENT_IN_PATHS, other_forms
 from ..core.urls import path_of
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+# What a pattern matches: its priority, the number of the first path, and the number after the last.
+Hit = tuple[int, int, int]
+# Its priority, the text before its first star, the text after that (None: it has none), and whether it ends with "$".
+_Pattern = tuple[int, str, str | None, bool]
 
-    from ..core.rules import Rules
 
-    # What a pattern matches: its priority, the number of the first path, and the number after the last.
-    Hit = tuple[int, int, int]
-    # Its priority, the text before its first star, the text after that (None: it has none), and whether it ends with "$".
-    _Pattern = tuple[int, str, str | None, bool]
-
-_FEW_PATHS: Final = 4  # so many are sooner asked about one by one
-_FEW_TRIES: Final = 4  # take less time than a search through all paths
-_MANY_WILDCARDS: Final = 200  # from which on it may be faster to ask the index about each path
-_MOST_TRIES: Final = 2_000_000  # of wildcards on paths: each may become a hit, which takes some hundred bytes
-_AFTER_ALL: Final = "\U0010ffff"  # sorts behind whatever may follow in a path
+_FEW_PATHS = 4  # so many are sooner asked about one by one
+_FEW_TRIES = 4  # take less time than a search through all paths
+_MANY_WILDCARDS = 200  # from which on it may be faster to ask the index about each path
+_MOST_TRIES = 2_000_000  # of wildcards on paths: each may become a hit, which takes some hundred bytes
+_AFTER_ALL = "\U0010ffff"  # sorts behind whatever may follow in a path
 
 
 class SiteUrls:

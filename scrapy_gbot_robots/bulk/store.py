@@ -6,27 +6,24 @@ database, which knows their places: each body is read when it is needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from ..core.urls import Origin, path_of
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
+from .archives import Capture
 from .judging import Served
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-    from typing import TypeAlias
+Found: TypeAlias = tuple[Served, int, int]  # what was served, with the place and the length of its body
 
-    from .archives import Capture
 
-    Found: TypeAlias = tuple[Served, int, int]  # what was served, with the place and the length of its body
+MAX_REDIRECTS = 5  # Google's page: at least five hops
 
-MAX_REDIRECTS: Final = 5  # Google's page: at least five hops
-
-_ROWS: Final = 10_000  # handed to or asked of the database at a time
-_OF_ROBOTS_TXT: Final = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
+_ROWS = 10_000  # handed to or asked of the database at a time
+_OF_ROBOTS_TXT = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
 
 
 class Store:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import Any
 
-from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
+from scrapy.settings import Settings
+
+from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
+from ..core.verdict import Verdict
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, CommandError
 from .inputs import SOURCE, add_shared, is_site, is_url, typed, versions
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
-
-    from scrapy.settings import Settings
-
-    from ..core.known_crawlers import KnownCrawler
-    from ..core.verdict import Verdict
-    from .output import Column, Part, Terminal
+from .output import Column, Part, Terminal
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import glob
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..bulk.archives import ROBOTS_TXT, Reading
+from ..bulk.archives import ROBOTS_TXT, Capture, Reading
 from ..bulk.judging import BulkError
 from ..bulk.store import Store
 from ..core.urls import shown
 from ..report.summary import count
+from ..settings import GbotSettings
 from .command import CommandError
 from .inputs import size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from ..bulk.archives import Capture
-    from ..settings import GbotSettings
-    from .output import Part, Terminal
+from .output import Part, Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet")
 WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, directories of them, or patterns ('*.warc.gz')"

@@ -7,33 +7,29 @@ URLs that these judge differently are written. bulk/ judges. This module has the
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
+from scrapy.settings import Settings
+
 from ..bulk.arrow import URL
-from ..bulk.audit import WALLED, Judged, by_archive, collect_rarely, judged, piece_of
-from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, Rows, UrlFile
+from ..bulk.audit import WALLED, Judged, Piece, by_archive, collect_rarely, judged, piece_of
+from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, CsvText, JsonText, Rows, UrlFile
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, origin_of
 from ..core.urls import shown
+from ..core.verdict import Verdict
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
 from .inputs import STDIN, add_shared, overrides_checked, size_of, typed_source, url_batches, versions
-from .output import printable
+from .output import Part, Terminal, printable
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from scrapy.settings import Settings
-
-    from ..bulk.audit import Piece
-    from ..bulk.files import CsvText, JsonText
-    from ..core.verdict import Verdict
-    from .output import Part, Terminal
     from .project_crawl import ProjectCrawl
 
 _TOP = 20  # rules in the summary

@@ -7,34 +7,28 @@ from __future__ import annotations
 
 import math
 import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.settings import Settings
 
 from ..core.lines import split_lines
 from ..core.urls import DEFAULT_PORTS, ROBOTS_PATH, Origin
 from ..policy.outages import decide
 from ..report.summary import count, span
 from ..settings import GbotSettings
-from ..storage.base import StorageError
+from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .check import entry_facts, show_entry
 from .command import FINE, FOUND, CommandError
 from .inputs import add_shared, is_url, origin_of, typed
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from scrapy.settings import Settings
-
-    from ..storage.base import Storage
-    from .output import Terminal
+from .output import Terminal
 
 _SCHEMES = DEFAULT_PORTS.items()
 

@@ -7,39 +7,34 @@ from __future__ import annotations
 
 import math
 import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..core.crawlers import AllOf, agents_heeded
+from scrapy.settings import Settings
+
+from ..core.crawlers import AllOf, Crawler, agents_heeded
 from ..core.lines import split_lines
 from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import ROBOTS_PATH, Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
-from ..policy.outages import Kind
-from ..policy.overrides import Action
+from ..policy.outages import Decision, Entry, Kind
+from ..policy.overrides import Action, Override
 from ..report.summary import count, span
 from ..settings import GbotSettings
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import add_shared, is_host, is_url, origin_of, overrides_checked, read, typed
-from .output import Mark, excerpt
+from .output import Mark, Terminal, excerpt
 from .overrides import override_facts
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
-    from scrapy.settings import Settings
-
-    from ..core.crawlers import Crawler
     from ..experimental.preferences import Preferences
-    from ..policy.outages import Decision, Entry
-    from ..policy.overrides import Override
-    from .output import Terminal
     from .project_crawl import ProjectCrawl, RobotsState
 
 

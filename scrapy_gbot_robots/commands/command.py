@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from argparse import SUPPRESS, ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
@@ -19,10 +21,6 @@ from scrapy.exceptions import UsageError
 from .. import __version__
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Iterator
-    from types import FrameType
-
     from .output import Terminal
 
 FINE = 0  # allowed, clean, unchanged

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, agents_heeded, cut_token
+from scrapy.settings import BaseSettings
+
+from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, RobotsAgent, agents_heeded, cut_token
 from ..core.known_crawlers import meant_by
 from ..core.urls import shown
+from ..core.verdict import Verdict
 from ..obeying.identity import of_project
 from ..settings import GbotSettings
 from .command import CommandError
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.verdict import Verdict
-    from .output import Terminal
+from .output import Terminal
 
 _MAX_NAME = 60  # characters of a name that is compared with Google's
 

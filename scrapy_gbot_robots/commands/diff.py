@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
-from typing import TYPE_CHECKING
+from argparse import SUPPRESS, ArgumentParser, Namespace
 
-from ..core.changes import changes
+from scrapy.settings import Settings
+
+from ..core.changes import AgentChange, changes
+from ..core.verdict import Rule
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, versions
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
-
-    from ..core.changes import AgentChange
-    from ..core.verdict import Rule
-    from .output import Terminal
+from .output import Terminal
 
 _TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import Settings
 
 from ..report.summary import count, span
 from ..settings import GbotSettings
@@ -13,14 +16,10 @@ from ..storage.base import StorageError
 from ..storage.client import redis_of
 from .command import FINE, FOUND, CommandError
 from .inputs import add_shared
+from .output import Terminal
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
-
     from ..storage.redis import RedisStorage
-    from .output import Terminal
 
 _MOST_ORIGINS = 20_000  # counted each time
 _EVERY_SECS = 2.0

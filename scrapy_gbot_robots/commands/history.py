@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from datetime import datetime, timezone
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
-from ..core.changes import changes
+from scrapy.settings import Settings
+
+from ..core.changes import AgentChange, changes
+from ..policy.outages import Copy
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, FOUND
 from .inputs import add_shared, history_of, origin_of, typed
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
-
-    from ..core.changes import AgentChange
-    from ..policy.outages import Copy
-    from .output import Column, Terminal
+from .output import Column, Terminal
 
 _HASH_DIGITS = 12  # shown
 _COLUMNS: dict[str, Column] = {

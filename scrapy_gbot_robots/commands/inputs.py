@@ -6,24 +6,23 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy.settings import Settings
+
 from ..core.urls import DEFAULT_PORTS, Origin, as_text
 from ..experimental.purposes import PURPOSES
+from ..policy.outages import Copy
+from ..policy.overrides import Overrides
 from ..settings import GbotSettings
 from ..storage.base import StorageError
 from .command import CommandError, handling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from scrapy.settings import Settings
-
-    from ..policy.outages import Copy
-    from ..policy.overrides import Overrides
     from .project_crawl import ProjectCrawl, RobotsState
 
 STDIN = "-"

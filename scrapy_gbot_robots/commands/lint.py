@@ -9,13 +9,16 @@ Source: OASIS SARIF 2.1.0; GitHub's "Workflow commands" for the annotations.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+from scrapy.settings import Settings
 
 from .. import __version__
 from ..core.lines import split_lines
@@ -23,19 +26,11 @@ from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND
-from .inputs import SOURCE, STDIN, versions
-from .output import Mark, excerpt, printable
+from .inputs import SOURCE, STDIN, Version, versions
+from .output import Mark, Terminal, excerpt, printable
 
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Sequence
+Results = Sequence[tuple[Version, Sequence[Finding]]]
 
-    from scrapy.settings import Settings
-
-    from .inputs import Version
-    from .output import Terminal
-
-    Results = Sequence[tuple[Version, Sequence[Finding]]]
 
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _GITHUB_LEVELS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}

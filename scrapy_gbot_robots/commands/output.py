@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, NamedTuple, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
 Column: TypeAlias = "str | Callable[[Mapping[str, Any]], Part]"

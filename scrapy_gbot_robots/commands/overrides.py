@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
-from ..policy.overrides import Standing
+from scrapy.settings import Settings
+
+from ..policy.overrides import Override, Standing
 from ..report.summary import count
 from .command import FINE, FOUND
 from .inputs import add_shared, overrides_checked
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
-
-    from ..policy.overrides import Override
-    from .output import Terminal
+from .output import Terminal
 
 
 def add_arguments(parser: ArgumentParser) -> None:

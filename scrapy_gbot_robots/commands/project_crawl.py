@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import StopDownload
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
@@ -27,28 +30,22 @@ from twisted.internet.defer import Deferred, gatherResults
 from ..addon import Addon
 from ..bulk.judging import Judge, Served, Site
 from ..concurrency import Places
+from ..core.crawlers import RobotsAgent
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin
+from ..core.verdict import Verdict
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of
-from ..policy.outages import Entry, Kind, State, decide, renew
+from ..policy.outages import Decision, Entry, Kind, State, decide, renew
 from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import Settings
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.robots import RobotsTxt
-    from ..core.verdict import Verdict
-    from ..policy.outages import Decision
 
 _T = TypeVar("_T")
 

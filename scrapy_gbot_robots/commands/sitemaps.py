@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..core.robots import sitemap_lines_of
+from scrapy.settings import Settings
+
+from ..core.crawlers import RobotsAgent
+from ..core.robots import SitemapLine, sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
@@ -12,16 +17,9 @@ from ..report.summary import count
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
+from .output import Terminal
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
-
-    from scrapy.settings import Settings
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.robots import SitemapLine
-    from .output import Terminal
     from .project_crawl import ProjectCrawl
 
 _TOO_MANY = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list could attack a third party

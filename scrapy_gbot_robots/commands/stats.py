@@ -6,11 +6,16 @@ database counts them: it uses the disk for what exceeds its memory.
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
-from ..bulk.judging import Judge
+from scrapy.settings import Settings
+
+from ..bulk.judging import Judge, Served
+from ..bulk.store import Store
 from ..core.crawlers import Crawler
 from ..core.lines import FIELDS, HAS_DIRECTIVE
 from ..core.patterns import matches
@@ -23,28 +28,20 @@ from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, CommandError
 from .inputs import add_shared
+from .output import Terminal
 
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
 
-    from scrapy.settings import Settings
-
-    from ..bulk.judging import Served
-    from ..bulk.store import Store
-    from .output import Terminal
-
-    Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
 
 _TOP = 20
-_HOME: Final = "/"
-_ALL: Final = Crawler("", ())
-_FILES: Final = 1_000  # counted at a time
-_MOST_NAME: Final = 60  # characters
-_SIZES: Final = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
+_HOME = "/"
+_ALL = Crawler("", ())
+_FILES = 1_000  # counted at a time
+_MOST_NAME = 60  # characters
+_SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
-_FIELDS: Final = {kind: name.decode() for kind, name, _ in FIELDS}
+_FIELDS = {kind: name.decode() for kind, name, _ in FIELDS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:

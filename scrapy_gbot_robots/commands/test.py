@@ -5,24 +5,20 @@ It is for a site's own tests. It shows the deciding line for each expectation th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from argparse import ArgumentParser, Namespace
+from typing import NamedTuple
 
+from scrapy.settings import Settings
+
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
 from .check import Check, checked, show_line
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
-from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
-
-    from ..core.robots import RobotsTxt
-    from .inputs import Version
-    from .output import Terminal
+from .inputs import SOURCE, STDIN, Version, add_shared, is_url, read, versions
+from .output import Terminal
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
 _WORDS = 3  # verb, crawler, URL

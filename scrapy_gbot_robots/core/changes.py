@@ -10,21 +10,18 @@ since both may be hostile: 16,000 agents fit into 500 KiB.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from .robots import groups_by_agent, groups_of, may_differ_within_groups, size_of
-from .rules import closing_rule, content_lines_of, entries_of
+from .robots import RobotsTxt, groups_by_agent, groups_of, may_differ_within_groups, size_of
+from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..experimental.preferences import PreferenceChange
-    from .robots import RobotsTxt
-    from .rules import Rules
 
-MOST_WORK: Final = 100_000_000  # bytes that are read, or work that takes as long: seconds
-_WORK_OF_PAIR: Final = 50  # bytes that are read while a preference of one version is held against one of the other
+MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
+_WORK_OF_PAIR = 50  # bytes that are read while a preference of one version is held against one of the other
 
 _RulesByPattern = dict[tuple[bool, str], Rule]
 

@@ -18,29 +18,26 @@ common crawlers, special-case crawlers and user-triggered fetchers with their he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .lines import GLOBAL, MAX_LINE_BYTES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 # Google's crawlers by what they do if no group names them. The name of each is its token, too.
-_HEED_GLOBAL: Final = """
+_HEED_GLOBAL = """
     Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google Google-InspectionTool GoogleOther
     GoogleOther-Image GoogleOther-Video Google-CloudVertexBot Google-Extended DuplexWeb-Google
 """.split()  # DuplexWeb-Google, retired, may have ignored "*"; here the site is believed
-_IGNORE_GLOBAL: Final = """
+_IGNORE_GLOBAL = """
     APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google AdsBot-Google-Mobile-Apps
 """.split()
-_IGNORE_ROBOTS: Final = """
+_IGNORE_ROBOTS = """
     Google-Safety googleweblight Google-CWS FeedFetcher-Google Google-Agent GoogleMessages Google-GeminiNotebook
     Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud google-speakr Google-Site-Verification
 """.split()
-_FALL_BACK: Final = {  # the token that counts if no group names the own one
+_FALL_BACK = {  # the token that counts if no group names the own one
     "Googlebot-Image": ("Googlebot",),
     "Googlebot-Video": ("Googlebot",),
     "Googlebot-News": ("Googlebot",),
@@ -51,15 +48,15 @@ _FALL_BACK: Final = {  # the token that counts if no group names the own one
     "AdsBot-Google-Mobile-Apps": ("AdsBot-Google",),
 }
 
-_TOKEN: Final = r"[A-Za-z_-]+"  # noqa: S105 - of a product
-_PRODUCT: Final = r"([A-Za-z_-]+)(?:/\S*)?\Z"
-_COMMENT: Final = r"\(([^()]*)\)"
-_COMPATIBLE: Final = "compatible"
-_BETWEEN_PRODUCTS: Final = re.compile(r"[\s/;,()]+")
-_BOT_WORDS: Final = re.compile("bot|crawl|spider|google", re.IGNORECASE)
+_TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
+_PRODUCT = r"([A-Za-z_-]+)(?:/\S*)?\Z"
+_COMMENT = r"\(([^()]*)\)"
+_COMPATIBLE = "compatible"
+_BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
+_BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
 # Products that browsers name, in lower case. Any other product in a browser's header is the crawler.
-_BROWSER: Final = frozenset(
+_BROWSER = frozenset(
     """
     mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg edga edgios opr crios
     fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser samsungbrowser ucbrowser ubuntu fedora debian
@@ -102,8 +99,8 @@ class Crawler(NamedTuple):
         return _GOOGLE.get(token.lower()) or _one_token(token)
 
 
-GOOGLE_NAMES: Final = (*_HEED_GLOBAL, *_IGNORE_GLOBAL, *_IGNORE_ROBOTS)
-_GOOGLE: Final = {
+GOOGLE_NAMES = (*_HEED_GLOBAL, *_IGNORE_GLOBAL, *_IGNORE_ROBOTS)
+_GOOGLE = {
     name.lower(): Crawler(
         name, () if name in _IGNORE_ROBOTS else (name, *_FALL_BACK.get(name, ())), name in _HEED_GLOBAL
     )

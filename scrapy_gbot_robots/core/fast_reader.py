@@ -30,7 +30,7 @@ Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
 
 from .lines import (
     ALLOW,
@@ -52,20 +52,18 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# A `Content-` line as it is written, with its number.
+ContentLine = tuple[int, bytes]
 
-    # A `Content-` line as it is written, with its number.
-    ContentLine = tuple[int, bytes]
 
 # Google's parser calls these fields unused. Here they have kinds of their own.
-_DELAY: Final = -1
-_USAGE: Final = -2
-_SIGNAL: Final = -3
-_OWN: Final = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
+_DELAY = -1
+_USAGE = -2
+_SIGNAL = -3
+_OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 
 # The kind of line by its field name, in the usual ways to write it.
-_USUAL: Final = {
+_USUAL = {
     way: kind
     for kind, name in [
         *((kind, name) for kind, name, _ in FIELDS),
@@ -75,24 +73,24 @@ _USUAL: Final = {
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
-_AGENT_LINE: Final = b"user"  # every user-agent line has it, in lower case, with nothing but white space before
-_ENDS_LINE: Final = b"\r\n"
-_WHITE: Final = b" \t\v\f"
-_MOST_PLACES: Final = 1_000  # at which a user-agent line is looked for before lines are
-_MOST_INDENT: Final = 100  # bytes that are looked at there; if all are white space, the line may be one
-_BEGINNINGS: Final = (  # of all names looked for: a line that begins otherwise cannot matter
+_AGENT_LINE = b"user"  # every user-agent line has it, in lower case, with nothing but white space before
+_ENDS_LINE = b"\r\n"
+_WHITE = b" \t\v\f"
+_MOST_PLACES = 1_000  # at which a user-agent line is looked for before lines are
+_MOST_INDENT = 100  # bytes that are looked at there; if all are white space, the line may be one
+_BEGINNINGS = (  # of all names looked for: a line that begins otherwise cannot matter
     *(name for kind, written, typos in FIELDS if kind != SITEMAP for name in (written, *typos)),
     *_OWN,
 )
 # First bytes of lines that matter, before a group and in one.
-_BEFORE_GROUP: Final = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
-_IN_GROUP: Final = _BEFORE_GROUP | {letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())}
-_SIGNAL_LINE: Final = b"content-signal"
-_RUN: Final = b"Disallow: "  # so begin most lines of real files
-_RUN_BYTES: Final = len(_RUN)
-_ALLOW_LINE: Final = b"Allow: "  # and so most others
-_ALLOW_BYTES: Final = len(_ALLOW_LINE)
-_LONG: Final = 4_096  # bytes; a longer body is looked through for user-agent lines before it is split
+_BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
+_IN_GROUP = _BEFORE_GROUP | {letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())}
+_SIGNAL_LINE = b"content-signal"
+_RUN = b"Disallow: "  # so begin most lines of real files
+_RUN_BYTES = len(_RUN)
+_ALLOW_LINE = b"Allow: "  # and so most others
+_ALLOW_BYTES = len(_ALLOW_LINE)
+_LONG = 4_096  # bytes; a longer body is looked through for user-agent lines before it is split
 _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 

@@ -6,14 +6,14 @@ the first that has a group counts, else "*".
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from .crawlers import GOOGLE_NAMES, Crawler
 
-AS_OF: Final = "2026-11"
+AS_OF = "2026-11"
 
 # The product tokens of crawlers and their operators, by what they fetch pages for.
-_CRAWLERS: Final = {
+_CRAWLERS = {
     "search": {  # an index for a search engine
         "Googlebot": "Google",
         "Googlebot-Image": "Google",
@@ -65,9 +65,9 @@ _CRAWLERS: Final = {
         "LinkedInBot": "LinkedIn",
     },
 }
-_FALL_BACK: Final = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-_DISOBEDIENT: Final = {"Perplexity-User", "meta-externalfetcher", "facebookexternalhit"}
-PURPOSES: Final = tuple(_CRAWLERS)
+_FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
+_DISOBEDIENT = {"Perplexity-User", "meta-externalfetcher", "facebookexternalhit"}
+PURPOSES = tuple(_CRAWLERS)
 
 
 class KnownCrawler(NamedTuple):
@@ -91,7 +91,7 @@ class KnownCrawler(NamedTuple):
         return Crawler.of(self.tokens)._replace(name=self.tokens[0])
 
 
-KNOWN_CRAWLERS: Final = tuple(
+KNOWN_CRAWLERS = tuple(
     KnownCrawler((token, *_FALL_BACK.get(token, ())), operator, purpose, token not in _DISOBEDIENT)
     for purpose, operators in _CRAWLERS.items()
     for token, operator in operators.items()
@@ -102,8 +102,8 @@ def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
-_REAL: Final = {name.lower(): name for row in KNOWN_CRAWLERS for name in (*row.tokens, *GOOGLE_NAMES)}
-_BY_LETTERS: Final = {_letters(name): name for name in _REAL.values()}
+_REAL = {name.lower(): name for row in KNOWN_CRAWLERS for name in (*row.tokens, *GOOGLE_NAMES)}
+_BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 
 
 def meant_by(name: str) -> list[str]:

@@ -15,33 +15,31 @@ for the written text alone.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from .urls import escape
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # Kinds of line, numbered as in the line report of Google's parser.
-UNKNOWN: Final = 0
-USER_AGENT: Final = 1
-ALLOW: Final = 2
-DISALLOW: Final = 3
-SITEMAP: Final = 4
-UNUSED: Final = 5  # other programs use them, Google does not
+UNKNOWN = 0
+USER_AGENT = 1
+ALLOW = 2
+DISALLOW = 3
+SITEMAP = 4
+UNUSED = 5  # other programs use them, Google does not
 
 # What is odd about a line: bits, numbered as in the line report of Google's parser.
-EMPTY: Final = 1
-HAS_COMMENT: Final = 2
-IS_COMMENT: Final = 4
-HAS_DIRECTIVE: Final = 8
-TYPO: Final = 16
-TOO_LONG: Final = 32
-MISSING_COLON: Final = 64
+EMPTY = 1
+HAS_COMMENT = 2
+IS_COMMENT = 4
+HAS_DIRECTIVE = 8
+TYPO = 16
+TOO_LONG = 32
+MISSING_COLON = 64
 
 # Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this order, without regard to
 # case. Google's parser takes any key that begins with one of them. Strict reading takes only the name in Google's page.
-FIELDS: Final = (
+FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
     (DISALLOW, b"disallow", (b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw")),
@@ -49,8 +47,8 @@ FIELDS: Final = (
 )
 
 # Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's parser.
-CRAWL_DELAY: Final = b"crawl-delay"
-UNUSED_FIELDS: Final = frozenset(
+CRAWL_DELAY = b"crawl-delay"
+UNUSED_FIELDS = frozenset(
     {
         b"clean-param",
         b"content-signal",
@@ -67,16 +65,16 @@ UNUSED_FIELDS: Final = frozenset(
     }
 )
 
-BOM: Final = b"\xef\xbb\xbf"  # skipped at the very start, also if only its first bytes are there (Google's parser)
-MAX_BYTES: Final = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
-MAX_LINE_BYTES: Final = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
+BOM = b"\xef\xbb\xbf"  # skipped at the very start, also if only its first bytes are there (Google's parser)
+MAX_BYTES = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
+MAX_LINE_BYTES = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
 
-INDEX_PAGE: Final = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
+INDEX_PAGE = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
 
 # RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
 # "*" is a star alone or one that white space follows (Google's parser).
-GLOBAL: Final = b"*"
-_AGENT: Final = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
+GLOBAL = b"*"
+_AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
 def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
@@ -98,9 +96,9 @@ def agent_of(value: bytes) -> bytes:
     return found[0].lower() if found else b""
 
 
-_BLOCK: Final = 8_192  # bytes
-_INFINITY: Final = float("inf")
-_BOM_BEGINNINGS: Final = (BOM, BOM[:2], BOM[:1])
+_BLOCK = 8_192  # bytes
+_INFINITY = float("inf")
+_BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])
 _CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
 
 

@@ -11,29 +11,24 @@ Source: RFC 9309, Google's page and Google's parser.
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import NamedTuple
 
 from . import lines
 from .crawlers import Crawler
 from .known_crawlers import meant_by
-from .lines import agent_of, split_lines, without_bom
+from .lines import Line, agent_of, split_lines, without_bom
 from .patterns import covers, directory_of_index
-from .robots import RobotsTxt, groups_by_agent, groups_of, lines_of
+from .robots import Group, RobotsTxt, groups_by_agent, groups_of, lines_of
 from .rules import closing_rule
 from .urls import as_text, is_absolute, path_of, shown
+from .verdict import Rule
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-
-    from .lines import Line
-    from .robots import Group
-    from .verdict import Rule
-
-ERROR: Final = "error"  # the line does nothing, or something else than it says
-WARNING: Final = "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
-NOTE: Final = "note"  # harmless
-LEVELS: Final = (ERROR, WARNING, NOTE)  # the greatest harm first
+ERROR = "error"  # the line does nothing, or something else than it says
+WARNING = "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
+NOTE = "note"  # harmless
+LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
 
 
 class Kind(NamedTuple):
@@ -69,124 +64,114 @@ class Finding(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
-NOT_TEXT: Final = Kind(
-    "not text", ERROR, "this is {what}: no line of it is understood, so all is allowed{hint}", part=""
-)
-NO_ROBOTS_TXT: Final = Kind(
+NOT_TEXT = Kind("not text", ERROR, "this is {what}: no line of it is understood, so all is allowed{hint}", part="")
+NO_ROBOTS_TXT = Kind(
     "no robots file", ERROR, "this is {what}no robots.txt: no line of it is understood, so all is allowed", part=""
 )
-WEB_PAGE: Final = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
-CUT: Final = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end", "whole")
-RULE_BEFORE_GROUP: Final = Kind(
-    "rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole"
-)
-NO_AGENT: Final = Kind("no user agent", ERROR, '"{value}" names no user agent')
-AGENT_CUT: Final = Kind(
+WEB_PAGE = Kind("web page", ERROR, "this is a web page, not a robots.txt{rules}", part="")
+CUT = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end", "whole")
+RULE_BEFORE_GROUP = Kind("rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole")
+NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
+AGENT_CUT = Kind(
     "user agent cut",
     ERROR,
     'this is for "{agent}", not for "{value}": a name ends where anything but letters, "-" and "_" begins',
 )
-MISSPELT: Final = Kind(
-    "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?', "key"
-)
-OTHER_FIELD: Final = Kind(
-    "another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means'
-)
-IGNORED: Final = Kind("ignored", ERROR, "neither a directive nor a comment{hint}", "whole")
-NO_SLASH: Final = Kind("no leading slash", ERROR, 'no path begins like "{value}": it should begin with "/"{hint}')
-SPACE: Final = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
-COMMENT_IN_PATH: Final = Kind(
+MISSPELT = Kind("misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?', "key")
+OTHER_FIELD = Kind("another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means')
+IGNORED = Kind("ignored", ERROR, "neither a directive nor a comment{hint}", "whole")
+NO_SLASH = Kind("no leading slash", ERROR, 'no path begins like "{value}": it should begin with "/"{hint}')
+SPACE = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
+COMMENT_IN_PATH = Kind(
     "comment within a path", ERROR, 'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
 )
-REGEX: Final = Kind(
+REGEX = Kind(
     "regular expression",
     ERROR,
     'no crawler reads regular expressions: "{part}" is matched as it stands; "*" is anything, "$" the end',
 )
-SHADOWED: Final = Kind(
+SHADOWED = Kind(
     "shadowed rule",
     ERROR,
     '"{rule}" never decides{whom}: "{rival}" in line {other} matches all of it and is preferred',
     "whole",
 )
-OVER_LONG: Final = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
-NOT_UTF8: Final = Kind("not UTF-8", ERROR, "{what}")
-TWO_SITEMAPS: Final = Kind("several sitemaps in a line", ERROR, "white space in the URL of a sitemap: one URL a line")
-BAD_SITEMAP: Final = Kind("bad sitemap", ERROR, "not an absolute http, https or ftp URL: {value}")
-NOINDEX: Final = Kind(
+OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
+NOT_UTF8 = Kind("not UTF-8", ERROR, "{what}")
+TWO_SITEMAPS = Kind("several sitemaps in a line", ERROR, "white space in the URL of a sitemap: one URL a line")
+BAD_SITEMAP = Kind("bad sitemap", ERROR, "not an absolute http, https or ftp URL: {value}")
+NOINDEX = Kind(
     "noindex",
     ERROR,
     'Google does not use the field "{key}" and may index the page: use a robots meta tag or the header X-Robots-Tag',
     "key",
 )
-UNREADABLE: Final = Kind("preference that says nothing", ERROR, "{what}")
-BAD_LICENSE: Final = Kind("bad license", ERROR, "{what}")
-CONTRADICTING: Final = Kind("contradicting preferences", WARNING, "{what}")
-NOT_REPEATED: Final = Kind("preferences not repeated", WARNING, "{what}")
-CLOSED: Final = Kind("whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site')
-NO_CRAWLER: Final = Kind("name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?')
-JOINED: Final = Kind(
+UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
+BAD_LICENSE = Kind("bad license", ERROR, "{what}")
+CONTRADICTING = Kind("contradicting preferences", WARNING, "{what}")
+NOT_REPEATED = Kind("preferences not repeated", WARNING, "{what}")
+CLOSED = Kind("whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site')
+NO_CRAWLER = Kind("name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?')
+JOINED = Kind(
     "joined groups",
     WARNING,
     "in one group with line {other}, as no rule stands between: both follow the same rules",
 )
-TYPO: Final = Kind("typo", WARNING, '"{key}" was read as "{name}"', "key")
-PREFIX: Final = Kind("prefix", WARNING, '"{key}" begins with "{name}" and was read as that', "key")
-MISSING_COLON: Final = Kind("missing colon", WARNING, 'no colon after "{key}"', "key")
-UNUSED_FIELD: Final = Kind("unused field", WARNING, 'Google does not use the field "{key}"', "key")
-UNKNOWN_FIELD: Final = Kind("unknown field", WARNING, 'unknown field "{key}"', "key")
-OWN_GROUP: Final = Kind(
+TYPO = Kind("typo", WARNING, '"{key}" was read as "{name}"', "key")
+PREFIX = Kind("prefix", WARNING, '"{key}" begins with "{name}" and was read as that', "key")
+MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"', "key")
+UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"', "key")
+UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"', "key")
+OWN_GROUP = Kind(
     "own group", NOTE, '{whom} not heed the group of "*", so this is open to it: {paths}; repeat what should hold'
 )
-NO_RULES: Final = Kind("group without rules", NOTE, "no rules{follow}")
-DOLLAR: Final = Kind("dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule')
-DUPLICATE: Final = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}', "whole")
-AGENT_VERSION: Final = Kind(
-    "user agent with version", NOTE, 'this is for "{agent}" of any version: a version is ignored'
-)
-RAW: Final = Kind("path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape")
-NO_STANDARD: Final = Kind("field without a standard", NOTE, "{what}")
-TOO_MANY: Final = Kind(
+NO_RULES = Kind("group without rules", NOTE, "no rules{follow}")
+DOLLAR = Kind("dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule')
+DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}', "whole")
+AGENT_VERSION = Kind("user agent with version", NOTE, 'this is for "{agent}" of any version: a version is ignored')
+RAW = Kind("path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape")
+NO_STANDARD = Kind("field without a standard", NOTE, "{what}")
+TOO_MANY = Kind(
     "too many rules to compare",
     NOTE,
     "from this group on, not all rules were compared with each other: there are too many",
 )
 
 # All of them, the greatest harm first.
-KINDS: Final = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
-_RANK: Final = {name: rank for rank, name in enumerate(KINDS)}
+KINDS = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
+_RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 # What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by the kind that it refines.
-_BY_LINE: Final = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP, TYPO, PREFIX)
-_BY_FIELD: Final = (MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
-_FINER: Final = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: PREFIX, AGENT_VERSION: AGENT_CUT, NOINDEX: UNUSED_FIELD}
-_REMARKS: Final = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
+_BY_LINE = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP, TYPO, PREFIX)
+_BY_FIELD = (MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
+_FINER = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: PREFIX, AGENT_VERSION: AGENT_CUT, NOINDEX: UNUSED_FIELD}
+_REMARKS = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
 
-_PAGE_BEGINS: Final = re.compile(
+_PAGE_BEGINS = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
-_OTHER_COMMENTS: Final = (b"//", b"/*", b";", b"--", b"<!--")  # of other languages
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
+_OTHER_COMMENTS = (b"//", b"/*", b";", b"--", b"<!--")  # of other languages
 # What only regular expressions have. ".*" also is a dot and any run of characters, as in "/index.*", so it has to stand
 # where no file name has a dot.
-_REGEX: Final = re.compile(
+_REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)"
 )
-_DOT_STAR: Final = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
-_NOINDEX: Final = b"noindex"
-_PRODUCT: Final = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
-_FIELD_NAMES: Final = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
-_MAX_FIELD: Final = 30  # characters; a longer name is no misspelling
-_ENDING: Final = 2  # characters of an ending, as in "Disallowed"; more of them make another word
-_RULES: Final = {lines.ALLOW, lines.DISALLOW}
-_LICENSE: Final = b"license"  # a field of RSL 1.0
-_MOST_WORK: Final = 10_000_000  # characters of patterns compared with each other
-_PATHS_BEGIN: Final = ("/", "*")  # the patterns of paths
-_MOST_PAIRS: Final = 200_000  # of a rule for "*" and a rule of another group that are compared
-_MOST_NAMES: Final = 3  # that a finding names
-_WORK_OF_RULE: Final = 100  # looking at a rule takes as long as comparing this number of characters
+_DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
+_NOINDEX = b"noindex"
+_PRODUCT = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
+_FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
+_MAX_FIELD = 30  # characters; a longer name is no misspelling
+_ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
+_RULES = {lines.ALLOW, lines.DISALLOW}
+_LICENSE = b"license"  # a field of RSL 1.0
+_MOST_WORK = 10_000_000  # characters of patterns compared with each other
+_PATHS_BEGIN = ("/", "*")  # the patterns of paths
+_MOST_PAIRS = 200_000  # of a rule for "*" and a rule of another group that are compared
+_MOST_NAMES = 3  # that a finding names
+_WORK_OF_RULE = 100  # looking at a rule takes as long as comparing this number of characters
 
 
 def finding(line: int, kind: Kind, **about: object) -> Finding:

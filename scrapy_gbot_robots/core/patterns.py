@@ -14,28 +14,26 @@ Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from .lines import INDEX_PAGE
 from .urls import escape
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_MANY_STARS: Final = 8  # from this number on, it pays to look first whether there is room for the last segment
-_IN_A_BYTE: Final = 256  # a line number below this takes one byte
+_MANY_STARS = 8  # from this number on, it pays to look first whether there is room for the last segment
+_IN_A_BYTE = 256  # a line number below this takes one byte
 
 # The memory of an index.
-_TEXT_COPIES: Final = 3
-_BYTES_PER_RULE: Final = 240
-_BYTES_PER_WILDCARD: Final = 620  # in addition
+_TEXT_COPIES = 3
+_BYTES_PER_RULE = 240
+_BYTES_PER_WILDCARD = 620  # in addition
 
 # A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line is, kind again. An odd
 # number allows. `NO_RULE` is odd and below all others, since a path that no rule matches is allowed.
-NO_RULE: Final = 1
-LAST_LINE: Final = 2**32 - 1
-KIND_BITS: Final = 33  # below the kind
-LENGTH_BITS: Final = 34  # below the length
+NO_RULE = 1
+LAST_LINE = 2**32 - 1
+KIND_BITS = 33  # below the kind
+LENGTH_BITS = 34  # below the length
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -170,4 +168,4 @@ class Patterns(NamedTuple):
         return next((line for text, line in self.entries() if not text), 0)
 
 
-NO_PATTERNS: Final = Patterns("", b"")
+NO_PATTERNS = Patterns("", b"")

@@ -15,9 +15,10 @@ sitemaps.org; and where these are silent Google's parser.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from .crawlers import AllOf, agents_heeded
+from .crawlers import AllOf, Crawler, agents_heeded
 from .fast_reader import scan
 from .lines import (
     ALLOW,
@@ -27,27 +28,22 @@ from .lines import (
     MAX_BYTES,
     SITEMAP,
     USER_AGENT,
+    Line,
     agent_of,
     content_blocks,
     read_line,
     read_lines,
 )
-from .rules import RulesOfAll, preferences_of
+from .rules import Rules, RulesOfAll, preferences_of
 from .urls import as_text, is_absolute
-from .verdict import Rule
+from .verdict import Rule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from ..experimental.preferences import Preferences
-    from .crawlers import Crawler
-    from .lines import Line
     from .lint import Finding
-    from .rules import Rules
-    from .verdict import Verdict
 
-_MOST_AGENTS: Final = 100  # whose rules are kept at a time
-_BEGIN: Final = b"site"  # of all names of the field
+_MOST_AGENTS = 100  # whose rules are kept at a time
+_BEGIN = b"site"  # of all names of the field
 
 
 class Group(NamedTuple):

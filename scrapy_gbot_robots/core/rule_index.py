@@ -45,24 +45,22 @@ In a hostile file, needles begin and end alike, and each pattern is tried: `take
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
 
 from .patterns import LENGTH_BITS, NO_RULE, follow, precedence_of
 from .urls import path_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+# A wildcard pattern: its precedence; its longest literal segment after the first star; the text before that star,
+# and the text after it ("$" cut off; None if there is no star); and whether "$" was at the end.
+Filed = tuple[int, str, str, str | None, bool]
 
-    # A wildcard pattern: its precedence; its longest literal segment after the first star; the text before that star,
-    # and the text after it ("$" cut off; None if there is no star); and whether "$" was at the end.
-    Filed = tuple[int, str, str, str | None, bool]
 
-_FEW_STEMS: Final = 40  # up to this number, one startswith with all of them is faster than a bisection
-_FEW_NEEDLES: Final = 100  # up to this number, looking for each one is faster than cutting the path into pieces
-_PIECE: Final = 5  # characters; patterns with a shorter needle are tried one by one
+_FEW_STEMS = 40  # up to this number, one startswith with all of them is faster than a bisection
+_FEW_NEEDLES = 100  # up to this number, looking for each one is faster than cutting the path into pieces
+_PIECE = 5  # characters; patterns with a shorter needle are tried one by one
 
-_by_precedence: Final = itemgetter(0)
+_by_precedence = itemgetter(0)
 
 
 class Index:
@@ -258,4 +256,4 @@ def _under_pieces(needles: Sequence[Filed]) -> tuple[list[Filed], dict[str, list
     return tried, by_piece
 
 
-NO_RULES: Final = Index((), ())  # shared, since many files have no rules for a crawler
+NO_RULES = Index((), ())  # shared, since many files have no rules for a crawler

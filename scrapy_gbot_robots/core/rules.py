@@ -10,38 +10,37 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ..experimental.preferences import Preferences
     from .fast_reader import ContentLine
     from .rule_index import Index
 
 # Memory; measured, rounded up.
-_BYTES_WITHOUT_RULES: Final = 600
-_BYTES_PER_CONTENT_LINE: Final = 150  # without its text
-_BYTES_EACH: Final = 2_200  # without the patterns, with the index
+_BYTES_WITHOUT_RULES = 600
+_BYTES_PER_CONTENT_LINE = 150  # without its text
+_BYTES_EACH = 2_200  # without the patterns, with the index
 
-_FEW_QUESTIONS: Final = 4  # are answered by trying each rule; the next one builds the index
-_MANY_RULES: Final = 1_500  # to try so many, or to index them, takes milliseconds
-_LONG_PATH: Final = 1_000  # characters; to try many rules with it takes as long as to index them
+_FEW_QUESTIONS = 4  # are answered by trying each rule; the next one builds the index
+_MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
+_LONG_PATH = 1_000  # characters; to try many rules with it takes as long as to index them
 
 # A question that may take longer than this counts as long. The others are for the estimate, and measured.
-_LONG_NS: Final = 5_000_000
-_NS_OF_CHAR: Final = 50  # for each character of a pattern: a segment may be a single one
-_NS_OF_COMPARISON: Final = 0.25  # of a character of a pattern with one of the path
-_CHARS_PER_BYTE: Final = 4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
-_MANY_CONTENT_LINES: Final = 100
-_BYTES_ESCAPED: Final = 12  # a character of a URL past ASCII becomes at most so many of a path
+_LONG_NS = 5_000_000
+_NS_OF_CHAR = 50  # for each character of a pattern: a segment may be a single one
+_NS_OF_COMPARISON = 0.25  # of a character of a pattern with one of the path
+_CHARS_PER_BYTE = 4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+_MANY_CONTENT_LINES = 100
+_BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
-_NO_ORIGIN: Final[tuple[str | tuple[()], int]] = ((), 0)  # no URL begins with an empty tuple of texts
+_NO_ORIGIN: tuple[str | tuple[()], int] = ((), 0)  # no URL begins with an empty tuple of texts
 
 
 class Rules:

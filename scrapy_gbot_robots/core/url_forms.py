@@ -14,35 +14,32 @@ from __future__ import annotations
 
 import re
 import string
-from typing import TYPE_CHECKING, Final
 
+from .rules import Rules
 from .urls import shown
-
-if TYPE_CHECKING:
-    from .rules import Rules
-    from .verdict import Verdict
+from .verdict import Verdict
 
 # What every client sends as it is: these characters, and escapes in upper case of bytes that none decodes. A path or a URL
 # of nothing else has one form, unless it has a dot segment or an empty query. A client escapes what is past ASCII: in
 # UTF-8, as it is compared with rules.
-_SENT: Final = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-_KEPT_ESCAPES: Final = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
+_SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
+_KEPT_ESCAPES = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")  # of characters that every client sends as they are
-SENT_IN_PATHS: Final = f"{_SENT}@".encode()
+SENT_IN_PATHS = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
-_ENDS: Final = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
-_DROPPED: Final = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
+_ENDS = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
+_DROPPED = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
 
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
-_UNRESERVED: Final = string.ascii_letters + string.digits + "-._~" + "!$'()*,"  # yarl decodes the last seven, too
-_DECODED_IN_PATH: Final = frozenset(_UNRESERVED + "&=;@:")
-_DECODED_IN_QUERY: Final = frozenset(_UNRESERVED + "?/:@")
-_ONE_DOT: Final = frozenset({".", "%2e", "%2E"})
-_BROWSERS_DOTS: Final = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec.whatwg.org; in any case
+_UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"  # yarl decodes the last seven, too
+_DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
+_DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
+_ONE_DOT = frozenset({".", "%2e", "%2E"})
+_BROWSERS_DOTS = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec.whatwg.org; in any case
 
 
 def as_sent(url: str) -> str:

@@ -8,7 +8,7 @@ hosts the URL standard (url.spec.whatwg.org).
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 # Scheme, authority and path. For Google's parser, the authority is any text before the first "/", "?" or ";". The
 # lookaheads keep the search from going back: it never reads "//" or "://" before the authority as the beginning of the path.
@@ -17,24 +17,24 @@ _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
 # What escaping changes: escapes with a lower-case digit, and bytes past ASCII.
-_PERCENT: Final = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
+_PERCENT = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
 _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
-_ESCAPED: Final = [b"%%%02X" % byte for byte in range(256)]
+_ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
-DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": 21}  # the protocols with a robots.txt, by Google's page
-ROBOTS_PATH: Final = "/robots.txt"  # case-sensitive, only at the root
+DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}  # the protocols with a robots.txt, by Google's page
+ROBOTS_PATH = "/robots.txt"  # case-sensitive, only at the root
 
-_MAX_HOST: Final = 1_000  # characters
-_MAX_NAME: Final = 253  # characters of a host past ASCII; DNS has no longer name
-_MAX_LABEL: Final = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
-_MAX_PORT: Final = 65_535
-_PORT_DIGITS: Final = 6  # so many are too many
+_MAX_HOST = 1_000  # characters
+_MAX_NAME = 253  # characters of a host past ASCII; DNS has no longer name
+_MAX_LABEL = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
+_MAX_PORT = 65_535
+_PORT_DIGITS = 6  # so many are too many
 
 # The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-_ANY: Final = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
-_FORBIDDEN_IN_HOST: Final = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
+_ANY = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
+_FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 def path_of(url: str | bytes) -> str:

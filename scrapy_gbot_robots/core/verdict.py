@@ -5,18 +5,18 @@ A verdict is a value. Log line, exception, stats and command show the same one, 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from .urls import shown
 
 # The reasons of a verdict by rules. The policy adds others, such as "robots.txt unreachable".
-MOST_SPECIFIC: Final = "most specific rule"
-INDEX_OF_DIRECTORY: Final = "an allowed index.htm allows its directory"
-EMPTY_RULE: Final = "only a rule without a path matches"
-NO_MATCH: Final = "no rule matches"
-NO_GROUP: Final = "no group for this user agent"
-ROBOTS_TXT_ITSELF: Final = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2
-IGNORES_ROBOTS: Final = "this crawler does not heed robots.txt"
+MOST_SPECIFIC = "most specific rule"
+INDEX_OF_DIRECTORY = "an allowed index.htm allows its directory"
+EMPTY_RULE = "only a rule without a path matches"
+NO_MATCH = "no rule matches"
+NO_GROUP = "no group for this user agent"
+ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2
+IGNORES_ROBOTS = "this crawler does not heed robots.txt"
 
 
 class Rule(NamedTuple):

@@ -11,43 +11,39 @@ draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.o
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from ..core.fast_reader import ContentLine
 from ..core.lines import as_written
 from ..core.patterns import Patterns, stand_in
-from ..core.robots import groups_of
+from ..core.robots import FieldLine, RobotsTxt, groups_of
 from ..core.urls import escape, is_absolute, path_of, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from ..core.fast_reader import ContentLine
-    from ..core.robots import FieldLine, RobotsTxt
-
 # Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
-LABELS: Final = (
+LABELS = (
     ("train_ai", b"train-ai", "ai-train"),
     ("search", b"search", "search"),
     ("ai_use", b"ai-use", "ai-input"),
 )
-USES: Final = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
+USES = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
 
-_USAGE_VALUES: Final = {b"y": True, b"n": False}
-_STRICTEST: Final = (False, True, None)  # comes first
-_SIGNALS: Final = {key: label for label, _, key in LABELS}
-_SIGNAL_VALUES: Final = {"yes": True, "no": False}
-_SIGNAL: Final = b"content-signal"
-_ALL_PATHS: Final = "/"
-_KEPT: Final = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
+_USAGE_VALUES = {b"y": True, b"n": False}
+_STRICTEST = (False, True, None)  # comes first
+_SIGNALS = {key: label for label, _, key in LABELS}
+_SIGNAL_VALUES = {"yes": True, "no": False}
+_SIGNAL = b"content-signal"
+_ALL_PATHS = "/"
+_KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
 
-_MAX_BYTES: Final = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
+_MAX_BYTES = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
 
 # A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition begins with a character that
 # nothing before it could go on with. So there is one way to read a text, and a search that goes back fails at once.
-_KEY: Final = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
-_TOKEN: Final = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
-_OTHER: Final = r"""
+_KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
+_TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
+_OTHER = r"""
     -?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])      # Decimal, 3.3.2
     | @?-?[0-9]{1,15}(?![0-9.])             # Integer, 3.3.1, and Date, 3.3.7
     | "(?:[ !\#-\[\]-~]|\\["\\])*"          # String, 3.3.3
@@ -55,9 +51,9 @@ _OTHER: Final = r"""
     | \?[01]                                # Boolean, 3.3.6
     | %"(?:[ !\#$&-~]|%[0-9a-f]{2})*"       # Display String, 3.3.8
 """
-_PARAMETERS: Final = rf"(?:;[ ]*{_KEY}(?:=(?:{_TOKEN}|{_OTHER}))?)*"
-_ITEM: Final = rf"(?:{_TOKEN}|{_OTHER}){_PARAMETERS}"
-_MEMBER: Final = re.compile(
+_PARAMETERS = rf"(?:;[ ]*{_KEY}(?:=(?:{_TOKEN}|{_OTHER}))?)*"
+_ITEM = rf"(?:{_TOKEN}|{_OTHER}){_PARAMETERS}"
+_MEMBER = re.compile(
     rf"""
     (?P<key>{_KEY})
     (?:=(?: (?P<token>{_TOKEN}) | {_OTHER} | \([ ]*(?:{_ITEM}(?:[ ]+{_ITEM})*)?[ ]*\) ))?   # an Inner List, 4.2.1.2
@@ -102,7 +98,7 @@ class PreferenceChange(NamedTuple):
     after: bool | str | None
 
 
-NOTHING_SAID: Final = Preferences()
+NOTHING_SAID = Preferences()
 
 
 def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Preferences:

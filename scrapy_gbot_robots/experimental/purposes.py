@@ -9,21 +9,20 @@ of both counts. A crawl without a purpose uses nothing of this module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from ..core.verdict import Verdict
 from ..meta import PREFERENCES, PROVENANCE
 from .preferences import LABELS, Preferences, combined, of_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_ATTRIBUTES: Final = {key.decode(): attribute for attribute, key, _ in LABELS}  # of `Preferences`, by purpose
-PURPOSES: Final = tuple(_ATTRIBUTES)
+_ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}  # of `Preferences`, by purpose
+PURPOSES = tuple(_ATTRIBUTES)
 
 GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
 

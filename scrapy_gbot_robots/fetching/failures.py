@@ -7,16 +7,13 @@ handlers need not be importable. An exception that is not in the table is a fail
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from scrapy import exceptions
 from scrapy.exceptions import IgnoreRequest
 from twisted.internet import error as twisted_errors
 
 from ..policy.outcome import Failure, Unreachable, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",

@@ -13,17 +13,17 @@ import logging
 import os
 import time
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Places, run_in_thread, within
-from ..core.urls import shown
-from ..engine import LISTENER, Overhearing, around_sending, is_closing, uncounted
+from ..core.urls import Origin, shown
+from ..engine import LISTENER, Overhearing, Send, around_sending, is_closing, uncounted
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
 from ..policy.outcome import (
@@ -38,18 +38,11 @@ from ..policy.outcome import (
     recalled,
 )
 from ..policy.walls import HEADERS
+from ..settings import GbotSettings
 from ..signals import robotstxt_served
 from .failures import NotCachedError, failure_of
 from .host_lookup import leads_inside
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from ..core.urls import Origin
-    from ..engine import Send
-    from ..settings import GbotSettings
-    from .http_cache import HttpCache
+from .http_cache import HttpCache
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 

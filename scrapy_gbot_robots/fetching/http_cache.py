@@ -8,19 +8,16 @@ recalled at once. Scrapy's cache storages are called in the reactor's thread, as
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.http import Headers, Response
 
 from ..engine import downloader_middleware
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
 
 logger = logging.getLogger(__name__)
 

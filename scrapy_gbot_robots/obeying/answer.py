@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.rules import preferences_of, takes_long, weight_of
+from scrapy import Request
+
+from ..core.crawlers import RobotsAgent
+from ..core.robots import RobotsTxt
+from ..core.rules import Rules, preferences_of, takes_long, weight_of
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
+from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, State
-from ..policy.outcome import failure_in
+from ..policy.outcome import Failure, failure_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from scrapy import Request
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.robots import RobotsTxt
-    from ..core.rules import Rules
-    from ..core.urls import Origin
     from ..experimental.preferences import Preferences
-    from ..policy.outcome import Failure
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 

@@ -16,27 +16,23 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.core.downloader import Slot
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from ..concurrency import OneThread, Places, pause
-from ..core.urls import shown
+from ..core.crawlers import RobotsAgent
+from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
-from ..engine import DownloadSlots, around_sending
+from ..engine import DownloadSlots, Send, around_sending
+from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import redis_of
+from .overrides import Ruling
 
 if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.core.downloader import Slot
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.urls import Origin
-    from ..engine import Send
-    from ..settings import GbotSettings
     from ..storage.redis import RedisStorage
-    from .overrides import Ruling
 
 TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key

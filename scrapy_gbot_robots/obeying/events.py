@@ -5,32 +5,23 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from inspect import iscoroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 
-from ..concurrency import run_in_thread
+from ..concurrency import Background, run_in_thread
 from ..core.changes import changes
-from ..core.urls import shown
+from ..core.robots import RobotsTxt
+from ..core.urls import Origin, shown
 from ..engine import pull_soon
-from ..policy.outages import State
-from ..policy.outcome import Fetched
+from ..policy.outages import Copy, State
+from ..policy.outcome import Fetched, Outcome
+from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
-from .answer import Source, is_waited_for
+from .answer import CachedAnswer, Source, is_waited_for
 from .robotparser import GbotRobotParser
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from ..concurrency import Background
-    from ..core.robots import RobotsTxt
-    from ..core.urls import Origin
-    from ..policy.outages import Copy
-    from ..policy.outcome import Outcome
-    from ..settings import GbotSettings
-    from .answer import CachedAnswer
 
 MOST_WARNED = 10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
 _MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each

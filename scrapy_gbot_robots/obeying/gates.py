@@ -42,21 +42,19 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 
 from ..concurrency import Closing
+from ..core.urls import Origin
 from ..engine import next_of, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..policy.outcome import Failure
-from .answer import Source, is_waited_for
+from .answer import CachedAnswer, Source, is_waited_for
+from .identity import CrawlerIdentity
+from .lookup import Lookup
+from .overrides import CrawlOverrides
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from ..core.urls import Origin
-    from .answer import CachedAnswer
-    from .identity import CrawlerIdentity
-    from .lookup import Lookup
-    from .overrides import CrawlOverrides
     from .queue import Line
 
 GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over

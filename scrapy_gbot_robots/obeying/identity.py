@@ -8,22 +8,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
 from scrapy.http import Headers
+from scrapy.settings import BaseSettings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 
-from ..core.crawlers import AllOf, agents_heeded, cut_token, is_browser_like
+from ..core.crawlers import AllOf, RobotsAgent, agents_heeded, cut_token, is_browser_like
 from ..core.crawlers import Crawler as RobotsCrawler
 from ..core.urls import shown
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
-    from ..core.crawlers import RobotsAgent
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
 _CONTACT = re.compile(r"https?://|\S@\S")

@@ -18,30 +18,24 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Collection
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
-from ..policy.outages import Kind, State, available, decide, renew
+from ..core.crawlers import RobotsAgent
+from ..core.urls import Origin
+from ..fetching.fetcher import Fetcher
+from ..policy.outages import Entry, Kind, State, available, decide, renew
 from ..policy.outcome import Failure, failed
+from ..settings import GbotSettings
+from ..storage.client import StorageClient
 from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.urls import Origin
-    from ..fetching.fetcher import Fetcher
-    from ..policy.outages import Entry
-    from ..settings import GbotSettings
-    from ..storage.client import StorageClient
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1

@@ -6,17 +6,20 @@ It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.http import TextResponse
+from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
+from ..core.crawlers import RobotsAgent
 from ..core.url_forms import as_sent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
@@ -29,7 +32,7 @@ from ..policy.outages import State
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from ..storage.client import StorageClient
-from .answer import provenance_of
+from .answer import CachedAnswer, provenance_of
 from .crawl_delay import CrawlDelays
 from .gates import Gates
 from .identity import CrawlerIdentity
@@ -37,16 +40,6 @@ from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
 from .waiting import Waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from ..core.crawlers import RobotsAgent
-    from .answer import CachedAnswer
 
 _T = TypeVar("_T")
 

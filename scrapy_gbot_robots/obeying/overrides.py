@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy import Request
+
 from ..concurrency import within
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC
@@ -28,7 +30,6 @@ from ..signals import override_used
 from .answer import CachedAnswer
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from ..core.crawlers import RobotsAgent

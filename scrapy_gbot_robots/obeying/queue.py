@@ -33,20 +33,17 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
 from ..meta import SITEMAP
+from .gates import Gate, Gates
 from .middleware import GbotRobotsTxtMiddleware, judged_origin
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from .gates import Gate, Gates
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
 _MOST_LOOKED_AT = 1000  # slots, for one request

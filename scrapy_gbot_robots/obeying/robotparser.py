@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from scrapy.crawler import Crawler
 from scrapy.robotstxt import RobotParser
 from scrapy.settings import Settings
+from typing_extensions import Self
 
 from ..core.crawlers import Crawler as RobotsCrawler
+from ..core.robots import RobotsTxt
 from ..core.url_forms import allowed_in_all_forms
 from ..settings import GbotSettings
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
-
-    from ..core.robots import RobotsTxt
 
 
 class GbotRobotParser(RobotParser):

@@ -33,25 +33,19 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from ..concurrency import Closing, Turnstile, within
+from ..core.crawlers import RobotsAgent
+from ..core.urls import Origin
 from ..engine import delay_closing, is_closing, is_full, uncounted
-from .gates import LOOK_SECS
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from ..core.crawlers import RobotsAgent
-    from ..core.urls import Origin
-    from .answer import CachedAnswer
-    from .gates import Gates
-    from .lookup import Lookup
+from .answer import CachedAnswer
+from .gates import LOOK_SECS, Gates
+from .lookup import Lookup
 
 MOST_UNCOUNTED = 1000  # places that do not count
 PATIENCE_SECS = 1.0  # how long a place in a full downloader counts; often less

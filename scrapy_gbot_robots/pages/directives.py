@@ -9,32 +9,30 @@ of them contradict each other, the more restrictive one counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeAlias
 
 Directives: TypeAlias = "dict[str, bool | str]"
 
-EVERYONE: Final = "robots"  # the name that stands for all crawlers, in a meta tag
+EVERYONE = "robots"  # the name that stands for all crawlers, in a meta tag
 
-MOST_BYTES: Final = 64 * 1024  # that are read of all header values together, and of one meta tag's content
-MOST_NAMES: Final = 100  # directives that are kept of one page; directives that Google knows are always kept
+MOST_BYTES = 64 * 1024  # that are read of all header values together, and of one meta tag's content
+MOST_NAMES = 100  # directives that are kept of one page; directives that Google knows are always kept
 
-_SAY_NOTHING: Final = frozenset({"all", "index", "follow"})
-_WORDS: Final = frozenset(
+_SAY_NOTHING = frozenset({"all", "index", "follow"})
+_WORDS = frozenset(
     """
     noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox indexifembedded noai
     noimageai
     """.split()
 )
-_WORD: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
-_DAYS: Final = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
-_LONGEST_DATE: Final = 64  # characters
-_YEAR_OF_OLD: Final = re.compile(r"(?<![0-9])00[0-9]{2}(?![0-9])")  # four digits, but `email` reads 0001 as 2001
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
+_DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
+_LONGEST_DATE = 64  # characters
+_YEAR_OF_OLD = re.compile(r"(?<![0-9])00[0-9]{2}(?![0-9])")  # four digits, but `email` reads 0001 as 2001
 
 
 def _limit(text: str) -> float | None:
@@ -51,14 +49,14 @@ def _moment(text: str) -> float | None:
 
 
 # Directives with a value, and the function that turns the value into a number. A smaller number is more restrictive.
-_VALUED: Final[dict[str, Callable[[str], float | None]]] = {
+_VALUED: dict[str, Callable[[str], float | None]] = {
     "max-snippet": _limit,
     "max-video-preview": _limit,
     "max-image-preview": {"none": 0.0, "standard": 1.0, "large": 2.0}.get,
     "unavailable_after": _moment,
 }
 
-KNOWN: Final = _WORDS | _VALUED.keys()
+KNOWN = _WORDS | _VALUED.keys()
 
 
 def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:

@@ -10,27 +10,21 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urldefrag
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
-from .directives import KNOWN, at_time
+from .directives import KNOWN, Directives, at_time
 from .page import NOFOLLOW, QUALIFIED, directives_of, links_left
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from .directives import Directives
 
 _LINK_METHODS = frozenset({"GET", "HEAD"})
 

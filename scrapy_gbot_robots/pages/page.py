@@ -10,35 +10,29 @@ head ends, as libxml2 has them.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Collection, Iterable, Iterator, Set
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from lxml import etree
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.link import Link
 from scrapy.linkextractors import LinkExtractor
 from scrapy.utils.response import get_base_url
 from w3lib.html import strip_html5_whitespace
 from w3lib.url import safe_url_string
 
 from ..meta import TAGS
-from .directives import EVERYONE, in_headers, in_meta_tags
+from .directives import EVERYONE, Directives, in_headers, in_meta_tags
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Set
-
-    from scrapy.http import Response, TextResponse
-    from scrapy.link import Link
-
-    from .directives import Directives
-
-NOFOLLOW: Final = frozenset({"nofollow"})
-QUALIFIED: Final = frozenset({"nofollow", "ugc", "sponsored"})
-MOST_BYTES: Final = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
-MOST_TAGS: Final = 100
-_STEP: Final = 8 * 1024
-_HOLD_TAGS: Final = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
+NOFOLLOW = frozenset({"nofollow"})
+QUALIFIED = frozenset({"nofollow", "ugc", "sponsored"})
+MOST_BYTES = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
+MOST_TAGS = 100
+_STEP = 8 * 1024
+_HOLD_TAGS = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:

@@ -11,13 +11,11 @@ from __future__ import annotations
 import html
 import re
 import zlib
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 ACCEPTED = "gzip, deflate"  # what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser

@@ -10,12 +10,9 @@ RFC 9110 10.2.3 (Retry-After).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64

@@ -12,11 +12,9 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterator
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line

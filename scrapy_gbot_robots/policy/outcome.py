@@ -9,17 +9,15 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
 from .not_found import says_not_found
 from .walls import wall_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SCHEMES = frozenset({"http", "https"})

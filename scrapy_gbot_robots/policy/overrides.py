@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from enum import Enum
 from socket import inet_aton, inet_ntoa
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.crawlers import Crawler
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin, shown
-from ..core.verdict import MOST_SPECIFIC
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..core.verdict import Verdict
+from ..core.verdict import MOST_SPECIFIC, Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 SOON_DAYS = 7

@@ -7,11 +7,8 @@ or a sitemap is the site's own file, whatever stands around it. Bodies are hosti
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import unescape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # A header, the beginnings of its value that count, and whose wall sends it.
 _HEADERS = (

@@ -22,27 +22,21 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from hashlib import sha256
 from http.client import responses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Headers, Response
+from typing_extensions import Self
 
 from ..concurrency import Background, OneThread
 from ..core.urls import escape_text
-from ..policy.outcome import Fetched, Unavailable
+from ..policy.outcome import Fetched, Outcome, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
-    from typing_extensions import Self
-
-    from ..policy.outcome import Outcome
 
 _MOST_HASHES = 100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
 _MOST_FILES = 1_000  # with the same name and different numbers

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from ..obeying.answer import Source
+from scrapy import Request
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
-
-    from scrapy import Request
-
-    from ..core.urls import Origin
-    from ..core.verdict import Verdict
-    from ..exceptions import ForbiddenByRobotsTxt
-    from ..obeying.answer import CachedAnswer
-    from ..policy.outages import State
-    from ..policy.outcome import Outcome
-    from ..policy.overrides import Override
+from ..core.urls import Origin
+from ..core.verdict import Verdict
+from ..exceptions import ForbiddenByRobotsTxt
+from ..obeying.answer import CachedAnswer, Source
+from ..policy.outages import State
+from ..policy.outcome import Outcome
+from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
 MOST_ORIGINS = 50_000  # at some 500 bytes each

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from typing_extensions import Self
 
 from ..concurrency import run_in_thread
 from ..experimental.purposes import GRANTED, REFUSED, UNSAID
@@ -19,11 +20,6 @@ from ..sitemaps.feed import left_out
 from .counters import CrawlCounts
 from .page import page, try_out, write
 from .summary import summary
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 

@@ -10,26 +10,24 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from html import escape
 from importlib.resources import files
 from itertools import islice
+from pathlib import Path
 from secrets import token_hex
 from stat import S_ISREG
 from string import Template
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..core.urls import shown
+from .counters import CrawlCounts, OriginRow, Rule
 from .summary import amount, answers_in_words, end_in_words, most_used, states_in_words, walls_in_words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+_Cell: TypeAlias = "str | int"
 
-    from .counters import CrawlCounts, OriginRow, Rule
-
-    _Cell: TypeAlias = "str | int"
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from ..core.urls import shown
 from ..obeying.answer import Source
 from ..policy.outages import State
-from .counters import FINISHED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .counters import CrawlCounts, OverrideUse
+from .counters import FINISHED, CrawlCounts, OverrideUse
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))

@@ -11,37 +11,29 @@ from __future__ import annotations
 import logging
 import sys
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from inspect import signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
-from scrapy.http import TextResponse
+from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
+from typing_extensions import Self
 
 from ..concurrency import Background, run_in_thread
-from ..core.robots import may_list_sitemaps, sitemap_lines_of, size_of
+from ..core.robots import RobotsTxt, may_list_sitemaps, sitemap_lines_of, size_of
 from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import MOST_LEVELS, UrlCheck
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from typing_extensions import Self
-
-    from ..core.robots import RobotsTxt
-    from .urls import FoundSitemap, SitemapChoice
+from .urls import MOST_LEVELS, FoundSitemap, SitemapChoice, UrlCheck
 
 _MOST_GUESTS = 1_000  # origins
 _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read

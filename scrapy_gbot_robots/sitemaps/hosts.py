@@ -7,14 +7,11 @@ port http is tried first, because a server that speaks only http may never answe
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..core.urls import DEFAULT_PORTS, Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 

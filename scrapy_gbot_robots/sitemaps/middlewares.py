@@ -9,11 +9,15 @@ The downloader middleware checks where a sitemap lies, and counts what became of
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
-from scrapy import Request
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from typing_extensions import Self
 
 from ..concurrency import within
 from ..core.urls import Origin
@@ -24,14 +28,6 @@ from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, takes_more
 from .urls import Refused, UrlCheck, to_private_address
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from typing_extensions import Self
 
 _OK = range(200, 300)
 

@@ -16,19 +16,17 @@ import codecs
 import re
 import zlib
 from calendar import monthrange
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lxml import etree
 from w3lib.encoding import read_bom, resolve_encoding
 
 from ..core.urls import shown
 from ..policy.decoding import gunzipped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)

@@ -10,17 +10,24 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.http import Response
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.spiders import SitemapSpider
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
+from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
+from typing_extensions import Self
 from w3lib.encoding import http_content_type_encoding
 
 from ..concurrency import pause, run_in_thread
@@ -33,22 +40,8 @@ from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import covers, given_in, origins_of, survey
-from .reader import MAX_BYTES, MAX_ENTRIES, SitemapReader, latest, since
+from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, latest, since
 from .urls import Refused, UrlCheck, resolved
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-    from scrapy.utils.asyncio import AsyncioLoopingCall
-    from twisted.internet.task import LoopingCall
-    from twisted.python.failure import Failure
-    from typing_extensions import Self
-
-    from .reader import SitemapEntry
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
+from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
+from ..core.robots import SitemapLine
 from ..core.urls import Origin, shown
 from ..policy.private_hosts import is_private
+from ..settings import GbotSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import tldextract
-    from scrapy.settings import BaseSettings
-
-    from ..core.robots import SitemapLine
-    from ..settings import GbotSettings
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one

@@ -8,17 +8,16 @@ passed in its text form, such as "https://example.com:8181".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeAlias
+from ..policy.outages import Entry
 
-    from ..policy.outages import Entry
+__all__ = ["Storage", "StorageError"]
 
-    Wanted: TypeAlias = "tuple[str, Callable[[Entry | None], bool]]"  # an origin, and whether an entry is good enough
-    Found: TypeAlias = "tuple[Entry | None, str | None]"  # an entry, and the token of the lease if that was taken
-    Result: TypeAlias = "tuple[str, Entry | None, str]"  # an origin, what to store, and the token of the lease to end
+Wanted: TypeAlias = "tuple[str, Callable[[Entry | None], bool]]"  # an origin, and whether an entry is good enough
+Found: TypeAlias = "tuple[Entry | None, str | None]"  # an entry, and the token of the lease if that was taken
+Result: TypeAlias = "tuple[str, Entry | None, str]"  # an origin, what to store, and the token of the lease to end
 
 
 class StorageError(Exception):

@@ -26,31 +26,30 @@ import os
 import socket
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, OneThread, Turnstile, pause, within
 from ..core.urls import shown
-from ..settings import STORAGES
-from .base import Storage, StorageError
+from ..policy.outages import Entry
+from ..settings import STORAGES, GbotSettings
+from .base import Found, Storage, StorageError
 from .memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
-    from ..policy.outages import Entry
-    from ..settings import GbotSettings
-    from .base import Found
     from .redis import RedisStorage
 
-    _Act: TypeAlias = "_Find | _Store | Callable[[Storage], object]"
+
+_Act: TypeAlias = "_Find | _Store | Callable[[Storage], object]"
+
 
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
 TRY_AGAIN_SECS = 30.0

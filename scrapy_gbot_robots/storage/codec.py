@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..policy.outages import Copy, Entry, Kind, Outage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["decode", "encode"]
 

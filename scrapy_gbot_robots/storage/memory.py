@@ -8,15 +8,11 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from threading import Lock
-from typing import TYPE_CHECKING
 
+from ..policy.outages import Entry
 from .base import Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..policy.outages import Entry
 
 MAX_BYTES = 64 * 2**20
 

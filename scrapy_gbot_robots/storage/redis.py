@@ -30,15 +30,16 @@ import json
 import secrets
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from ..policy.outages import KEEP_DAYS
-from .base import Storage, StorageError
+from ..policy.outages import KEEP_DAYS, Entry
+from .base import Found, Result, Storage, StorageError, Wanted
 from .codec import MAX_BODY, decode, encode, longest
 
 try:
@@ -51,12 +52,6 @@ except ImportError as error:
     raise ImportError(
         "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
     ) from error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from ..policy.outages import Entry
-    from .base import Found, Result, Wanted
 
 _E = TypeVar("_E", "Entry", "Entry | None")
 

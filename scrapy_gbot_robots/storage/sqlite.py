@@ -21,26 +21,20 @@ call compares the file at the path with the open one.
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from ..policy.outages import KEEP_DAYS, Entry
-from .base import Storage, StorageError
+from ..policy.outages import KEEP_DAYS, Copy, Entry
+from .base import Found, Result, Storage, StorageError, Wanted
 from .codec import MAX_BODY, decode, encode, longest
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import PurePath
-
-    from ..policy.outages import Copy
-    from .base import Found, Result, Wanted
 
 _T = TypeVar("_T")
 
