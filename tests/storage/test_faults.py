@@ -244,4 +244,4 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
         crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
     assert stats(crawler)["gbot_robots/storage/errors"] >= 1
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert "no answer within 1.5 s" in warning
+    assert warning.startswith(FAILED)  # for want of an answer, or of a connection without old bytes on it
