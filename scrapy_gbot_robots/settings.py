@@ -16,7 +16,6 @@ from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
@@ -43,7 +42,7 @@ ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
-_REDIS_OPTIONS = ("ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile")
+_REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")  # of scrapy-redis, besides REDIS_URL
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 logger = logging.getLogger(__name__)
@@ -146,30 +145,16 @@ def one_of(*names: str) -> ValueType[str]:
     return ValueType("one of " + ", ".join(repr(name) for name in names), _text, lambda name: name in names)
 
 
-def redis_of_scrapy_redis(settings: BaseSettings) -> str:
-    """Return the URL of the Redis that scrapy-redis would use.
+def redis_url_of_project(settings: BaseSettings) -> str:
+    """Return the URL that scrapy-redis has, too."""
+    return settings.get("REDIS_URL") or "redis://localhost:6379/0"
 
-    It comes from REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS. REDIS_ENCODING plays no part, since entries
-    are bytes.
-    """
-    params = settings.getdict("REDIS_PARAMS")
-    for name in ("url", "host", "port", "db"):
-        params[name] = settings.get(f"REDIS_{name.upper()}") or params.get(name)
-    host, socket = str(params["host"] or "localhost"), params.get("unix_socket_path")
-    scheme = "rediss" if str(params.get("ssl")) in {"True", "true", "1"} else "redis"
-    server = f"{scheme}://{f'[{host}]' if ':' in host else host}:{params['port'] or 6379}"
-    url = str(params["url"] or (f"unix://{socket}" if socket else server))
-    if not url.startswith(_REDIS_SCHEMES):
-        raise ValueError(f"REDIS_URL must be {REDIS_URL.rule}, got {url!r}")
-    scheme, where, path, query, _ = urlsplit(url)
-    options = {name: str(params[name]) for name in _REDIS_OPTIONS if params.get(name) is not None}
-    if scheme == "unix" or not path.strip("/"):  # else the path names the database
-        options["db"] = str(params["db"] or 0)
-    options |= dict(parse_qsl(query))
-    if params.get("password") is not None and "@" not in where:
-        user, password = (quote(str(params.get(name) or ""), safe="") for name in ("username", "password"))
-        where = f"{user}:{password}@{where}"
-    return f"{scheme}://{where}{path}{'?' if options else ''}{urlencode(options)}"
+
+def redis_client_of_project(settings: BaseSettings) -> str | None:
+    """Return what makes the client of scrapy-redis, if other settings of it than a URL say which Redis that is."""
+    if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
+        return None
+    return "scrapy_redis.connection.get_redis_from_settings"
 
 
 def sqlite_of_project(_: BaseSettings) -> Path | None:
@@ -188,7 +173,9 @@ STORAGE = ValueType(
     '"memory", "sqlite", "redis" or the dotted path of a class', _text, lambda name: name in STORAGES or "." in name
 )
 REDIS_URL = ValueType(
-    f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}", _text, lambda url: url.startswith(_REDIS_SCHEMES)
+    f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}, and so must REDIS_URL in its place",
+    _text,
+    lambda url: url.startswith(_REDIS_SCHEMES),
 )
 CALLABLE = ValueType("the dotted path of a callable that returns a redis-py client", _text, lambda path: "." in path)
 FILE = ValueType("the path of a file", path_of)
@@ -227,8 +214,8 @@ class GbotSettings:
     strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, FILE)  # noqa: RUF009  it makes a field
-    redis_url: str = _row(redis_of_scrapy_redis, REDIS_URL)
-    redis_client: str | None = _row(None, CALLABLE)
+    redis_url: str = _row(redis_url_of_project, REDIS_URL)
+    redis_client: str | None = _row(redis_client_of_project, CALLABLE)
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))

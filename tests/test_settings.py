@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import AGENTS, ARCHIVE, GbotSettings, mistakes
+from scrapy_gbot_robots.settings import AGENTS, ARCHIVE, REDIS_URL, GbotSettings, mistakes
 
 
 def read(**settings: Any) -> GbotSettings:
@@ -50,7 +50,7 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
-        ("REDIS_URL", "redis+cluster://a", "a URL that begins with redis:// or rediss:// or unix://"),
+        ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         ("SQLITE_PATH", "~nobody-here/x", "the path of a file"),
         *(("REPORT", name, "the path of a .html or .htm file") for name in ("r.pdf", "report", "r.html.gz", ".html")),
@@ -67,8 +67,8 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
     assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
-def test_wrong_url_of_scrapy_redis_is_named_as_the_user_set_it() -> None:
-    with pytest.raises(ValueError, match="^REDIS_URL must be a URL that begins with .*, got 'localhost:6379'"):
+def test_wrong_url_of_scrapy_redis_is_named() -> None:
+    with pytest.raises(ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"):
         GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
 
 
@@ -110,48 +110,32 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     assert read(STORAGE="memory").storage == "memory"
 
 
+OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
+
+
 @pytest.mark.parametrize(
-    ("settings", "url"),
+    ("settings", "url", "client"),
     [
-        pytest.param({}, "redis://localhost:6379?db=0", id="nothing"),
-        pytest.param({"REDIS_URL": "unix:///tmp/redis.sock?db=3"}, "unix:///tmp/redis.sock?db=3", id="unix-url"),
-        pytest.param({"REDIS_HOST": "::1", "REDIS_PORT": "7"}, "redis://[::1]:7?db=0", id="ipv6-and-port"),
+        pytest.param({}, "redis://localhost:6379/0", None, id="nothing"),
+        pytest.param({"REDIS_URL": "unix:///redis.sock?db=3"}, "unix:///redis.sock?db=3", None, id="url"),
+        pytest.param({"REDIS_HOST": "fleet"}, "redis://localhost:6379/0", OF_SCRAPY_REDIS, id="host"),
         pytest.param(
-            {"REDIS_HOST": "fleet", "REDIS_PARAMS": {"password": "a/b@c", "db": 4, "socket_timeout": 9}},
-            "redis://:a%2Fb%40c@fleet:6379?db=4",
-            id="params",
+            {"REDIS_URL": "redis://fleet", "REDIS_PARAMS": {"db": 2}}, "redis://fleet", OF_SCRAPY_REDIS, id="params"
         ),
         pytest.param(
-            {
-                "REDIS_PARAMS": '{"host": "h", "port": 5, "username": "u", "password": "p", "ssl": true, "ssl_ca_certs": "/ca.pem"}'
-            },
-            "rediss://u:p@h:5?ssl_ca_certs=%2Fca.pem&db=0",
-            id="params-of-tls-as-json",
+            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"}, "redis://own/1", None, id="our-own"
         ),
         pytest.param(
-            {"REDIS_PARAMS": {"unix_socket_path": "/run/redis.sock", "db": 2}},
-            "unix:///run/redis.sock?db=2",
-            id="socket",
-        ),
-        pytest.param(
-            {"REDIS_URL": "redis://fleet:1", "REDIS_HOST": "other", "REDIS_PARAMS": {"password": "p", "db": 2}},
-            "redis://:p@fleet:1?db=2",
-            id="url-and-params",
-        ),
-        pytest.param(
-            {"REDIS_URL": "redis://u:q@fleet:1/3", "REDIS_PARAMS": {"password": "p", "db": 2}},
-            "redis://u:q@fleet:1/3",
-            id="the-url-wins",
-        ),
-        pytest.param(
-            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"},
-            "redis://own/1",
-            id="our-own-setting-wins",
+            {"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "fleet"},
+            "redis://localhost:6379/0",
+            "own.client",
+            id="our-own-client",
         ),
     ],
 )
-def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, object], url: str) -> None:
-    assert GbotSettings.of(Settings(settings)).redis_url == url
+def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, Any], url: str, client: str | None) -> None:
+    own = GbotSettings.of(Settings(settings))
+    assert (own.redis_url, own.redis_client) == (url, client)
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

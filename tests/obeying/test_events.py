@@ -100,7 +100,7 @@ REDIS_HOST = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "queue", "REDIS_PARA
             "redis at 127.0.0.1:7, database 3",
             id="redis-url",
         ),
-        pytest.param(REDIS_HOST, "redis at queue:6379, database 0", id="redis-host"),
+        pytest.param(REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings", id="redis-host"),
         pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage"}, "own.Storage", id="own"),
     ],
 )

@@ -12,9 +12,12 @@ from socket import socket
 from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import KEEP_DAYS, Entry
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.client import redis_of
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
@@ -118,6 +121,16 @@ def test_place_is_named_without_the_password(url: str, place: str) -> None:
 def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
     with pytest.raises(StorageError, match="the client of mine must return bytes"):
         RedisStorage("mine", client=redis.Redis.from_url(redis_url, decode_responses=True))
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated usage of input argument:DeprecationWarning")  # by scrapy-redis
+def test_client_of_scrapy_redis_serves(redis_url: str) -> None:
+    pytest.importorskip("scrapy_redis")
+    path, _, db = redis_url.removeprefix("unix://").partition("?db=")
+    settings = Settings({"REDIS_DB": db, "REDIS_PARAMS": {"unix_socket_path": path}})
+    with closing(redis_of(GbotSettings.of(settings), settings)()) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        assert storage.get(ORIGIN) == Entry(RULES)
 
 
 def assert_every_verb_fails(storage: RedisStorage) -> None:
