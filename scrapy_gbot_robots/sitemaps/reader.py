@@ -15,15 +15,13 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from calendar import monthrange
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from itertools import chain, islice
+from typing import Any, TypeAlias
 
 from lxml import etree
-from w3lib.encoding import read_bom, resolve_encoding
+from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
 from ..policy.decoding import gunzipped
@@ -42,7 +40,6 @@ _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
 _MOST_DATE_CHARS = 64
 
-_DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's, such as UTF-7, could
 # make markup of text.
 _CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
@@ -50,14 +47,10 @@ _SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occur
 _NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
 
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
-_XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|rdf:RDF)\b")
-_MARKS = re.compile(r"<!\[CDATA\[|<!--|\]\]>|-->|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
-_VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->"}  # beginning and end of the parts without escapes
+_XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed)\b")
+_MARKS = re.compile(r"<!\[CDATA\[|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
 
-_W3C = re.compile(
-    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T ]+(\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?)?)?)?\s*(?:Z|([+-]\d\d):?(\d\d))?",
-    re.ASCII | re.IGNORECASE,
-)
+DAY = re.compile(r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII)  # of a W3C date; "2026" is a whole year
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
 SitemapEntry: TypeAlias = "dict[str, Any]"
@@ -67,22 +60,9 @@ class _NotASitemapError(ValueError):
     """The file has no sitemap format, or nothing more can be read from it."""
 
 
-class _Vocabulary(NamedTuple):
-    """The names of elements in one XML format, without namespace."""
-
-    entry: str
-    keys: dict[str, str]  # the key of an entry for elements whose text is its "loc" or "lastmod"
-    loc_is_href: bool = False  # of the element "link"
-
-
-_BY_ROOT = {
-    "urlset": _Vocabulary("url", {}),
-    "sitemapindex": _Vocabulary("sitemap", {}),
-    "rss": _Vocabulary("item", {"link": "loc", "pubDate": "lastmod", "date": "lastmod"}),
-    "RDF": _Vocabulary("item", {"link": "loc", "date": "lastmod"}),  # RSS 1.0
-    "feed": _Vocabulary("entry", {"updated": "lastmod", "modified": "lastmod"}, loc_is_href=True),  # Atom 1.0 and 0.3
-}
-_TAGS = tuple({f"{{*}}{vocabulary.entry}" for vocabulary in _BY_ROOT.values()})
+_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "feed": "entry"}  # the elements, by the root
+_TAGS = tuple(f"{{*}}{name}" for name in _ENTRIES.values())
+_DATES = frozenset({"pubDate", "date", "updated", "modified"})  # what RSS and Atom call lastmod
 
 
 class SitemapReader:
@@ -96,10 +76,8 @@ class SitemapReader:
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
-    def __init__(self, body: bytes, charset: str | None = None) -> None:
-        """Take a file, and the charset that its server names, if any. A declaration in the file comes first."""
+    def __init__(self, body: bytes) -> None:
         self._body = body
-        self._charset = charset
         self.is_index = False
         self.entries = self.broken = 0
         self.over_limit = False
@@ -118,7 +96,7 @@ class SitemapReader:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Iterator[SitemapEntry | None]:
-        texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))), self._charset)
+        texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))))
         head = ""
         for text in texts:
             head = (head + text).lstrip()
@@ -176,19 +154,19 @@ class SitemapReader:
             remove_pis=True,
             collect_ids=False,
         )
-        vocabulary: _Vocabulary | None = None
+        root = ""
         barren = 0  # characters since the last complete entry
         for text in _repaired(texts):
             parser.feed(text.encode("utf-8", "replace"))
             barren += len(text)
             for _, element in parser.read_events():
-                if vocabulary is None:
-                    root = _local(element.getroottree().getroot().tag)
-                    vocabulary, self.is_index = _vocabulary_of(root), root == "sitemapindex"
-                if _local(element.tag) != vocabulary.entry:
+                if not root:
+                    root = _local(element.getroottree().getroot())
+                    self.is_index = root == "sitemapindex"
+                if _local(element) != _ENTRIES.get(root):
                     continue
                 barren = 0
-                entry = _entry(element, vocabulary)
+                entry = _entry(element)
                 if _may_be_url(entry.get("loc", "")):
                     yield entry
                 else:
@@ -197,34 +175,37 @@ class SitemapReader:
             yield None
             if barren > _MOST_BARREN:
                 raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
-        if vocabulary is None and not (self.over_limit or self.trouble):
-            _vocabulary_of(_local(getattr(parser.close(), "tag", "")))
+        if not (self.entries or self.broken or self.over_limit or self.trouble):
+            root = _local(parser.close())
+            if root not in _ENTRIES:
+                raise _NotASitemapError(
+                    f"its first element is <{shown(root, 40)}>" if root else "there is no element in it"
+                )
 
 
 def _may_be_url(text: str) -> bool:
     return 0 < len(text) <= _MOST_CHARS and _SPOILT not in text
 
 
-def _vocabulary_of(root: str) -> _Vocabulary:
-    if root not in _BY_ROOT:
-        raise _NotASitemapError(f"its first element is <{shown(root, 40)}>" if root else "there is no element in it")
-    return _BY_ROOT[root]
-
-
-def _entry(element: etree._Element, vocabulary: _Vocabulary) -> SitemapEntry:
+def _entry(element: etree._Element) -> SitemapEntry:
     """Return what an element lists. Of two values with one key, the first that is not empty counts."""
     entry: SitemapEntry = {}
     alternates: list[str] = []
     for child in element[:_MOST_VALUES]:
-        name = _local(child.tag)
-        href = child.get("href", "").strip() if name == "link" and child.get("rel", "alternate") == "alternate" else ""
+        key = _local(child)
         value = (child.text or "").strip() if not len(child) else ""  # with an element in it, it is unusable
-        if vocabulary.loc_is_href and name == "link":
-            name, value = "loc", href
-        elif href:
-            alternates.append(href)
-        key = vocabulary.keys.get(name, name)
-        if key not in {"link", "alternate"}:  # the latter has the URLs of links
+        if (
+            key == "link"
+        ):  # the text in RSS, the reference in Atom; in a urlset it refers to the page in another language
+            key = "loc"
+            href = child.get("href", "").strip() if child.get("rel", "alternate") == "alternate" else ""
+            if _local(element) == "entry":
+                value = href
+            elif href:
+                alternates.append(href)
+        elif key in _DATES:
+            key = "lastmod"
+        if key != "alternate":  # it has the URLs of links
             # As in Scrapy, an empty element has a key.
             entry[key] = entry.get(key) or (value if _may_be_url(value) else "")
     return {**entry, "alternate": alternates} if alternates else entry
@@ -238,8 +219,9 @@ def _forget(element: etree._Element) -> None:
         del parent[0]
 
 
-def _local(tag: str | Any) -> str:
-    return str(tag).rpartition("}")[2]
+def _local(element: etree._Element | None) -> str:
+    """The name of an element without its namespace; empty if there is none."""
+    return str(getattr(element, "tag", "")).rpartition("}")[2]
 
 
 def _repaired(texts: Iterator[str]) -> Iterator[str]:
@@ -247,20 +229,19 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
 
         <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
-    Comments and CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits for the next
-    piece, so no mark such as "&amp;" lies across two.
+    CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits for the next piece, so no
+    mark such as "&amp;" lies across two.
     """
-    until = kept = ""  # `until` is the mark that ends the part without escapes
+    is_verbatim = False
+    kept = ""
 
     def repair(found: re.Match[str]) -> str:
-        nonlocal until
+        nonlocal is_verbatim
         mark = found[0]
-        if until:
-            until = "" if mark == until else until
-        elif mark == "&":
-            return "&amp;"
-        else:
-            until = _VERBATIM.get(mark, "")
+        if mark != "&":
+            is_verbatim = mark != "]]>"
+        elif not is_verbatim:
+            mark = "&amp;"
         return mark
 
     for text in chain(texts, (None,)):
@@ -283,23 +264,14 @@ def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
     first = next(pieces, b"")
     whole: Iterator[bytes] = chain((first,), pieces)
     if first.startswith(_GZIP) and layers < _MOST_GZIPS:
-        whole = _unpacked(filter(None, _bounded(gunzipped(whole))), layers + 1)
+        whole = _unpacked(filter(None, islice(gunzipped(whole), _MOST_PIECES)), layers + 1)
     yield from whole
 
 
-def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Stop a layer that unpacks to too many pieces. Empty pieces would never reach `MAX_BYTES`."""
-    for number, piece in enumerate(pieces):
-        if number > _MOST_PIECES:
-            raise _NotASitemapError("there is no end to the compressed data")
-        yield piece
+def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
+    """Decode the `pieces` of a file one by one, as UTF-8 unless the file says another charset.
 
-
-def _decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[str]:
-    """Decode the `pieces` of a file one by one. U+FFFD, which no URL has, replaces anything that is not a character of XML.
-
-    The first bytes of the file say the charset; if they do not, it is UTF-8. From where bytes are not UTF-8 then, the
-    charset that the server names takes over.
+    U+FFFD, which no URL has, replaces anything that is not a character of XML.
     """
     first = b""
     for piece in pieces:
@@ -308,58 +280,20 @@ def _decoded(pieces: Iterator[bytes], server_charset: str | None) -> Iterator[st
             break
     charset, mark = read_bom(first)
     if charset is None:
-        declared = _DECLARED.match(first)
-        charset = _usable(resolve_encoding(declared[1].decode("ascii")) if declared else None)
-    otherwise = None if charset else _usable(server_charset)
-    decoder = codecs.getincrementaldecoder(charset or "utf-8")("strict" if otherwise else "replace")
-    for next_piece in chain((first[len(mark or b"") :],), pieces, (None,)):
-        begun, _ = decoder.getstate()  # the bytes of a character that has not ended
-        try:
-            text = decoder.decode(next_piece or b"", final=next_piece is None)
-        except UnicodeDecodeError:
-            decoder = codecs.getincrementaldecoder(otherwise or "utf-8")("replace")
-            text = decoder.decode(begun + (next_piece or b""), final=next_piece is None)
+        charset, mark = html_body_declared_encoding(first), b""
+        charset = charset if charset is not None and charset.startswith(_CHARSETS) else "utf-8"
+    for text in codecs.iterdecode(chain((first[len(mark or b"") :],), pieces), charset, "replace"):
         yield _NO_CHARACTER.sub(_SPOILT, text)
 
 
-def _usable(charset: str | None) -> str | None:
-    return charset if charset is not None and charset.startswith(_CHARSETS) else None
+def is_before(lastmod: str, day: str) -> bool:
+    """Whether a date in a sitemap or feed lies before `day`, as far as both go: "2026" is not before "2026-01-31".
 
-
-def latest(text: str) -> datetime | None:
-    """The last moment of a date in a sitemap or feed: "2026" means the end of 2026. None if `text` is no date."""
-    text = text.strip()[:_MOST_DATE_CHARS]
-    found = _W3C.fullmatch(text)
+    The day is taken as it is written, whatever the time zone. False if `lastmod` is no date.
+    """
+    found = DAY.match(lastmod)
     try:
-        moment = _moment(found, is_last=True) if found else parsedate_to_datetime(text)
+        text = found[0] if found else parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
     except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-
-
-def since(text: str) -> datetime:
-    """The first moment of a date that a user gives, such as "2026-01-31" or "2026-01-31T12:00+02:00".
-
-    Raises:
-        ValueError: `text` is no W3C date.
-    """
-    try:
-        return _moment(_W3C.fullmatch(text.strip()), is_last=False)
-    except ValueError:
-        raise ValueError(f"since must be a date such as 2026-01-31 or 2026-01-31T12:00Z, got {text!r}") from None
-
-
-def _moment(found: re.Match[str] | None, *, is_last: bool) -> datetime:
-    """The first or last moment of a W3C date. Without a zone it is in UTC.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if found is None:
-        raise ValueError
-    year, month, day, time, hours, minutes = found.groups()
-    month = month or ("12" if is_last else "1")
-    day = day or (str(monthrange(int(year), int(month))[1]) if is_last else "1")
-    time = time or ("23:59:59" if is_last else "00:00:00")
-    zone = f"{hours}:{minutes}" if hours else "+00:00"
-    return datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{time}{zone}")
+        return False
+    return text[: len(day)] < day[: len(text)]

@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
@@ -28,7 +27,6 @@ from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 from typing_extensions import Self
-from w3lib.encoding import http_content_type_encoding
 
 from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, shown
@@ -40,7 +38,7 @@ from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import covers, given_in, origins_of, survey
-from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, latest, since
+from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
 from .urls import Refused, UrlCheck, resolved
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
@@ -72,7 +70,8 @@ class RobotsSitemapSpider(SitemapSpider):
         scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their subdomains. "any" crawls
             them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
-        since: a date. Pages and sitemaps that were last changed before it, as the file that lists them says, are left out.
+        since: a day, such as 2026-01-31. Pages and sitemaps that were last changed before it, as the file that lists them
+            says, are left out.
     """
 
     hosts: str | Sequence[str] = ()
@@ -96,8 +95,9 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
         if self.scope not in _SCOPES:
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
+        if self.since and not DAY.fullmatch(self.since):
+            raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = str(self.guess).lower() in _YES
-        self._since = since(self.since) if self.since else None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -120,7 +120,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _prepare(self, gbot: GbotSettings) -> None:
         self._gbot = gbot
         self._progress = Progress(self.crawler)
-        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self._since, self._progress.counts)
+        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self.since, self._progress.counts)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
@@ -268,7 +268,7 @@ class SitemapIntake:
         request_meta: the meta of each request for a sitemap file.
     """
 
-    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: datetime | None, counts: Counter[str]) -> None:
+    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: str | None, counts: Counter[str]) -> None:
         self._spider = spider
         self._counts = counts
         self._check = check
@@ -290,8 +290,7 @@ class SitemapIntake:
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
-        content_type = response.headers.get("Content-Type") or b""
-        reader = SitemapReader(response.body, http_content_type_encoding(content_type.decode("latin-1")))
+        reader = SitemapReader(response.body)
         entries: Iterable[SitemapEntry | None] = reader
         if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
             entries = self._spider.sitemap_filter(entry for entry in reader if entry is not None)
@@ -311,7 +310,7 @@ class SitemapIntake:
         self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_index: bool
     ) -> Iterator[Request]:
         lastmod = entry.get("lastmod", "")
-        if self._since is not None and (changed := latest(lastmod)) is not None and changed < self._since:
+        if self._since and is_before(lastmod, self._since):
             left_out["old"] += 1
             return
         alternates = entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()
