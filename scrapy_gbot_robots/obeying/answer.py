@@ -99,6 +99,7 @@ class CachedAnswer(Answer):
         ask_at, refresh_at: when robots.txt must be fetched again, and when it may be; seconds since the epoch.
         robots_sha256: the SHA-256 of its body, in hexadecimal; None if there is no body, or no setting needs it.
         walled: whether a bot wall has answered in place of the site.
+        redirected_to: the URL of the robots.txt, if a redirect led there; else "".
         weight: roughly how many bytes of memory this answer takes.
     """
 
@@ -106,6 +107,7 @@ class CachedAnswer(Answer):
         "ask_at",
         "given_at",
         "one_page",
+        "redirected_to",
         "refresh_at",
         "robots_sha256",
         "site_available",
@@ -129,7 +131,9 @@ class CachedAnswer(Answer):
         super().__init__(origin, decision, status, source)
         self.temporary = decision.temporary
         self.one_page = decision.one_page
-        self.walled = decision.copy is not None and decision.copy.kind is Kind.WALL
+        copy = decision.copy
+        self.walled = copy is not None and copy.kind is Kind.WALL
+        self.redirected_to = copy.url if copy is not None and copy.url != origin.robots_url else ""
         self.given_at = time.time()
         self.ask_at = decision.ask_at
         self.refresh_at = decision.refresh_at

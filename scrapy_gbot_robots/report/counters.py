@@ -1,7 +1,7 @@
 """What a crawl's report counts, in bounded memory, however many origins a crawl meets and however many rules block requests.
 
-`Tally` has the most frequent of maybe millions of keys, `OverTime` the counts in each span of the crawl, `Origins` all about
-the first origins, and the blocked requests of those that block most. Beyond these the report says "more than".
+`Tally` has the most frequent of maybe millions of keys, `Origins` all about the first origins, and the blocked requests of
+those that block most. Beyond these the report says "more than".
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer, Source
 from ..policy.outages import State
-from ..policy.outcome import Outcome
 from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
 MOST_ORIGINS = 50_000  # at some 500 bytes each
-MOST_SPANS = 60
 
 _MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
 _BY_A_RULE = "by a rule of the robots.txt"
@@ -42,21 +40,19 @@ class Rule(NamedTuple):
     text: str
     group: str
 
+    def __str__(self) -> str:
+        """Say rule and place in a line."""
+        return f'"{self.text}" in {self.robots_txt} (line {self.line})'
+
 
 class Tally(Generic[_K]):
-    """Counts by key. Above `room` keys, the least frequent are forgotten, until `room / 2` are left.
-
-    Attributes:
-        total: the sum of all counts, forgotten keys included.
-        exact: whether no key was forgotten. Otherwise counts may be too low, and keys may be missing.
-    """
+    """Counts by key. Above `room` keys, the least frequent are forgotten, until `room / 2` are left."""
 
     def __init__(self, room: int = 10_000) -> None:
         self._room = room
         self._counts: Counter[_K] = Counter()
         self._examples: dict[_K, list[str]] = {}
-        self.total = 0
-        self.exact = True
+        self.exact = True  # no key was forgotten; else counts may be too low, and keys may be missing
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
@@ -68,7 +64,6 @@ class Tally(Generic[_K]):
     def update(self, keys: Collection[_K]) -> None:
         """Count each of `keys`, a key as often as it occurs."""
         self._counts.update(keys)
-        self.total += len(keys)
         if len(self._counts) > self._room:
             self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
             self._examples = {key: self._examples[key] for key in self._counts if key in self._examples}
@@ -87,67 +82,27 @@ class Tally(Generic[_K]):
         return self._examples.get(key, ())
 
 
-class OverTime:
-    """How often something happened in each span of a crawl. If there are too many spans, each becomes twice as long.
-
-    Example with at most 4 spans: the counts are [3, 0, 1, 2], each of 1 second, and something happens in the fifth second.
-    The counts become [3, 3], each of 2 seconds, and then [3, 3, 1].
-
-    Attributes:
-        span_secs: the length of a span.
-        counts: one number a span, from the beginning on.
-    """
-
-    def __init__(self, began: float) -> None:
-        self._began = began
-        self.span_secs = 1.0
-        self.counts: list[int] = []
-
-    def add(self, now: float) -> None:
-        """Add one at `now`, in seconds on the clock of `began`. If that clock was set back, add it to the first span."""
-        at = int(max(0.0, now - self._began) / self.span_secs)
-        while at >= MOST_SPANS:
-            self.counts = [sum(self.counts[i : i + 2]) for i in range(0, len(self.counts), 2)]
-            self.span_secs *= 2
-            at //= 2
-        self.counts += [0] * (at + 1 - len(self.counts))
-        self.counts[at] += 1
-
-
 class OriginRow(NamedTuple):
-    """What is known of an origin, and how many of its requests were blocked, such as `examples`.
-
-    `source` is that of the last answer; None if there is no definite one. `fetched_at` is when a server gave it, in seconds
-    since the epoch; None if that is not known. `redirected_to` is where a redirect led; "" if none did.
-    """
+    """What is known of an origin by its last answer."""
 
     origin: Origin
     state: State | None = None
     status: int | None = None
     why: str = ""
-    source: Source | None = None
-    fetched_at: float | None = None
+    source: Source | None = None  # None: there is no definite answer
+    fetched_at: float | None = None  # when a server gave it, in seconds since the epoch; None if that is not known
     unreachable: bool = False
-    blocked: int = 0
-    redirected_to: str = ""
-    examples: Sequence[str] = ()
+    redirected_to: str = ""  # the URL that gave it, if a redirect led there
 
 
 class Origins:
-    """The origins that a crawl met.
-
-    Attributes:
-        exact: whether there are no more than those that are counted.
-        oldest_secs: the greatest age of an answer when the crawl got it, in seconds.
-        blocked: origins, by requests that were blocked.
-    """
+    """The origins that a crawl met."""
 
     def __init__(self) -> None:
         self._rows: dict[Origin, OriginRow] = {}  # no `Answer`, which would keep all the rules in memory
-        self._led_to: dict[Origin, str] = {}
-        self.blocked: Tally[Origin] = Tally()
-        self.exact = True
-        self.oldest_secs = 0.0
+        self.blocked: Tally[Origin] = Tally()  # by requests that were blocked
+        self.exact = True  # there are no more than those that are counted
+        self.oldest_secs = 0.0  # the greatest age of an answer when the crawl got it
 
     def __len__(self) -> int:
         """How many are counted."""
@@ -162,16 +117,11 @@ class Origins:
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
         if origin in self._rows or len(self._rows) < MOST_ORIGINS:
-            row = OriginRow(origin, answer.state, answer.status, answer.why, source, fetched_at, answer.temporary)
+            about = (answer.state, answer.status, answer.why)
+            row = OriginRow(origin, *about, source, fetched_at, answer.temporary, answer.redirected_to)
             self._rows[origin] = row
         else:
             self.exact = False
-
-    def serve(self, outcome: Outcome, origin: Origin | None = None) -> None:
-        """Note where the redirects of a robots.txt led."""
-        url = getattr(outcome, "url", "")
-        if origin is not None and url not in {"", origin.robots_url} and len(self._led_to) < MOST_ORIGINS:
-            self._led_to[origin] = url
 
     @property
     def by_state(self) -> Counter[State]:
@@ -188,18 +138,15 @@ class Origins:
         """Origins whose robots.txt is unreachable."""
         return sum(row.unreachable for row in self._rows.values())
 
-    def rows(self, most: int, *, unreachable: bool = False) -> list[OriginRow]:
-        """At most `most` rows, those that blocked most first. With `unreachable`, only origins that are unreachable."""
+    def rows(self, most: int, *, unreachable: bool = False) -> list[tuple[OriginRow, int]]:
+        """At most `most` origins, each with how many requests were blocked; those that blocked most first.
+
+        With `unreachable`, only origins whose robots.txt is unreachable.
+        """
         blocked = dict(self.blocked.top(len(self.blocked)))
         known = (self._rows.get(origin) or OriginRow(origin) for origin in {**blocked, **self._rows})
-        return [
-            row._replace(
-                blocked=blocked.get(row.origin, 0),
-                redirected_to=self._led_to.get(row.origin, ""),
-                examples=self.blocked.examples(row.origin),
-            )
-            for row in islice((row for row in known if row.unreachable or not unreachable), most)
-        ]
+        wanted = (row for row in known if row.unreachable or not unreachable)
+        return [(row, blocked.get(row.origin, 0)) for row in islice(wanted, most)]
 
 
 class OverrideUse:
@@ -211,24 +158,7 @@ class OverrideUse:
 
 
 class CrawlCounts:
-    """All that a report says of a crawl. Most of it comes by the plugin's signals, the rest from stats at the end.
-
-    Attributes:
-        spider: the spider's name.
-        began: the start of the crawl, in seconds since the epoch.
-        ended: its end.
-        finish_reason: why the crawl ended; `FINISHED` if it has done everything.
-        obeyed: whether the crawl obeyed robots.txt.
-        blocked: requests that were blocked.
-        origins: the origins.
-        rules: rules that blocked requests.
-        reasons: why requests were blocked.
-        over_time: how many requests were blocked in each span of the crawl.
-        overrides: overrides that decided about requests, by key; the user has written all of them.
-        preferences: for each purpose of the crawl how many pages' sites refused it, granted it, or did not mention it.
-        walled: answers of bot walls in place of sites.
-        sitemaps_left_out: how many sitemaps the spider did not get, by the setting or rule that left them out.
-    """
+    """All that a report says of a crawl. Most of it comes by the plugin's signals, the rest from stats at the end."""
 
     def __init__(self) -> None:
         self.spider = ""
@@ -239,17 +169,15 @@ class CrawlCounts:
         self.origins = Origins()
         self.rules: Tally[Rule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
-        self.over_time = OverTime(self.began)
-        self.overrides: dict[str, OverrideUse] = {}
-        self.preferences: dict[str, Sequence[int]] = {}
-        self.walled = 0
-        self.sitemaps_left_out: Mapping[str, int] = {}
+        self.overrides: dict[str, OverrideUse] = {}  # by key; the user has written all of them
+        self.preferences: dict[str, Sequence[int]] = {}  # by purpose: how many pages' sites refuse, grant, say nothing
+        self.walled = 0  # answers of bot walls in place of sites
+        self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
 
     def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
         """Count a request that was blocked."""
         verdict, origin, url = error.verdict, error.origin, "" if request is None else request.url
         self.blocked += 1
-        self.over_time.add(time.time())
         self.reasons.add(_BY_A_RULE if verdict.rule is not None else verdict.reason)
         if origin is None:
             return

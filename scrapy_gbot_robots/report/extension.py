@@ -15,7 +15,7 @@ from typing_extensions import Self
 from ..concurrency import run_in_thread
 from ..experimental.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
-from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_served, robotstxt_unreachable
+from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from ..sitemaps.feed import left_out
 from .counters import CrawlCounts
 from .page import page, try_out, write
@@ -51,7 +51,6 @@ class RobotsReport:
         counts, connect = report._counts, crawler.signals.connect
         connect(counts.origins.learn, robotstxt_known)
         connect(counts.origins.learn, robotstxt_unreachable)
-        connect(counts.origins.serve, robotstxt_served)
         connect(counts.refuse, request_forbidden)
         connect(counts.use, override_used)
         connect(report._spider_closed, signals.spider_closed)

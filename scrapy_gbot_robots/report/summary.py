@@ -31,10 +31,10 @@ def span(secs: float) -> str:
     return f"{secs // size:.0f} {unit}"
 
 
-def states_in_words(counts: CrawlCounts) -> list[tuple[State, int, str]]:
-    """Return the states that origins are in, how many, and how to call them after that number."""
+def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
+    """Return how to call the states that origins are in, and how many are."""
     by_state = counts.origins.by_state
-    return [(state, by_state[state], _IN_STATE.get(state, state.value)) for state in State if by_state[state]]
+    return [(_IN_STATE.get(state, state.value), by_state[state]) for state in State if by_state[state]]
 
 
 def answers_in_words(counts: CrawlCounts) -> str:
@@ -63,7 +63,7 @@ def end_in_words(counts: CrawlCounts) -> str:
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
-    states = ", ".join(f"{number:,} {words}" for _, number, words in states_in_words(counts))
+    states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts))
     origins = count(len(counts.origins), "origin", exact=counts.origins.exact) + (f" ({states})" if states else "")
     first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
     more = chain(
@@ -83,8 +83,8 @@ def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
 
 def _unreachable(counts: CrawlCounts) -> Iterator[str]:
     rows = counts.origins.rows(_MOST, unreachable=True)
-    for row in rows:
-        yield f"unreachable: {row.origin.robots_url} ({_cause(row.why)}), {count(row.blocked, 'request')} blocked"
+    for row, blocked in rows:
+        yield f"unreachable: {row.origin.robots_url} ({_cause(row.why)}), {count(blocked, 'request')} blocked"
     more = counts.origins.unreachable - len(rows)
     if more:
         yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
@@ -99,7 +99,7 @@ def _cause(why: str) -> str:
 def _rules(counts: CrawlCounts) -> Iterator[str]:
     rules = counts.rules.top(_MOST)
     for rule, blocked in rules:
-        yield f'{blocked:,} by "{rule.text}" in {rule.robots_txt} (line {rule.line})'
+        yield f"{blocked:,} by {rule}"
     more = len(counts.rules) - len(rules)
     if more:
         yield f"the rest by {count(more, 'other rule', exact=counts.rules.exact)}"

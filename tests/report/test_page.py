@@ -66,7 +66,11 @@ def test_page_says_where_the_answers_came_from_and_when() -> None:
     assert said in document.css("section p::text").getall()
     cells = document.css("#origins tbody tr:first-child td::text").getall()
     assert cells[-3:-1] == ["fetched", "1970-01-12 14:03:20 UTC"]
-    assert "4 with rules" in document.css(".legend li::text").getall()
+    states = document.xpath("//h2[.='Origins by state']/following-sibling::ol/li")
+    assert [state.css("span::text, b::text").getall() for state in states] == [
+        ["full disallow", "1"],
+        ["with rules", "4"],
+    ]
 
 
 def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
