@@ -6,7 +6,6 @@ import logging
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakSet
 
 from scrapy import Request, Spider, signals
 from scrapy.http import Headers
@@ -84,13 +83,12 @@ class CrawlerIdentity:
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
         self._default: str | None = None  # known once there is a spider
-        self._judged_by_default: WeakSet[Request] | None = None  # if anybody watches
+        self._judged: set[RobotsAgent] = set()  # whose rules have been asked for
 
     def watch(self) -> None:
         """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         if self._asked_as is None and not self._name and _has_foreign_middleware(self._crawler.settings):
-            self._judged_by_default = WeakSet()
             self._crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self, spider: Spider) -> None:
@@ -108,39 +106,33 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
-        """Warn once that a downloader middleware behind ours sets another User-Agent, which is not known ahead of time."""
-        sent = request.headers.get("User-Agent")
-        if not sent or not self._judged_by_default or request not in self._judged_by_default:
+        """Warn once that a downloader middleware behind ours sets a User-Agent whose rules nobody has asked for."""
+        sent = (request.headers.get("User-Agent") or b"").decode("latin-1")
+        if not sent or request.meta.get("dont_obey_robotstxt") or _agent_named(sent) in self._judged:
             return
-        judged, header = _agent_named(self._default or ""), sent.decode("latin-1")
-        if _agent_named(header) != judged:
-            self._judged_by_default = None
-            self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
-            logger.warning(
-                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
-                "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware a "
-                "lower number",
-                self._default,
-                shown(str(request)),
-                header,
-            )
+        self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
+        logger.warning(
+            "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
+            "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware a "
+            "lower number",
+            self._default,
+            shown(str(request)),
+            sent,
+        )
 
     def agent(self, request: Request) -> RobotsAgent:
-        """The crawler, or crawlers, whose rules count for `request`."""
-        return self._asked_as or _agent_named(self.user_agent(request))
+        """The crawler, or crawlers, whose rules count for `request`.
 
-    def user_agent(self, request: Request) -> str:
-        """`ROBOTSTXT_USER_AGENT`, else the User-Agent header of `request`, else the one that it will get."""
-        if self._name:
-            return self._name
-        sent = request.headers.get("User-Agent")
-        if self._judged_by_default is not None:
-            (self._judged_by_default.discard if sent else self._judged_by_default.add)(request)
-        if sent:
-            return sent.decode("latin-1")
+        That is of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the one that it will get.
+        """
+        if self._asked_as is not None:
+            return self._asked_as
         if self._default is None:
             self._default = of_project(self._crawler.settings, self._crawler.spider).text
-        return self._default
+        sent = None if self._name else request.headers.get("User-Agent")
+        agent = _agent_named(sent.decode("latin-1") if sent else self._default)
+        self._judged.add(agent)
+        return agent
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can speak to the sender of `request`."""
