@@ -15,7 +15,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
@@ -85,7 +85,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
-        _warn_of_what_is_not_used(self)
+        _warn_of_another_parser(crawler.settings)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
@@ -234,17 +234,11 @@ def judged_origin(request: Request) -> Origin | None:
     return Origin.of(url)
 
 
-def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
-    """Warn about methods of Scrapy's middleware that a subclass overrides in vain, and about another ROBOTSTXT_PARSER."""
-    for name in ("process_request_2", "robot_parser"):
-        if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
-            logger.warning("%s.%s is never called: override process_request", type(middleware).__qualname__, name)
-    settings = middleware.crawler.settings
+def _warn_of_another_parser(settings: BaseSettings) -> None:
+    """Warn about a ROBOTSTXT_PARSER of the user's, which has no effect."""
     set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
-    parser = load_object(settings["ROBOTSTXT_PARSER"])
-    if set_by_user and parser is not GbotRobotParser:
+    parser = settings["ROBOTSTXT_PARSER"]
+    if set_by_user and load_object(parser) is not GbotRobotParser:
         logger.warning(
-            "ROBOTSTXT_PARSER = %s has no effect: GbotRobotsTxtMiddleware always uses %s",
-            f"{parser.__module__}.{parser.__qualname__}",
-            f"{GbotRobotParser.__module__}.{GbotRobotParser.__qualname__}",
+            "ROBOTSTXT_PARSER = %r has no effect: GbotRobotsTxtMiddleware always uses GbotRobotParser", parser
         )

@@ -118,8 +118,8 @@ async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(caplog: 
 async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
     await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"})
     assert own_warnings(caplog) == [
-        "ROBOTSTXT_PARSER = scrapy.robotstxt.PythonRobotParser has no effect: GbotRobotsTxtMiddleware always uses "
-        "scrapy_gbot_robots.obeying.robotparser.GbotRobotParser"
+        "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: GbotRobotsTxtMiddleware always uses "
+        "GbotRobotParser"
     ]
 
 
