@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
-_MOST_AGENTS = 1000  # whose rules an answer keeps: most crawls have one, some have hundreds of User-Agent headers
 _FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # an answer for more than 16 agents keeps no more bytes of rules than this
 _CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
 _BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
@@ -184,18 +183,12 @@ class CachedAnswer(Answer):
         return self.state is State.RULES and takes_long(self._rules[agent], url)
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
-        """Keep the rules for more crawlers. If there are too many, the oldest rules are dropped."""
+        """Keep the rules for more crawlers, which it does not know yet. If there are too many, the oldest are dropped."""
         for agent in agents:
-            self._forget(agent)
             rules = self._rules[agent] = robotstxt.rules_for(agent)
             self.weight += weight_of(rules)
-            while len(self._rules) > _MOST_AGENTS or (len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY):
-                self._forget(next(iter(self._rules)))
-
-    def _forget(self, agent: RobotsAgent) -> None:
-        rules = self._rules.pop(agent, None)
-        if rules is not None:
-            self.weight -= weight_of(rules)
+            while len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY:
+                self.weight -= weight_of(self._rules.pop(next(iter(self._rules))))
 
     def claim_one_page(self, url: str, agent: RobotsAgent) -> bool:
         """Take the one page of this answer for `url`, if the last copy of robots.txt allows it. A second call gets False."""

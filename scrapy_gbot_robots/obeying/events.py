@@ -9,13 +9,11 @@ from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider
 
 from ..concurrency import Background, run_in_thread
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
-from ..engine import pull_soon
 from ..policy.outages import Copy, State
 from ..policy.outcome import Fetched, Outcome
 from ..settings import GbotSettings
@@ -38,10 +36,8 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers = 0  # coroutines of signal handlers that run
         self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._said: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
-        crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
@@ -65,26 +61,13 @@ class CrawlEvents:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
-    def fetch_failed(self, origin: Origin, error: Exception) -> None:
-        """Log a fetch that ended in an unexpected exception."""
+    def failed(self, what: str, origin: Origin, error: Exception) -> None:
+        """Log that `what` was done for `origin` has ended in an unexpected exception; the first of its kind with a trace."""
         self.count("errors")
         kind = type(error).__name__
         self._said[kind] += 1
         trace = error if self._said[kind] == 1 else None
-        logger.error("Fetching %s failed: %s: %s", origin.robots_url, kind, shown(str(error)), exc_info=trace)
-
-    def lease_not_used(self, origin: Origin, secs: float) -> None:
-        """Warn that another process has had the lease of `origin` for `secs` seconds without a result."""
-        logger.warning(
-            "%s: another process has had the right to fetch it for %g s without a result; this process fetches it now",
-            origin.robots_url,
-            secs,
-        )
-
-    def broken(self, origin: Origin, error: Exception) -> None:
-        """Log that the look-up of `origin` ended in `error`."""
-        logger.error("Looking up %s failed; its pages are not crawled for now", origin.robots_url, exc_info=error)
-        self.count("errors")
+        logger.error("%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace)
 
     def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None) -> None:
         """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
@@ -151,19 +134,9 @@ class CrawlEvents:
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
 
-        Those that are coroutines run in the background, and delay no request; the crawl closes after they have ended.
+        Those that are coroutines run in the background, and delay no request; the end of the crawl waits for them.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
             if iscoroutine(result):
-                self._handlers += 1
-                self._background.start(result, then=self._handler_ended)
-
-    def _handler_ended(self) -> None:
-        self._handlers -= 1
-        if not self._handlers:
-            pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
-
-    def _spider_idle(self) -> None:
-        if self._handlers:
-            raise DontCloseSpider
+                self._background.start(result)

@@ -40,7 +40,6 @@ from .events import CrawlEvents
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
 _REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
-LEASE_TIMEOUTS = 3  # time-outs of a fetch: how long this process respects the lease of another one
 _FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
 
 
@@ -52,9 +51,9 @@ class AnswerCache:
         most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached whatever its weight.
     """
 
-    def __init__(self, most_answers: int, most_bytes: int | None = None) -> None:
+    def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
         self._most_answers = most_answers
-        self._most_bytes = MOST_BYTES if most_bytes is None else most_bytes
+        self._most_bytes = most_bytes
         self._answers: OrderedDict[Origin, CachedAnswer] = OrderedDict()
         self._bytes = 0
 
@@ -103,8 +102,8 @@ class Lookup:
         self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
-        self._keeping = Background()  # which goes on while the crawl closes
-        self._events = CrawlEvents(crawler, settings, self._background)
+        self._keeping = Background()  # goes on while the crawl closes
+        self._events = CrawlEvents(crawler, settings, self._keeping)
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, PendingLookup] = {}
         self._closing = False
@@ -212,7 +211,7 @@ class Lookup:
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
-            self._events.broken(origin, error)
+            self._events.failed("Looking up", origin, error)
             pending.answer = failed_look_up(origin)
             self._cache.put(pending.answer)
 
@@ -257,25 +256,19 @@ class Lookup:
         If `ahead` of time, an entry that is good does not keep this process from fetching, but another process does.
         """
         serves = partial(self._serves, time.time())
-        lease_secs = LEASE_TIMEOUTS * self._settings.timeout_secs
-        respected_until = time.monotonic() + lease_secs
-        poll_secs, waited = _FIRST_POLL_SECS, False
+        poll_secs = 0.0
         while True:
-            entry, is_leased = await self._storage.find(str(origin), self._is_fresh if ahead else serves)
-            if entry is not None and not is_leased and serves(entry):
+            entry, has_lease = await self._storage.find(str(origin), self._is_fresh if ahead else serves)
+            if has_lease:
+                break
+            if entry is not None and serves(entry):
                 self._events.count("lookup/storage")
-                return entry, Source.ANOTHER if waited else Source.STORED
-            if is_leased:
-                break
-            if time.monotonic() >= respected_until:
-                self._events.lease_not_used(origin, lease_secs)
-                break
-            if not waited:
-                waited = True
+                return entry, Source.ANOTHER if poll_secs else Source.STORED
+            if not poll_secs:
                 self._events.count("lease/waited")
+            poll_secs = min(2 * poll_secs or _FIRST_POLL_SECS, _LONGEST_POLL_SECS)
             await pause(poll_secs)
-            poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
-        if waited:
+        if poll_secs:
             self._events.count("lease/taken_over")
         self._events.count("lookup/refreshed" if ahead else "lookup/fetched")
         return await self._fetch(origin, entry, request)
@@ -291,7 +284,7 @@ class Lookup:
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
         except Exception as error:  # from a download handler or a bug here: no definite answer, so the ladder decides
-            self._events.fetch_failed(origin, error)
+            self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         await self._storage.store_and_release(str(origin), None if outcome.recalled else latest)
