@@ -50,7 +50,6 @@ from ..engine import next_of, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..policy.outcome import Failure
 from .answer import CachedAnswer, Source, is_waited_for
-from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overrides import CrawlOverrides
 
@@ -108,18 +107,10 @@ class Gates:
         waiting: the number of requests behind shut gates.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        lookup: Lookup,
-        overrides: CrawlOverrides,
-        identity: CrawlerIdentity,
-        wait_secs: float,
-    ) -> None:
+    def __init__(self, crawler: Crawler, lookup: Lookup, overrides: CrawlOverrides, wait_secs: float) -> None:
         self._crawler = crawler
         self._lookup = lookup
         self._overrides = overrides
-        self._identity = identity
         self._wait_secs = wait_secs
         self._most = max(_FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._gates: dict[Origin, Gate] = {}
@@ -143,7 +134,7 @@ class Gates:
         gate = line.gate or self._gates.get(origin)
         if gate is None:
             gate = self._gates[origin] = Gate(origin)
-            answer = self._overrides.cached(origin, self._identity.agent(request))
+            answer = self._overrides.cached(origin, request)
             if answer is None or self.is_worth_waiting(answer):
                 self._shut(gate)
             else:
@@ -293,11 +284,11 @@ class Gates:
 
     def _ask(self, gate: Gate) -> None:
         request = next_of(gate.lines[0].requests) or Request(gate.origin.robots_url)
-        agent = self._overrides.agent(gate.origin, self._identity.agent(request))
-        known = None if gate.is_unreachable else self._overrides.cached(gate.origin, agent)
+        known = None if gate.is_unreachable else self._overrides.cached(gate.origin, request)
         if known is not None:
             self._settle(gate, known)
             return
+        agent = self._overrides.agent(gate.origin, request)
         began = self._quick[gate] = time.monotonic()
         self._under_way += 1
         try:

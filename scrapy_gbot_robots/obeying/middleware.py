@@ -71,11 +71,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._settings = GbotSettings.of_crawl(crawler)
         self._storage = StorageClient.of(self._settings, crawler)
         self._lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
-        self._overrides = CrawlOverrides(crawler, self._settings, self._lookup)
+        identity = CrawlerIdentity(crawler, self._settings.asked_as)
+        identity.watch()
+        self._overrides = CrawlOverrides(crawler, self._settings, self._lookup, identity)
         self._hard_questions = OneThread()
-        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
-        self._identity.watch()
-        self.gates = Gates(crawler, self._lookup, self._overrides, self._identity, self._settings.unreachable_wait_secs)
+        self.gates = Gates(crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs)
         self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._overrides.have_delays else None
@@ -105,7 +105,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             for name in (PROVENANCE, PREFERENCES):  # of another page, if the request was made from that page's meta
                 request.meta.pop(name, None)
             return None
-        agent = self._overrides.agent(origin, self._identity.agent(request))
+        agent = self._overrides.agent(origin, request)
         override = self._overrides.of(origin, request.url)
         try:
             if override is not None and override.decides:
@@ -138,9 +138,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, ruling)
         if ruling.override is not None:
-            may_be = refusal is None and own is not None and own is not answer and own.state is State.RULES
-            against = may_be and own is not None and not await self._asked(own, own.allowed, url, agent)
-            self._overrides.note_use(ruling, refusal, against_robotstxt=against)
+            against = (
+                refusal is None
+                and own is not None
+                and own is not answer
+                and own.state is State.RULES
+                and not await self._asked(own, own.allowed, url, agent)
+            )
+            self._overrides.note_use(ruling.override, answer.origin, refusal, against_robotstxt=against)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:

@@ -12,12 +12,10 @@ from scrapy.settings import Settings
 from typing_extensions import Self
 
 from scrapy_gbot_robots import Crawler as RobotsCrawler
-from scrapy_gbot_robots import Origin, RobotsSitemapSpider, State
+from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
-from scrapy_gbot_robots.obeying.overrides import overrides_of, ruling_of
-from scrapy_gbot_robots.policy.outages import Decision
+from scrapy_gbot_robots.obeying.overrides import answer_of, overrides_of
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -130,22 +128,13 @@ async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_h
     assert stats(crawler)["elapsed_time_seconds"] < 20  # after which this robots.txt comes by itself
 
 
-@pytest.mark.parametrize(
-    ("fields", "taken"),
-    [
-        pytest.param({"rules": "disallow"}, False, id="disallow"),
-        pytest.param({"rules": "user-agent: *\ndisallow: /"}, False, id="rules"),
-        pytest.param({"as": "otherbot"}, True, id="robots.txt-decides"),
-    ],
-)
-def test_robots_txt_decides_about_the_one_page_that_shows_whether_a_site_is_up(
-    fields: dict[str, str], taken: bool
-) -> None:
-    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {**fields, "reason": "x"}})).values()
-    origin = Origin.of("https://a.example")
-    own = CachedAnswer(origin, Decision(State.FULL_DISALLOW, "gone", True, 0, 0, one_page=True))
-    ruling = ruling_of(override, origin, RobotsCrawler.of("testbot"), own)
-    assert ruling.answer.claim_one_page("/", ruling.agent) is taken
+@pytest.mark.parametrize("rules", ["disallow", "user-agent: *\ndisallow: /"])
+def test_override_that_decides_lets_no_page_show_whether_a_site_is_up(rules: str) -> None:
+    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {"rules": rules, "reason": "x"}})).values()
+    agent = RobotsCrawler.of("testbot")
+    answer = answer_of(override, Origin.of("https://a.example"), agent)
+    assert not answer.claim_one_page("/", agent)
+    assert not answer.allowed("/", agent)
 
 
 @in_reactor
@@ -185,17 +174,17 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(
     crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no"), site.url("/no/2")])
     assert len(refusals(crawler)) == 2
     assert own_warnings(caplog) == [
-        "GBOT_ROBOTS_OVERRIDES['127.0.0.1'] has run out and is not applied: its last day is 2020-02-29 (contract 17)"
+        "GBOT_ROBOTS_OVERRIDES: 1 run out and not applied: '127.0.0.1' on 2020-02-29 (contract 17)"
     ]
 
 
-def test_log_adds_up_many_overrides_that_have_run_out(caplog: pytest.LogCaptureFixture) -> None:
-    from scrapy_gbot_robots.obeying.overrides import _log_ends
-
+@in_reactor
+async def test_log_names_some_of_many_overrides_that_have_run_out(caplog: pytest.LogCaptureFixture) -> None:
     past = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
-    _log_ends(overrides_of(settings_of(OVERRIDES={f"h{n}.example": past for n in range(1_000)})), 2e9)
-    assert len(own_warnings(caplog)) == 21
-    assert own_warnings(caplog)[-1] == "GBOT_ROBOTS_OVERRIDES: 980 more run out"
+    await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {f"h{n}.example": past for n in range(1_000)}})
+    (warning,) = own_warnings(caplog)
+    assert "OVERRIDES: 1000 run out and not applied: 'h0.example' on 2020-02-29 (x), 'h1.example' on" in warning
+    assert len(warning) < 3_000
 
 
 def settings_of(**settings: Any) -> GbotSettings:
@@ -246,11 +235,10 @@ def test_file_that_cannot_be_read_stops_the_crawl(name: str, content: Any, said:
     assert said in str(error.value)
 
 
-def test_toml_without_a_reader_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_toml_without_a_reader_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tomllib", None)
-    monkeypatch.setitem(sys.modules, "tomli", None)
     (tmp_path / "o.toml").write_text("")
-    with pytest.raises(ValueError, match="reads TOML only with `pip install tomli`; or use JSON"):
+    with pytest.raises(ValueError, match="GBOT_ROBOTS_OVERRIDES must name a file that can be read, .* tomllib"):
         overrides_of(settings_of(OVERRIDES=str(tmp_path / "o.toml")))
 
 

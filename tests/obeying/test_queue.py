@@ -48,9 +48,8 @@ class World:
         self.asked: dict[str, Callable[[CachedAnswer | None], None]] = {}  # look-ups under way, by host
         self.requests: list[Request] = []  # for which they were started
         self.order: list[str] = []
-        identity: Any = SimpleNamespace(agent=lambda request: AGENT)
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
-        middleware.gates = self.gates = gates.Gates(self.crawler, self, self, identity, WAIT)  # type: ignore[arg-type]
+        middleware.gates = self.gates = gates.Gates(self.crawler, self, self, WAIT)  # type: ignore[arg-type]
         self.slots: dict[str, Any] = {}
         downloader = SimpleNamespace(
             slots=self.slots,
@@ -67,10 +66,10 @@ class World:
 
     # What the gates ask.
 
-    def agent(self, origin: Origin, agent: object) -> object:
-        return agent
+    def agent(self, origin: Origin, request: object) -> object:
+        return AGENT
 
-    def cached(self, origin: Origin, agent: object) -> CachedAnswer | None:
+    def cached(self, origin: Origin, request: object) -> CachedAnswer | None:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
