@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -50,21 +51,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ValueType(Generic[_T]):
-    """The values that a setting takes.
+    """The values that a setting takes."""
 
-    Attributes:
-        rule: what completes "GBOT_ROBOTS_X must be".
-        read: turns the value that is set into the value to use; raises TypeError or ValueError for a wrong one.
-        fits: whether that value may be used.
-    """
-
-    rule: str
-    read: Callable[[object], _T]
-    fits: Callable[[_T], bool] = lambda _: True
+    rule: str  # what completes "GBOT_ROBOTS_X must be"
+    read: Callable[
+        [object], _T
+    ]  # turns the value that is set into the one to use; TypeError, ValueError if it is wrong
+    fits: Callable[[_T], bool] = lambda _: True  # whether that value may be used
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
         raise TypeError
     return float(value)
 
@@ -76,10 +73,12 @@ def _flag(value: object) -> bool:
 def _words(value: object) -> tuple[str, ...]:
     """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
     if isinstance(value, str):
-        value = json_of(value) if value.lstrip().startswith("[") else value.split(",")
+        value = (
+            json_of(value) if value.lstrip().startswith("[") else [word for word in value.split(",") if word.strip()]
+        )
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
         raise TypeError
-    return tuple(word.strip() for word in value if word.strip())
+    return tuple(word.strip() for word in value)
 
 
 def _text(value: object) -> str:
@@ -115,13 +114,6 @@ _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every 
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
     return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)})
-
-
-def _crawler_names(value: object) -> tuple[str, ...]:
-    names = _words(value)
-    if not isinstance(value, str) and len(names) != len(list(value)):  # type: ignore[call-overload]  # an empty name
-        raise ValueError
-    return names
 
 
 def count(least: int) -> ValueType[int]:
@@ -193,7 +185,7 @@ OVERRIDES = ValueType(
 META_KEYS = ValueType("a list of request.meta keys", _words)
 AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
-    _crawler_names,
+    _words,
     lambda names: all(Crawler.of(name).name and not cut_token(name) for name in names),
 )
 PURPOSE_LIST = ValueType(
@@ -202,9 +194,12 @@ PURPOSE_LIST = ValueType(
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
-def _row(default: object, values: ValueType[Any]) -> Any:
-    """Make a field of `GbotSettings`. `default` may be a function that makes it from Scrapy's settings."""
-    return field(metadata={"default": default, "values": values})
+def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
+    """Make a field of `GbotSettings`. `default` may be a function that makes it from Scrapy's settings.
+
+    If there are `needs`, the setting does nothing unless one of these fields has this value; True: any but an empty one.
+    """
+    return field(metadata={"default": default, "values": values, "needs": needs})
 
 
 @dataclass(frozen=True)
@@ -213,9 +208,9 @@ class GbotSettings:
 
     strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
-    sqlite_path: Path | None = _row(sqlite_of_project, FILE)  # noqa: RUF009  it makes a field
-    redis_url: str = _row(redis_url_of_project, REDIS_URL)
-    redis_client: str | None = _row(redis_client_of_project, CALLABLE)
+    sqlite_path: Path | None = _row(sqlite_of_project, FILE, storage="sqlite")  # noqa: RUF009  it makes a field
+    redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis", crawl_delay_shared=True)
+    redis_client: str | None = _row(redis_client_of_project, CALLABLE, storage="redis", crawl_delay_shared=True)
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -228,25 +223,25 @@ class GbotSettings:
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     refuse_private: bool = _row(False, FLAG)
     crawl_delay: bool = _row(False, FLAG)
-    crawl_delay_max_secs: float = _row(60, seconds())
-    crawl_delay_over: str = _row("cap", one_of("cap", "refuse"))
-    crawl_delay_shared: bool = _row(False, FLAG)
+    crawl_delay_max_secs: float = _row(60, seconds(), crawl_delay=True)
+    crawl_delay_over: str = _row("cap", one_of("cap", "refuse"), crawl_delay=True)
+    crawl_delay_shared: bool = _row(False, FLAG, crawl_delay=True)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     sitemaps_max: int = _row(50, count(0))
     overrides: Mapping[str, Any] | Path = _row({}, OVERRIDES)  # noqa: RUF009  it makes a field
     agents: tuple[str, ...] = _row([], AGENTS)
-    agents_mode: str = _row("first", one_of("first", "all"))
+    agents_mode: str = _row("first", one_of("first", "all"), agents=True)
     provenance: bool = _row(False, FLAG)
-    provenance_field: str | None = _row(None, NAME)
+    provenance_field: str | None = _row(None, NAME, provenance=True)
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     history: int = _row(0, count(0))
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
-    preferences: str = _row("annotate", one_of("off", "annotate", "refuse"))
+    preferences: str = _row("annotate", one_of("off", "annotate", "refuse"), purposes=True)
     tags: bool = _row(False, FLAG)
-    tags_links: bool = _row(False, FLAG)
-    tags_drop: tuple[str, ...] = _row([], DIRECTIVES)
+    tags_links: bool = _row(False, FLAG, tags=True)
+    tags_drop: tuple[str, ...] = _row([], DIRECTIVES, tags=True)
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -309,44 +304,21 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {value!r}")
 
 
-# Settings that do nothing by themselves: fields, what they need, and whether a crawl has that.
-_NEEDS: tuple[tuple[tuple[str, ...], str, Callable[[GbotSettings], object]], ...] = (
-    (
-        ("crawl_delay_shared", "crawl_delay_max_secs", "crawl_delay_over"),
-        "GBOT_ROBOTS_CRAWL_DELAY = True",
-        lambda own: own.crawl_delay,
-    ),
-    (("tags_links", "tags_drop"), "GBOT_ROBOTS_TAGS = True", lambda own: own.tags),
-    (("agents_mode",), "GBOT_ROBOTS_AGENTS", lambda own: own.agents),
-    (("preferences",), "GBOT_ROBOTS_PURPOSES", lambda own: own.purposes),
-    (("provenance_field",), "GBOT_ROBOTS_PROVENANCE = True", lambda own: own.provenance),
-    (("sitemaps_hosts", "sitemaps_max"), 'GBOT_ROBOTS_SITEMAPS other than "off"', lambda own: own.sitemaps != "off"),
-    (("sqlite_path",), 'GBOT_ROBOTS_STORAGE = "sqlite"', lambda own: own.storage == "sqlite"),
-    (
-        ("redis_url", "redis_client"),
-        'GBOT_ROBOTS_STORAGE = "redis" or GBOT_ROBOTS_CRAWL_DELAY_SHARED = True',
-        lambda own: own.storage == "redis" or own.crawl_delay_shared,
-    ),
-)
-
-
 def mistakes(settings: BaseSettings) -> Iterator[str]:
     """Yield a sentence for each setting that does nothing: one that does not exist, or that lacks what it needs."""
-    known = [_name_of(row.name) for row in fields(GbotSettings)]
+    rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
-        if name not in known:
-            from difflib import get_close_matches  # noqa: PLC0415  most settings are spelt right
-
-            meant = name.removeprefix(_LOOKS_OURS).removeprefix("S").removeprefix("_").lower()
-            nearest = get_close_matches(meant, [row.name for row in fields(GbotSettings)], n=1)
-            yield f"{name} is no setting" + (f"; did you mean {_name_of(nearest[0])}?" if nearest else "")
+        if name not in rows:
+            nearest = get_close_matches(name, rows, n=1, cutoff=0.8)
+            yield f"{name} is no setting" + (f"; did you mean {nearest[0]}?" if nearest else "")
     own = GbotSettings.of(settings)
-    for names, needed, has_it in _NEEDS:
-        for name in names:
-            row = GbotSettings.__dataclass_fields__[name]
-            is_default = getattr(own, name) == row.metadata["default"]
-            if _is_set(name, settings) and not is_default and not has_it(own):
-                yield f"{_name_of(name)} does nothing here: it needs {needed}"
+    for name, row in rows.items():
+        needs = row.metadata["needs"]
+        has_it = any(wanted in (getattr(own, other), bool(getattr(own, other))) for other, wanted in needs.items())
+        is_set = settings.get(name) is not None and getattr(own, row.name) != row.metadata["default"]
+        if needs and is_set and not has_it:
+            other = next(iter(needs))
+            yield f"{name} does nothing here: {_name_of(other)} is {getattr(own, other)!r}"
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:
