@@ -98,6 +98,11 @@ def precedence_of(length: int, allow: bool, line: int) -> int:
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 
 
+def line_of(precedence: int) -> int:
+    """Return the line of the rule that has this precedence."""
+    return LAST_LINE - ((precedence >> 1) & LAST_LINE)
+
+
 class Patterns(NamedTuple):
     """All allow or all disallow rules of a group.
 

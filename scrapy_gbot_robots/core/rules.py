@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, matches, precedence_of
+from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, line_of, matches, precedence_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -149,7 +149,7 @@ class Rules:
     def _said(self, precedence: int) -> Verdict:
         """Return the verdict by the rule that has this precedence."""
         allow = precedence & 1 > 0
-        line = LAST_LINE - ((precedence >> 1) & LAST_LINE)
+        line = line_of(precedence)
         patterns = self._allows if allow else self._disallows
         text = (patterns.texts() if self._texts is None else self._texts[allow])[bisect_left(patterns.lines, line)]
         reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY

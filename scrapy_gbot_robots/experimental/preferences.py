@@ -243,8 +243,6 @@ def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
     for line, value, _ in robotstxt.fields("license"):
         if not is_absolute(value):
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
-    for line, _, _ in robotstxt.fields("llm-policy"):
-        yield line, "field without a standard", "no standard has this field, and no crawler is known to heed it"
 
 
 def _on_usage(lines: Iterable[FieldLine]) -> Iterator[tuple[int, str, str]]:

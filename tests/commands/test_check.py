@@ -155,7 +155,7 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
 @pytest.mark.parametrize(
     ("arguments", "body", "note"),
     [
-        ((), b"<!DOCTYPE html>", "-: this is a web page, not a robots.txt: it has no rules, so all is allowed"),
+        ((), b"<!DOCTYPE html>", "-: this is a web page, not a robots.txt: 0 of its lines are read as rules"),
         (("-s", "GBOT_ROBOTS_STRIKT=1"), b"", "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
         (("--as", "GPT-Bot"), b"", 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
         (("--as", "Googlebott"), b"", 'no known crawler is called "Googlebott"; did you mean Googlebot?'),

@@ -93,7 +93,7 @@ def test_a_name_is_told_to_be_of_a_site_or_of_a_file(name: str, site: bool) -> N
         (BAD, "error", 1),
         (b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n", "error", 0),
         (b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n", "warning", 1),
-        (b"user-agent: bot/1\ndisallow: /x\n", "note", 1),
+        (b"user-agent: bot\ndisallow: /a$b\n", "note", 1),
         (b"user-agent: *\ndisallow: /\n", "error,whole-site-disallowed", 1),
         (b"user-agent: *\ndisallow: /\ncrawl-delay: 3\n", "unused-field", 1),
     ],
@@ -135,7 +135,7 @@ def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
     lines = run_here("lint", "a,b.txt", "--format", "github", cwd=tmp_path).out.splitlines()
     assert "::error file=a%2Cb.txt,line=2,title=robots-txt/misspelt-field::" in lines[0]
     assert lines[1] == (
-        "::error file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap::not an absolute http, https or ftp URL: /100%25"
+        "::error file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap::not one absolute http, https or ftp URL: /100%25"
     )
     assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines)
     line, *_ = run_here("lint", "-", "--format", "github", cwd=tmp_path, stdin=b"user-agent: *\nx\n").out.splitlines()

@@ -144,21 +144,20 @@ def test_line_cut_at_any_limit_is_parsed_and_remarked_on(limit: int) -> None:
     assert str(robots.remarks[-1]) == said
 
 
-# As a remark, a finding of a finer kind goes by the kind that it refines.
 REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
     (b"# c\nuser-agent: a\nallow: /\nsitemap: http://e.com/\n\n", []),
     (b"junk\n: x\na b c\n # c\n#\nx # c", [(n, "ignored") for n in (1, 2, 3, 6)]),
     (b"useragent: a\ndisalow: /", [(1, "typo"), (2, "typo")]),
-    (b"user-agents: a\nallowed: /", [(1, "prefix"), (2, "prefix")]),
+    (b"user-agents: a\nallowed: /", [(1, "typo"), (2, "typo")]),
     (b"user-agent a\nfoo bar", [(1, "missing colon"), (2, "unknown field"), (2, "missing colon")]),
     (b"allow: /\nuser-agent: a\nallow: /", [(1, "rule before any group")]),
-    (b"foo: bar\ndisalllow: /", [(1, "unknown field"), (2, "unknown field")]),
+    (b"foo: bar\ndisalllow: /", [(1, "unknown field"), (2, "misspelt field")]),
     (b"Crawl-Delay: 5\nhost: x", [(1, "unused field"), (2, "unused field")]),
     (b"#" * 17_000, [(1, "over-long")]),
-    (b"user-agent: bot/2.1\nuser-agent: * x", [(1, "user agent cut"), (2, "user agent cut")]),
+    (b"user-agent: bot/2.1\nuser-agent: * x", [(2, "user agent cut")]),
     (b"user-agent: 1\nuser-agent:\nuser-agent: *x", [(n, "no user agent") for n in (1, 2, 3)]),
     (b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:", [(n, "no leading slash") for n in (2, 4)]),
-    (b"sitemap: /s.xml\nsitemap http://e.com/s", [(1, "bad sitemap"), (2, "prefix"), (2, "bad sitemap")]),
+    (b"sitemap: /s.xml\nsitemap http://e.com/s", [(1, "bad sitemap"), (2, "typo"), (2, "bad sitemap")]),
 ]
 
 
