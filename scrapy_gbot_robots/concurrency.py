@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
+from twisted.internet.defer import TimeoutError as TwistedTimeoutError
 from twisted.python.failure import Failure
 
 _P = ParamSpec("_P")
@@ -64,26 +65,13 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
     Raises:
         TimeoutError: `work` took longer.
     """
-    task = asyncio.current_task() if is_asyncio_available() else None  # a task for `work` would cost as much as a fetch
-    under_way: Any = deferred_from_coro(work) if task is None else task
-    late = False
-
-    def give_up() -> None:
-        nonlocal late
-        late = True
-        under_way.cancel()
-
-    timer = call_later(secs, give_up)
     try:
-        result: _T = await (under_way if task is None else work)
-    except (CancelledError, asyncio.CancelledError):
-        if late:
-            getattr(task, "uncancel", bool)()  # Python 3.11 and newer count cancellations
-            raise TimeoutError from None
-        raise
-    finally:
-        timer.cancel()
-    return result
+        if is_asyncio_available():
+            return await asyncio.wait_for(work, secs)
+        under_way: Deferred[_T] = deferred_from_coro(work)
+        return await under_way.addTimeout(secs, reactor())
+    except (asyncio.TimeoutError, TwistedTimeoutError) as error:  # on Python 3.10 asyncio has its own
+        raise TimeoutError(*error.args) from error
 
 
 class OneThread:
@@ -91,15 +79,14 @@ class OneThread:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = SimpleQueue()
-        self._call_reactor: Callable[..., object] | None = None  # from the thread, once that has begun
+        self._has_begun = False
 
     async def run(self, func: Callable[[], _T]) -> _T:
         """Call `func` in the thread and return its result. Cancelling this does not end the call."""
         over: Deferred[Any] = Deferred()
 
         def end(result: object, error: Exception | None) -> None:
-            if not over.called:  # it was not cancelled
-                over.callback(result) if error is None else over.errback(error)
+            over.callback(result) if error is None else over.errback(error)  # nothing happens if it was cancelled
 
         self.call(func, end)
         returned: _T = await maybe_deferred_to_future(over)
@@ -107,16 +94,14 @@ class OneThread:
 
     def call(self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]) -> None:
         """Call `func` in the thread, and then `then` in this one, with the result or the exception."""
-        if self._call_reactor is None:
+        if not self._has_begun:
+            self._has_begun = True
             is_asyncio = is_asyncio_available()
-            self._call_reactor = (
-                asyncio.get_running_loop().call_soon_threadsafe if is_asyncio else reactor().callFromThread
-            )
-            Thread(target=self._serve, name="gbot_robots", daemon=True).start()
+            call_reactor = asyncio.get_running_loop().call_soon_threadsafe if is_asyncio else reactor().callFromThread
+            Thread(target=self._serve, args=[call_reactor], name="gbot_robots", daemon=True).start()
         self._calls.put((func, then))
 
-    def _serve(self) -> None:
-        assert self._call_reactor is not None  # noqa: S101  for the type checker
+    def _serve(self, call_reactor: Callable[..., object]) -> None:
         while (call := self._calls.get()) is not None:
             func, then = call
             result, failure = None, None
@@ -125,7 +110,7 @@ class OneThread:
             except Exception as error:
                 failure = error
             with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
-                self._call_reactor(then, result, failure)
+                call_reactor(then, result, failure)
 
     def end(self) -> None:
         """Take no further calls; the thread still makes the calls that wait."""
@@ -135,26 +120,23 @@ class OneThread:
 class Turnstile:
     """Lets all waiting coroutines go on at once, and all later ones straight through.
 
-    Each waiter has a future or Deferred of its own: a shared Deferred would give its result to the first waiter only.
+    Each waiter has a Deferred of its own: a shared one would give its result to the first waiter only.
     """
 
     __slots__ = ("_opened", "_waiting")
 
     def __init__(self) -> None:
         self._opened = False
-        self._waiting: set[Deferred[None] | asyncio.Future[None]] = set()
+        self._waiting: set[Deferred[None]] = set()
 
     async def wait(self) -> None:
         """Wait until `open` is called. Cancelling one waiter does not affect the others."""
         if self._opened:
             return
-        if is_asyncio_available():  # a future of its own costs a fraction of a Deferred that is turned into one
-            turn: Deferred[None] | asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        else:
-            turn = Deferred()
+        turn: Deferred[None] = Deferred()
         self._waiting.add(turn)
         try:
-            await turn
+            await maybe_deferred_to_future(turn)
         finally:
             self._waiting.discard(turn)
 
@@ -162,11 +144,7 @@ class Turnstile:
         """Let all waiters go on."""
         self._opened = True
         for turn in list(self._waiting):
-            if isinstance(turn, Deferred):
-                if not turn.called:  # it was not cancelled
-                    turn.callback(None)
-            elif not turn.done():
-                turn.set_result(None)
+            turn.callback(None)  # nothing happens if it was cancelled
 
 
 class Places:
