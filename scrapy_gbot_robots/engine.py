@@ -45,8 +45,9 @@ _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy 
 
 _MOMENT_SECS = 0.1
 
-LISTENER = "gbot_robots_listener"  # request.meta key: the `Exchange` that hears of this request's download
+LISTENER = "gbot_robots_listener"  # request.meta key: the `Exchange` that is asked about this request's download
 
+_RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
@@ -65,16 +66,15 @@ class _Backout:
 
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
-        self._own = downloader.needs_backout
         self.left_out: set[Request] = set()
 
     def __call__(self) -> bool:
         limit, active = self._downloader.total_concurrency, self._downloader.active
-        return self._own() and (limit <= 0 or len(active) - len(active & self.left_out) >= limit)
+        return 0 < limit <= len(active) - len(active & self.left_out)
 
 
 class Overhearing:
-    """Tells a listener what happens to the request that carries it, while `listening`; also if a middleware sends it again.
+    """Asks a listener whether the download of the request that carries it goes on, while `listening`.
 
     A handler of Scrapy's signals would run for every request and every piece of every body of the crawl. So this class
     replaces the method that sends signals, and only while a request with a listener is under way. This has a second use:
@@ -84,46 +84,27 @@ class Overhearing:
 
     def __init__(self, crawler: Crawler) -> None:
         self._signals: Any = crawler.signals
-        self._under_way = 0
-        self._is_watching = False
         self._send = self._signals.send_catch_log
+        self._under_way = 0
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside this context, listeners are told."""
+        """Inside this context, listeners are asked."""
         self._under_way += 1
-        if not self._is_watching:
-            self._is_watching = True
-            self._send, self._signals.send_catch_log = self._signals.send_catch_log, self._overhear
+        self._signals.send_catch_log = self._overhear
         try:
             yield
         finally:
             self._under_way -= 1
-            if not self._under_way and self._signals.send_catch_log == self._overhear:  # no other code has replaced it
-                self._is_watching = False
+            if not self._under_way:
                 self._signals.send_catch_log = self._send
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         results: list[tuple[Any, Any]] = self._send(signal, **named)
-        request = named.get("request")
-        if not isinstance(request, Request) or LISTENER not in request.meta:
+        if signal not in _RECEIVED or LISTENER not in named["request"].meta:
             return results
-        listener: Any = request.meta[LISTENER]
-        goes_on = True
-        if signal is signals.request_reached_downloader:
-            listener.reached_downloader(request)
-        elif signal is signals.headers_received:
-            goes_on = listener.headers_received()
-        elif signal is signals.bytes_received:
-            goes_on = listener.bytes_received(named["data"])
-        elif signal is signals.response_downloaded:
-            listener.response_downloaded(named["response"])
-        kept = [(by, result) for by, result in results if not _is_stop(result)]
-        return kept if goes_on else [*kept, (self._overhear, _STOP)]
-
-
-def _is_stop(result: object) -> bool:
-    return isinstance(result, Failure) and isinstance(result.value, StopDownload)
+        goes_on = named["request"].meta[LISTENER].goes_on(named.get("data", b""))
+        return [] if goes_on else [(self._overhear, _STOP)]
 
 
 class DownloadSlots:
@@ -255,8 +236,8 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
     """The spider middlewares of a crawl whose engine runs, the one nearest to the engine first."""
-    assert crawler.engine is not None  # noqa: S101  for the type checker
-    middlewares: tuple[Any, ...] = crawler.engine.scraper.spidermw.middlewares
+    engine: Any = crawler.engine
+    middlewares: tuple[Any, ...] = engine.scraper.spidermw.middlewares
     return middlewares
 
 

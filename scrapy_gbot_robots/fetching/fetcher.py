@@ -13,9 +13,11 @@ import logging
 import os
 import time
 from functools import cached_property, partial
+from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
@@ -23,7 +25,7 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import Origin, shown
-from ..engine import LISTENER, Overhearing, Send, around_sending, is_closing, uncounted
+from ..engine import LISTENER, Overhearing, Send, around_sending, downloader_middleware, is_closing, uncounted
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
 from ..policy.outcome import (
@@ -86,115 +88,105 @@ NEVER_SENT = (
     b"Referer",
 )
 
+_STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
 _PROXY_HEADER = "Proxy-Authorization"
 _AUTHORISED = "_auth_proxy"  # HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
-_CARRIED = "_gbot_robots_proxy_credentials"  # request.meta key: the value of the header that was copied, and its proxy
 
 logger = logging.getLogger(__name__)
 
 
 class Exchange:
-    """One request for a robots.txt, and what came of it before any middleware changed that: `engine` tells it.
+    """One request for a robots.txt, and what came of it before any middleware changed that.
 
     It stops a download that is long enough. If another middleware sends the request again, the exchange starts again.
-
-    Attributes:
-        own: the request as the fetcher made it.
-        left: for how many seconds a download handler may have it.
-        request: the request as it reached the downloader; None if a middleware did not let it pass.
-        sent_at: when the download handler got the request, in seconds on the monotonic clock.
-        headers_at: when the response's headers came, on the same clock.
-        stopped: whether this exchange stopped the download: then a short body is not a lost one.
-        response: what the download handler returned. Its headers lack Content-Encoding, so that no middleware decodes the
-            body; `headers` has them all.
-        secs: how long the download handler took, in seconds: without the downloader's queue and other middlewares.
-        error: why there is no response.
-        recalled: whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered.
     """
 
-    def __init__(self, own: Request, most_bytes: int, left: float = 0.0, *, status_only: bool = False) -> None:
-        self.own = own
-        self.left = left
+    def __init__(self, own: Request, most_bytes: int, left: float = 0.0) -> None:
+        self.own = own  # the request as the fetcher made it
+        self.request: Request | None = None  # as the download handler got it; None if a middleware did not let it pass
+        self.headers_secs: float | None = None  # how long the response's headers took; None if they never came
+        self.stopped = False  # whether this exchange stopped the download: then a short body is not a lost one
+        self.response: Response | None = None  # without Content-Encoding, so that no middleware decodes the body
+        self.headers = Headers()  # all those of the response
+        self.secs = 0.0  # how long the download handler took: without the downloader's queue and other middlewares
+        self.error: BaseException | None = None  # why there is no response
+        self.recalled = False  # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
         self._most_bytes = most_bytes
-        self._status_only = status_only
         self._received = 0
-        self.request: Request | None = None
-        self.sent_at = 0.0
-        self.headers_at: float | None = None
-        self.stopped = False
-        self.response: Response | None = None
-        self.headers = Headers()
-        self.secs = 0.0
-        self.error: BaseException | None = None
-        self.recalled = False
+        self._left = left  # for how many seconds a download handler may have it
+        self._sent_at = 0.0  # on the monotonic clock
+        self._credentials = own.headers.get(_PROXY_HEADER)  # of the request that needs the robots.txt, for its proxy
 
-    def reached_downloader(self, request: Request) -> None:
-        """Start again, and take out empty headers: some download handlers would send them."""
+    async def sent(self, send: Send, request: Request) -> Response:
+        """Let a download handler have the request for no longer than its time, and end it in an exception.
+
+        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end for ever: asyncio's
+        CancelledError is no `Exception`, Twisted's is. The time that a request spends in the downloader's queue does not
+        count.
+        """
         self.request = request
-        self.headers_at, self.stopped, self.response, self._received = None, False, None, 0
+        self.headers_secs, self.stopped, self.response, self._received = None, False, None, 0
+        self._take_out_headers(request)
+        self._sent_at = time.monotonic()
+        try:
+            response = await within(self._left + GRACE_SECS, send(request))
+        except asyncio.CancelledError as error:
+            raise CancelledError("the download handler was cancelled") from error
+        finally:
+            self.secs = time.monotonic() - self._sent_at
+        self.keep(response)
+        return response
+
+    def _take_out_headers(self, request: Request) -> None:
+        """Take out empty headers, which some download handlers would send, and the credentials for another proxy."""
         for name in NEVER_SENT:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
-        leave_credentials(request)
+        proxy, own = request.meta.get("proxy"), request.headers.get(_PROXY_HEADER) == self._credentials
+        if not proxy or (own and proxy != request.meta.get(_AUTHORISED, proxy)):
+            request.headers.pop(_PROXY_HEADER, None)
 
-    def headers_received(self) -> bool:
-        """Go on, unless only the status is wanted."""
-        self.headers_at = time.monotonic()
-        self.stopped = self._status_only
-        return not self.stopped
-
-    def bytes_received(self, data: bytes) -> bool:
-        """Go on until more bytes are there than the parser reads."""
+    def goes_on(self, data: bytes) -> bool:
+        """Note the headers, or a piece of the body; return whether more is wanted: one byte more than the parser reads."""
+        if self.headers_secs is None:
+            self.headers_secs = time.monotonic() - self._sent_at
         self._received += len(data)
-        self.stopped = self.stopped or self._received > self._most_bytes
+        self.stopped = self._received > self._most_bytes
         return not self.stopped
 
-    def response_downloaded(self, response: Response) -> None:
-        """Keep the response."""
+    def keep(self, response: Response) -> None:
+        """Keep what a download handler has returned."""
         self.response, self.headers = response, response.headers.copy()
         response.headers.pop("Content-Encoding", None)
 
     def recall(self, response: Response) -> None:
         """Keep a response from Scrapy's HTTP cache, which does not say whether its download was stopped."""
-        self.response_downloaded(response)
+        self.keep(response)
         self.recalled, self.stopped = True, len(response.body) > self._most_bytes
 
     @property
     def is_answered(self) -> bool:
         """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
-        return self.response is not None or self.headers_at is not None or isinstance(self.error, IgnoreRequest)
+        return self.response is not None or self.headers_secs is not None or isinstance(self.error, IgnoreRequest)
 
-    def coding(self, header: str) -> str:
-        """The codings that a header of the response names, even if it was taken out; "" if it has none."""
-        return b",".join(self.headers.getlist(header)).decode("latin-1").lower()
-
-    @property
-    def takes_long(self) -> bool:
-        """Whether `outcome` may take milliseconds: it decodes a long body, or looks for lines in what may be a page."""
-        body = b"" if self.response is None else self.response.body
-        is_work = self.coding("Content-Encoding") or b"<" in body[:_READ_IN_THREAD_BYTES]
-        return len(body) > _READ_IN_THREAD_BYTES and bool(is_work)
-
-    def outcome(self, url: str, settings: GbotSettings) -> Outcome:
+    def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
-        response = self.response
-        assert response is not None  # noqa: S101  for the type checker
+        transfer = _codings(
+            self.headers, "Transfer-Encoding"
+        )  # which Scrapy's handler for aiohttp, say, leaves in the body
         stopped = "download_stopped" in response.flags
-        transfer = self.coding("Transfer-Encoding")  # which Scrapy's handler for aiohttp, say, leaves in the body
         lost, broken, body, cut = None, "", b"", False
-        if "dataloss" in response.flags:
+        if "dataloss" in response.flags or (stopped and not self.stopped):
             lost = Failure.TRUNCATED
-        elif stopped and not self.stopped:
-            lost = Failure.STOPPED
         elif {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             lost, broken = Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone"
         else:
             try:
                 body, cut = decoded(
                     as_served(response.body, response.flags),
-                    self.coding("Content-Encoding"),
+                    _codings(self.headers, "Content-Encoding"),
                     settings.max_bytes,
-                    whole=not (stopped or self.stopped),
+                    whole=not self.stopped,
                     # A partial body may be empty because the connection ended.
                     may_be_empty="partial" not in response.flags,
                 )
@@ -212,6 +204,10 @@ class Exchange:
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
         )
         return failed(lost, broken) if lost is not None and response.status in _BODY_DECIDES else outcome
+
+
+def _codings(of: Headers, name: str) -> str:
+    return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 
 class Fetcher:
@@ -236,10 +232,12 @@ class Fetcher:
             dont_filter=True,
             priority=PRIORITY,
             headers={"Accept-Encoding": ACCEPTED},
-            meta={key: given[key] for key in self._settings.meta_keys if key in given},
+            meta={key: given[key] for key in (*self._settings.meta_keys, _AUTHORISED) if key in given},
         )
-        if request is not None:
-            carry_credentials(own, request)
+        # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. A request
+        # that is redirected or tried again has been through it: its `proxy` meta key is not enough any more.
+        if request is not None and own.meta.get("proxy") and _PROXY_HEADER in request.headers:
+            own.headers[_PROXY_HEADER] = request.headers[_PROXY_HEADER]
         return own
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
@@ -274,8 +272,8 @@ class Fetcher:
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
                 return failure_of(exchange.error, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
-                read = partial(exchange.outcome, asked[-1], self._settings)
-                outcome = await run_in_thread(read) if exchange.takes_long else read()
+                read = partial(exchange.outcome, answer, asked[-1], self._settings)
+                outcome = await run_in_thread(read) if len(answer.body) > _READ_IN_THREAD_BYTES else read()
                 if not exchange.recalled:
                     self._crawler.signals.send_catch_log(
                         robotstxt_served,
@@ -322,26 +320,20 @@ class Fetcher:
             return await self._ask(url, request, left)
         exchange = Exchange(self.robots_request(url, request), self._settings.max_bytes)
         if not cache.replays(exchange.own):
-            asked = await self._ask(url, request, left)
-            if asked.is_answered:
-                return asked
-            exchange.error = asked.error
-        stored = cache.stored(exchange.own)
-        if stored is not None:
-            self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
-            exchange.recall(stored)
-        elif exchange.error is None:
-            exchange.error = NotCachedError()
+            exchange = await self._ask(url, request, left)
+        if not exchange.is_answered:
+            stored = cache.stored(exchange.own)
+            if stored is not None:
+                self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
+                exchange.recall(stored)
+            exchange.error = exchange.error or NotCachedError()
         return exchange
 
     @cached_property
     def _http_cache(self) -> HttpCache | None:
-        """Scrapy's HTTP cache, if the crawl has one."""
-        if not self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
-            return None
-        from .http_cache import HttpCache  # noqa: PLC0415  most crawls have none
-
-        return HttpCache(self._crawler)
+        """Scrapy's HTTP cache, if the crawl has one; not if its middleware is one of the user's own."""
+        middleware = downloader_middleware(self._crawler, HttpCacheMiddleware)
+        return None if middleware is None else HttpCache(self._crawler, middleware)
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`. If the response breaks off after its headers, request it again for the status alone.
@@ -349,26 +341,24 @@ class Fetcher:
         Most statuses decide without the body (Google's page, "HTTP status codes"). But no download handler tells the status
         of a response whose body hangs or is reset.
         """
-        exchange = await self._send(url, request, left)
-        if exchange.response is None and exchange.headers_at is not None:
-            again_secs = min(left, _STATUS_SECS + 2 * (exchange.headers_at - exchange.sent_at))
-            again = await self._send(url, request, again_secs, status_only=True)
+        exchange = await self._send(url, request, left, self._settings.max_bytes)
+        if exchange.response is None and exchange.headers_secs is not None:
+            again = await self._send(url, request, min(left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY)
             if again.response is not None and again.response.status not in _BODY_DECIDES:
                 return again
         return exchange
 
-    async def _send(self, url: str, request: Request | None, left: float, *, status_only: bool = False) -> Exchange:
+    async def _send(self, url: str, request: Request | None, left: float, most_bytes: int) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return what came within `left` seconds."""
         own = self.robots_request(url, request)
-        exchange = Exchange(own, self._settings.max_bytes, left, status_only=status_only)
+        exchange = Exchange(own, most_bytes, left)
         own.meta.update(_OWN_META, download_timeout=left)
         own.meta[LISTENER] = exchange
         dict.update(own.headers, {name: [] for name in NEVER_SENT})
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker: there is one while there are requests
+        engine: Any = self._crawler.engine  # there is one while there are requests
         if not self._is_bounding:
             self._is_bounding = True
-            around_sending(self._crawler, _send_within)
+            around_sending(self._crawler, _send_of_exchange)
         async with self._places:
             with self._overhearing.listening(), uncounted(self._crawler, own):
                 try:
@@ -387,43 +377,6 @@ class Fetcher:
         return exchange
 
 
-async def _send_within(send: Send, request: Request) -> Response:
-    """Let a download handler have a request for a robots.txt for no longer than its time, and end it in an exception.
-
-    Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end for ever: asyncio's
-    CancelledError is no `Exception`, Twisted's is. The time that a request spends in the downloader's queue does not count.
-    """
+async def _send_of_exchange(send: Send, request: Request) -> Response:
     exchange = request.meta.get(LISTENER)
-    if not isinstance(exchange, Exchange):
-        return await send(request)
-    exchange.sent_at = time.monotonic()
-    try:
-        return await within(exchange.left + GRACE_SECS, send(request))
-    except asyncio.CancelledError as error:
-        raise CancelledError("the download handler was cancelled") from error
-    finally:
-        exchange.secs = time.monotonic() - exchange.sent_at
-
-
-def carry_credentials(own: Request, request: Request) -> None:
-    """Copy the proxy credentials of `request` to `own`, if both go through the same proxy.
-
-    Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. After a redirect
-    or a retry, a request has been through that middleware: its `proxy` meta key alone is not enough for the proxy any more.
-    """
-    proxy = own.meta.get("proxy")
-    header = request.headers.get(_PROXY_HEADER)
-    if not proxy or header is None or proxy != request.meta.get("proxy"):
-        return
-    if request.meta.get(_AUTHORISED, proxy) == proxy:
-        own.headers[_PROXY_HEADER] = header
-        own.meta[_AUTHORISED] = proxy
-        own.meta[_CARRIED] = (header, proxy)
-
-
-def leave_credentials(own: Request) -> None:
-    """Remove proxy credentials from a request in the downloader, unless it goes through the proxy that they are for."""
-    proxy = own.meta.get("proxy")
-    header, carried_for = own.meta.get(_CARRIED, (None, None))
-    if not proxy or (own.headers.get(_PROXY_HEADER) == header and proxy != carried_for):
-        own.headers.pop(_PROXY_HEADER, None)
+    return await (exchange.sent(send, request) if isinstance(exchange, Exchange) else send(request))

@@ -8,65 +8,60 @@ recalled at once. Scrapy's cache storages are called in the reactor's thread, as
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.utils import formatdate
-from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http import Headers, Response
 
-from ..engine import downloader_middleware
-
 logger = logging.getLogger(__name__)
 
 
 class HttpCache:
-    """The HTTP cache of a crawl whose engine runs; empty if Scrapy's middleware is off, or one of the user's own.
+    """The HTTP cache of a crawl. If its storage or policy fails, the log says so once, and the cache counts as empty."""
 
-    If its storage or policy fails, the log says so once, and the cache counts as empty.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, middleware: HttpCacheMiddleware) -> None:
         self._crawler = crawler
-        self._cache = downloader_middleware(crawler, HttpCacheMiddleware)
+        self._middleware = middleware
         self._has_failed = False
 
     def replays(self, own: Request) -> bool:
         """Whether no server is to be asked for `own`."""
-        return bool(self._tried(own, lambda cache: cache.ignore_missing and cache.policy.should_cache_request(own)))
+        return self._middleware.ignore_missing and self._keeps(own)
 
     def stored(self, own: Request) -> Response | None:
         """The stored response for `own`; None if there is none."""
-
-        def retrieve(cache: HttpCacheMiddleware) -> Response | None:
-            keeps = cache.policy.should_cache_request(own)
-            return cache.storage.retrieve_response(self._crawler.spider, own) if keeps else None
-
-        response: Response | None = self._tried(own, retrieve)
+        response: Response | None = None
+        if self._keeps(own):
+            with self._failing_safely(own):
+                response = self._middleware.storage.retrieve_response(self._crawler.spider, own)
         return response
 
     def store(self, own: Request, response: Response, headers: Headers) -> None:
         """Store what a server has sent for `own`, with all its `headers`, if the policy agrees."""
         headers.setdefault("Date", formatdate(usegmt=True))  # as Scrapy's middleware does, for RFC2616Policy
         whole = response.replace(headers=headers)
+        if self._keeps(own):
+            with self._failing_safely(own):
+                if self._middleware.policy.should_cache_response(whole, own):
+                    self._middleware.storage.store_response(self._crawler.spider, own, whole)
+                    self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
 
-        def store(cache: HttpCacheMiddleware) -> None:
-            if cache.policy.should_cache_request(own) and cache.policy.should_cache_response(whole, own):
-                cache.storage.store_response(self._crawler.spider, own, whole)
-                self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
+    def _keeps(self, own: Request) -> bool:
+        with self._failing_safely(own):
+            return bool(self._middleware.policy.should_cache_request(own))
+        return False
 
-        self._tried(own, store)
-
-    def _tried(self, own: Request, action: Callable[[HttpCacheMiddleware], Any]) -> Any:
-        """What `action` returns; None if there is no cache, or it fails."""
+    @contextmanager
+    def _failing_safely(self, own: Request) -> Iterator[None]:
         try:
-            return None if self._cache is None else action(self._cache)
+            yield
         except Exception as error:  # of a policy or storage of the user's
             self._crawler.stats.inc_value("gbot_robots/http_cache/errors")
             if not self._has_failed:
                 extra = {"spider": self._crawler.spider}
                 logger.warning("Scrapy's HTTP cache failed for %s: %r", own.url, error, exc_info=error, extra=extra)
             self._has_failed = True
-            return None

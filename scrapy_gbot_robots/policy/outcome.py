@@ -79,7 +79,6 @@ class Failure(Enum):
     NO_HANDLER = "no download handler for this scheme"
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy refused the request"
-    STOPPED = "the download was stopped before its end"
     REPLACED = "the download failed, and another middleware put a response in its place"
     NOT_CACHED = "HTTPCACHE_IGNORE_MISSING is on, and Scrapy's HTTP cache does not have it"
     OTHER = "the fetch failed"

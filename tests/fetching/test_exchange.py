@@ -14,6 +14,8 @@ from scrapy_gbot_robots.fetching.fetcher import NEVER_SENT, Exchange
 from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable
 from scrapy_gbot_robots.settings import GbotSettings
 
+from ..support.crawls import as_scrapy_runs_it
+
 URL = "https://example.com/robots.txt"
 RULES = b"user-agent: *\ndisallow: /private\n"
 
@@ -23,21 +25,21 @@ def outcome(
 ) -> Outcome:
     exchange = Exchange(Request(URL), 512_000)
     exchange.stopped = stopped
-    exchange.response_downloaded(Response(URL, status, headers, body, [*flags]))
-    return exchange.outcome(URL, GbotSettings.of(Settings(settings)))
+    exchange.keep(response := Response(URL, status, headers, body, [*flags]))
+    return exchange.outcome(response, URL, GbotSettings.of(Settings(settings)))
 
 
 @pytest.mark.parametrize(
-    ("flags", "stopped", "failure"),
+    ("flags", "stopped"),
     [
-        pytest.param(["dataloss"], False, Failure.TRUNCATED, id="connection-ended"),
-        pytest.param(["dataloss", "download_stopped"], True, Failure.TRUNCATED, id="and-we-stopped"),
-        pytest.param(["download_stopped"], False, Failure.STOPPED, id="another-stopped"),
+        pytest.param(["dataloss"], False, id="connection-ended"),
+        pytest.param(["dataloss", "download_stopped"], True, id="and-we-stopped"),
+        pytest.param(["download_stopped"], False, id="another-stopped"),
     ],
 )
 @pytest.mark.parametrize("body", [RULES, b""], ids=["some", "none"])
-def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped: bool, failure: Failure) -> None:
-    assert outcome(body, 200, *flags, stopped=stopped) == Unreachable(failure.value)
+def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped: bool) -> None:
+    assert outcome(body, 200, *flags, stopped=stopped) == Unreachable(Failure.TRUNCATED.value)
 
 
 def test_body_that_is_cut_at_the_limit_is_good_and_known_to_be_cut() -> None:
@@ -75,40 +77,48 @@ def test_headers_say_for_how_long_an_answer_is_fresh_and_when_to_come_again() ->
     assert outcome(b"", 503, headers=headers) == Unreachable("HTTP 503", 503, 120.0)
 
 
-def test_download_goes_on_until_one_byte_more_is_there_than_is_read_or_the_status_if_that_is_enough() -> None:
+async def sent(exchange: Exchange, request: Request, response: Response, *received: bytes) -> list[bool]:
+    """Let a download handler have `request`; whether it was told to go on after its headers, and after each piece."""
+    told: list[bool] = []
+
+    async def send(_: Request) -> Response:
+        told.extend(exchange.goes_on(data) for data in (b"", *received))
+        return response
+
+    assert await exchange.sent(send, request) is response
+    return told
+
+
+@as_scrapy_runs_it
+async def test_download_goes_on_until_one_byte_more_is_there_than_is_read() -> None:
     exchange = Exchange(Request(URL), 10)
-    assert exchange.headers_received()
-    assert [exchange.bytes_received(b"x" * size) for size in (4, 6, 0, 1, 1)] == [True, True, True, False, False]
+    pieces = [b"x" * size for size in (4, 6, 0, 1, 1)]
+    assert await sent(exchange, Request(URL), Response(URL), *pieces) == [True, True, True, True, False, False]
     assert exchange.stopped
-    assert not Exchange(Request(URL), 10, status_only=True).headers_received()
 
 
-def test_headers_that_are_never_sent_are_taken_out_and_no_others() -> None:
+@as_scrapy_runs_it
+async def test_headers_that_are_never_sent_are_taken_out_and_no_others() -> None:
     request = Request(URL, headers={"Accept": "text/plain"})
     for name in NEVER_SENT:
         request.headers.setlist(name, [])
     request.headers["Cookie"] = "of=a-middleware"
-    Exchange(Request(URL), 10).reached_downloader(request)
+    await sent(Exchange(Request(URL), 10), request, Response(URL))
     assert {*request.headers} == {b"Accept", b"Cookie"}
 
 
-def test_request_that_is_sent_again_begins_anew() -> None:
-    exchange = Exchange(Request(URL), 10)
-    first, second = Request(URL), Request(URL)
-    exchange.reached_downloader(first)
-    exchange.headers_received()
-    assert not exchange.bytes_received(b"x" * 11)
-    exchange.response_downloaded(Response(URL))
-    exchange.reached_downloader(second)
-    assert (exchange.request, exchange.headers_at, exchange.stopped, exchange.response) == (second, None, False, None)
-    assert exchange.headers_received()
-    assert exchange.bytes_received(b"x" * 10)
+@as_scrapy_runs_it
+async def test_request_that_is_sent_again_begins_anew() -> None:
+    exchange, second = Exchange(Request(URL), 10), Request(URL)
+    assert await sent(exchange, Request(URL), Response(URL), b"x" * 11) == [True, False]
+    assert await sent(exchange, second, Response(URL), b"x" * 10) == [True, True]
+    assert (exchange.request, exchange.stopped) == (second, False)
 
 
-def test_middlewares_see_a_response_that_needs_no_decoding() -> None:
+@as_scrapy_runs_it
+async def test_middlewares_see_a_response_that_needs_no_decoding() -> None:
     exchange, response = Exchange(Request(URL), 10), Response(URL, headers={"Content-Encoding": "gzip", "Age": "1"})
-    exchange.response_downloaded(response)
+    await sent(exchange, Request(URL), response)
     assert exchange.response is response
     assert {*response.headers} == {b"Age"}
     assert {*exchange.headers} == {b"Content-Encoding", b"Age"}
-    assert exchange.coding("Content-Encoding") == "gzip"

@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots.fetching.fetcher import carry_credentials, leave_credentials
+from scrapy_gbot_robots.fetching.fetcher import Exchange, Fetcher
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_served
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
 from ..support.tls import tls_context
 from ..support.web import Reply, Site, redirect
 from .scenarios import RULES
@@ -61,6 +65,23 @@ def passed(url: str, proxy: Proxy) -> Request:
 HERE, ELSEWHERE = "http://proxy.example:80", "http://another.example:80"
 
 
+async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[bytes]]:
+    """The headers that a download handler gets, if middlewares set `meta` of the request for a robots.txt."""
+    crawler = get_crawler()
+    fetcher = Fetcher(crawler, GbotSettings.of(crawler.settings))
+    own = fetcher.robots_request("http://e/robots.txt", request)
+    HttpProxyMiddleware.from_crawler(crawler).process_request(own)
+    exchange = Exchange(own, 10)
+    own.meta.update(meta)
+    own.headers.setdefault("Proxy-Authorization", "Basic b3du")  # of a middleware's own
+
+    async def send(_: Request) -> Response:
+        return Response(own.url)
+
+    await exchange.sent(send, own)
+    return dict(own.headers)
+
+
 @pytest.mark.parametrize(
     ("authorised", "carried"),
     [
@@ -69,26 +90,20 @@ HERE, ELSEWHERE = "http://proxy.example:80", "http://another.example:80"
         pytest.param({"_auth_proxy": ELSEWHERE}, False, id="header-for-another-proxy"),
     ],
 )
-def test_credentials_are_carried_to_the_same_proxy_alone(authorised: dict[str, str], carried: bool) -> None:
-    request = Request("http://e/page", meta={"proxy": HERE, **authorised}, headers={"Proxy-Authorization": BASIC})
-    own = Request("http://e/robots.txt", meta={"proxy": HERE})
-    carry_credentials(own, request)
-    assert own.headers.get("Proxy-Authorization") == (BASIC.encode() if carried else None)
-    assert own.meta.get("_auth_proxy") == (HERE if carried else None)  # else HttpProxyMiddleware would drop the header
-    leave_credentials(own)
-    assert ("Proxy-Authorization" in own.headers) is carried
-    own.meta["proxy"] = ELSEWHERE  # as a middleware may choose it
-    leave_credentials(own)
-    assert "Proxy-Authorization" not in own.headers
+@as_scrapy_runs_it
+async def test_credentials_are_carried_to_the_same_proxy_alone(authorised: dict[str, str], carried: bool) -> None:
+    meta = {"proxy": f"{HERE}/", **authorised}
+    request = Request("http://e/page", meta=meta, headers={"Proxy-Authorization": BASIC})
+    header = b"Proxy-Authorization"
+    assert (await sent(request))[header] == [BASIC.encode() if carried else b"Basic b3du"]
+    for late in (ELSEWHERE, None):  # as a middleware may choose it
+        assert [BASIC.encode()] != (await sent(request, proxy=late)).get(header)
 
 
-def test_credentials_of_a_middleware_for_its_own_proxy_stay() -> None:
-    own = Request("http://e/robots.txt", meta={"proxy": HERE}, headers={"Proxy-Authorization": "Basic b3du"})
-    leave_credentials(own)
-    assert own.headers["Proxy-Authorization"] == b"Basic b3du"
-    own.meta["proxy"] = None
-    leave_credentials(own)
-    assert "Proxy-Authorization" not in own.headers
+@as_scrapy_runs_it
+async def test_credentials_of_a_middleware_for_its_own_proxy_stay() -> None:
+    assert (await sent(None, proxy=HERE))[b"Proxy-Authorization"] == [b"Basic b3du"]
+    assert b"Proxy-Authorization" not in await sent(None, proxy=None)
 
 
 @in_reactor

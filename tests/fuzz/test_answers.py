@@ -64,8 +64,8 @@ def outcome(answer: Response) -> Outcome:
         assert isinstance(hop, Unavailable)
         return hop
     exchange = Exchange(Request(URL), MAX_BYTES)
-    exchange.response_downloaded(answer)
-    return exchange.outcome(URL, SETTINGS)
+    exchange.keep(answer)
+    return exchange.outcome(answer, URL, SETTINGS)
 
 
 @given(HTTP_ANSWERS)
