@@ -11,7 +11,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
-from pathlib import Path
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -109,8 +108,8 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
     """
     try:
         choice = choice_of(gbot, Crawler(Spider, settings), read_only=not writes)
-        where = ", ".join(filter(None, (choice.name, choice.where)))
-        if choice.name == "sqlite" and not Path(choice.where).exists():
+        where = choice.words
+        if choice.name == "sqlite" and gbot.sqlite_path is not None and not gbot.sqlite_path.exists():
             where += ", which does not exist yet"
         storage = choice.opens()
     except Exception as error:

@@ -9,14 +9,14 @@ tries it again. When it answers, it is used again, and what memory has learnt me
 still has it, and other processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
 
 Leases: the client remembers the leases of this process, and gives them back at the end of the crawl at the latest. The
-leases of a process that dies end by themselves.
+leases of a process that dies, or whose storage fails, end by themselves.
 
 Example: the thread is idle, and `get(a)` comes: the batch is [a]. While the thread works, `find(b)` and `find(c)` come: the
 next batch is [b, c]. Redis stops answering: the batch fails after at most `CALL_SECS`. The log warns once, and memory
 answers its calls and all later ones. 30 s later Redis answers the timer's trial, and is in use again.
 
 Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more, because the caller was
-cancelled or the deadline is over. A lease taken by such a late call is still recorded in `_leases`, or released at once.
+cancelled or the deadline is over. A lease taken by such a late call is still recorded in `_leases`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ import logging
 import os
 import socket
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from inspect import isabstract, isclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
@@ -39,16 +42,13 @@ from ..concurrency import Background, OneThread, Turnstile, pause, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings
-from .base import Found, Storage, StorageError
+from .base import Storage, StorageError
 from .memory import MemoryStorage
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from .redis import RedisStorage
-
-
-_Act: TypeAlias = "_Find | _Store | Callable[[Storage], object]"
 
 
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
@@ -62,7 +62,6 @@ _REMEDIES = {
     "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write",
     "redis": "Check that this Redis runs; GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
 }
-_NO_PROJECT = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
 # The figures that a process reports to its fleet, and the stat that each comes from.
 _FIGURES = {
     "fetched": "robotstxt/request_count",
@@ -76,22 +75,11 @@ logger = logging.getLogger(__name__)
 
 
 class StorageChoice(NamedTuple):
-    """The storage that settings choose.
+    """The storage that settings choose."""
 
-    Attributes:
-        name: "memory", "sqlite", "redis" or the path of a class.
-        opens: opens the storage; this may wait for a disk or a network.
-        where: where the storage is; "" if the name says all.
-        why: a note for the log, such as why the crawl uses another storage than the settings name.
-    """
-
-    name: str
-    opens: Callable[[], Storage]
-    where: str = ""
-    why: str = ""
-
-    def __str__(self) -> str:
-        return self.name + (f" at {self.where}" if self.where else "") + (f": {self.why}" if self.why else "")
+    name: str  # "memory", "sqlite", "redis" or the path of a class
+    opens: Callable[[], Storage]  # this may wait for a disk or a network
+    words: str  # for people: which it is, where it is, and why
 
 
 def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = False) -> StorageChoice:
@@ -101,27 +89,29 @@ def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = Fal
         ImportError: the storage's class or its driver is not installed.
         ValueError: the setting names an object that is no storage's class, or there is no place for a history.
     """
-    name = settings.storage
-    path = settings.sqlite_path if name == "sqlite" else None
-    if settings.history and path is None:
-        found = _NO_PROJECT if name == "sqlite" else f"GBOT_ROBOTS_STORAGE is {name!r}"
-        needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
-        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
-    if path is not None:
+    name, path = settings.storage, settings.sqlite_path
+    if name == "sqlite" and path is not None:
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
         opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
-        return StorageChoice(name, opens, str(path))
-    if name in {"sqlite", "memory"}:
-        lost = f"{_NO_PROJECT}, so nothing is kept for the next run"
-        why = lost if name == "sqlite" else "kept until the crawl ends, for this process"
-        return StorageChoice("memory", MemoryStorage, why=why)
+        return StorageChoice(name, opens, f"sqlite at {path}")
+    no_project = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
+    if settings.history:
+        found = no_project if name == "sqlite" else f"GBOT_ROBOTS_STORAGE is {name!r}"
+        needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
+        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
+    if name == "sqlite":
+        return StorageChoice("memory", MemoryStorage, f"memory: {no_project}, so nothing is kept for the next run")
+    if name == "memory":
+        return StorageChoice(name, MemoryStorage, "memory: kept until the crawl ends, for this process")
     if name == "redis":
         from .redis import place_of  # noqa: PLC0415  redis-py is an extra
 
         where = settings.redis_client or place_of(settings.redis_url)
-        return StorageChoice(name, redis_of(settings, crawler.settings), where)
-    return StorageChoice(name, partial(build_from_crawler, _class_of_user(name), crawler))
+        return StorageChoice(name, redis_of(settings, crawler.settings), f"redis at {where}")
+    rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
+    storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
+    return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
 
 
 def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Callable[[], RedisStorage]:
@@ -136,30 +126,23 @@ def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Ca
     path = settings.redis_client
     if path is None:
         return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-    makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path)
-    if not callable(makes):
-        raise ValueError(f"GBOT_ROBOTS_REDIS_CLIENT must name a callable, got {path!r}, which is {makes!r}")  # noqa: TRY004
+    makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
     return lambda: RedisStorage(path, client=makes(scrapy_settings), max_body=settings.max_bytes)
 
 
-def _class_of_user(name: str) -> type[Storage]:
-    """Return a storage of the user's own, by the dotted path of its class."""
-    storage_cls: type[Storage] = _loaded("GBOT_ROBOTS_STORAGE", "a class", name)
-    if not isinstance(storage_cls, type):
-        raise ValueError(f"GBOT_ROBOTS_STORAGE must name a class, got {name!r}, which is {storage_cls!r}")  # noqa: TRY004
-    if not issubclass(storage_cls, Storage):  # it has the methods without the base
-        storage_cls = type(storage_cls.__name__, (storage_cls, Storage), {})
-    if missing := ", ".join(sorted(storage_cls.__abstractmethods__)):
-        rule = f"a class with the methods of {Storage.__module__}.Storage"
-        raise ValueError(f"GBOT_ROBOTS_STORAGE must name {rule}, got {name!r}, which lacks {missing}")
-    return storage_cls
+def _is_storage(found: object) -> bool:
+    return isclass(found) and issubclass(found, Storage) and not isabstract(found)
 
 
-def _loaded(setting: str, kind: str, path: str) -> Any:
+def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) -> Any:
+    """Return what the dotted `path` names. Raises ImportError or ValueError, which name the setting."""
     try:
-        return load_object(path)
+        found = load_object(path)
     except (ImportError, NameError) as error:
-        raise ImportError(f"{setting} must name {kind} that can be imported, got {path!r}: {error}") from error
+        raise ImportError(f"{setting} must name {rule}, got {path!r}: {error}") from error
+    if not fits(found):
+        raise ValueError(f"{setting} must name {rule}, got {path!r}, which is {found!r}")
+    return found
 
 
 class StorageClient:
@@ -181,11 +164,10 @@ class StorageClient:
         self._storage: Storage | None = None  # the thread opens it
         self._thread = OneThread()
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
-        self._waiting: deque[_Call] = deque()
+        self._waiting: list[_Call] = []
         self._batch: list[_Call] | None = None  # that the thread works on
         self._deadline: Any = None  # of the batch
         self._background = Background()
-        self._started = time.time()
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
@@ -204,7 +186,7 @@ class StorageClient:
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
-        entry: Entry | None = await self._ask(lambda storage: storage.get(origin))
+        entry, _ = await self.find(origin, lambda _: True)
         return entry
 
     async def put(self, origin: str, entry: Entry) -> None:
@@ -239,7 +221,7 @@ class StorageClient:
             self._deadline.cancel()
         self._thread.end()
 
-    async def _ask(self, act: _Act) -> Any:
+    async def _ask(self, act: _Find | _Store) -> Any:
         """Let the storage do `act`, or memory while the storage fails."""
         if self._memory is not None:
             return self._do(self._memory, [act])[0]
@@ -256,9 +238,11 @@ class StorageClient:
 
     def _begin_batch(self) -> None:
         """Hand the calls that wait to the thread, as one batch."""
-        self._batch = batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        self._deadline = call_later(CALL_SECS, self._end_batch, batch, None, TimeoutError())
-        self._thread.call(partial(self._open_and_do, [call.act for call in batch]), partial(self._end_batch, batch))
+        self._batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+        end = partial(self._end_batch, self._batch)
+        self._deadline = call_later(CALL_SECS, end, None, TimeoutError())
+        acts = [call.act for call in self._batch]
+        self._thread.call(lambda: self._do(self._opened(), acts), end)
 
     def _end_batch(self, batch: list[_Call], results: list[Any] | None, error: Exception | None) -> None:
         """Let the calls of a batch return, and begin the next one."""
@@ -267,45 +251,36 @@ class StorageClient:
         self._batch = None
         self._deadline.cancel()
         if error is not None:  # the calls behind it do not ask a storage that has just failed
-            batch += self._waiting
-            self._waiting.clear()
+            batch, self._waiting = batch + self._waiting, []
             if not self._closed:
                 self._fall_back(error)
         elif self._waiting:
             self._begin_batch()
-        for call, result in zip(batch, results or [None] * len(batch), strict=True):
+        for call, result in zip_longest(batch, results or ()):
             call.error, call.result = error, result
             call.over.open()
 
-    def _open_and_do(self, acts: Sequence[_Act]) -> list[Any]:
-        """In the thread: do acts, and open the storage before the first ones."""
+    def _opened(self) -> Storage:
+        """In the thread: the storage."""
         if self._storage is None:
             self._storage = self._choice.opens()
-        return self._do(self._storage, acts)
+        return self._storage
 
-    def _do(self, storage: Storage, acts: Sequence[_Act]) -> list[Any]:
-        """Let `storage` do acts of all kinds together; return their results in order."""
+    def _do(self, storage: Storage, acts: Sequence[_Find | _Store]) -> list[Any]:
+        """Let `storage` do acts of both kinds together; return their results in order."""
         if stores := [act for act in acts if isinstance(act, _Store)]:
             storage.store_and_release(stores)
         wanted = [act for act in acts if isinstance(act, _Find)]
-        found = iter(self._find(storage, wanted) if wanted else ())
-        return [next(found) if isinstance(act, _Find) else callable(act) and act(storage) for act in acts]
-
-    def _find(self, storage: Storage, wanted: Sequence[_Find]) -> list[Found]:
-        found = storage.find(wanted, self._lease_secs)
-        leases = {each.origin: token for each, (_, token) in zip(wanted, found, strict=True) if token is not None}
-        if self._closed or (self._memory is not None and storage is not self._memory):  # it is too late
-            _release(storage, leases)
-            return [(entry, None) for entry, _ in found]
-        self._leases.update(leases)
-        return found
+        found = storage.find(wanted, self._lease_secs) if wanted else []
+        self._leases.update({act.origin: token for act, (_, token) in zip(wanted, found, strict=True) if token})
+        results = iter(found)
+        return [next(results) if isinstance(act, _Find) else None for act in acts]
 
     def _fall_back(self, error: Exception) -> None:
         """Let memory take the place of the storage, which has failed."""
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        held, self._leases = self._leases, {}
-        self._background.start(self._try_again(held))
+        self._background.start(self._try_again())
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in memory, for "
             "itself. %s",
@@ -314,12 +289,12 @@ class StorageClient:
             exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
         )
 
-    async def _try_again(self, held: Mapping[str, str]) -> None:
-        """Try to write to the storage until it works. Give back the leases `held`: what they were for is in memory."""
+    async def _try_again(self) -> None:
+        """Try to write to the storage until it works."""
         while self._memory is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await within(CALL_SECS, self._thread.run(partial(self._open_and_do, [partial(_try_to_write, held)])))
+                await within(CALL_SECS, self._thread.run(lambda: self._opened().lease("", 1)))
             except CancelledError:  # an Exception, unlike asyncio's own
                 raise
             except Exception:  # the log has said so already
@@ -333,25 +308,26 @@ class StorageClient:
     def _note_use(self) -> None:
         if self._reports:
             self._reports = False
-            logger.info("This crawl stores robots.txt files in %s", self._choice)
+            logger.info("This crawl stores robots.txt files in %s", self._choice.words)
             if hasattr(self._storage, "beat"):
-                self._background.start(self._beat())
+                self._background.start(self._beat(self._storage))
 
-    async def _beat(self) -> None:
+    async def _beat(self, storage: Any) -> None:
         """Report now and then that this process is alive, in a storage that a fleet shares."""
         spider = self._crawler.spider
         facts = {"host": socket.gethostname(), "pid": os.getpid(), "spider": spider.name if spider is not None else ""}
+        facts["started"] = round(time.time())
         while True:
             figures = {name: self._stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
-            report = {**facts, "started": round(self._started), **figures}
-            await self._ask(lambda storage, report=report: getattr(storage, "beat", bool)(report))  # type: ignore[misc]
+            with suppress(StorageError):  # the next call will say so
+                await self._thread.run(partial(storage.beat, {**facts, **figures}))
             await pause(BEAT_SECS)
 
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
         try:
-            if self._memory is None:
-                _release(storage, self._leases)
+            if self._memory is None and self._leases:
+                storage.store_and_release([(origin, None, token) for origin, token in self._leases.items()])
         finally:
             storage.close()
 
@@ -367,26 +343,15 @@ class _Store(NamedTuple):
     token: str = ""
 
 
+@dataclass(slots=True)
 class _Call:
     """One act of the storage, for which a coroutine waits."""
 
-    __slots__ = ("act", "error", "over", "result")
-
-    def __init__(self, act: _Act) -> None:
-        self.act = act
-        self.over = Turnstile()
-        self.result: Any = None
-        self.error: Exception | None = None
-
-
-def _try_to_write(held: Mapping[str, str], storage: Storage) -> None:
-    _release(storage, {**held, "": storage.lease("", 1) or ""})
+    act: _Find | _Store
+    over: Turnstile = field(default_factory=Turnstile)
+    result: Any = None
+    error: Exception | None = None
 
 
 def _in_words(error: Exception, secs: float) -> str:
     return shown(str(error) or f"no answer within {secs:g} s", limit=500).rstrip(".")
-
-
-def _release(storage: Storage, leases: Mapping[str, str]) -> None:
-    if leases:
-        storage.store_and_release([(origin, None, token) for origin, token in leases.items()])

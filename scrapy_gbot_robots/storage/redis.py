@@ -33,7 +33,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from inspect import signature
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -60,23 +59,11 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 _BEAT_LASTS_SECS = 30
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
-_ALWAYS, _NO_ENTRY, _NEVER = range(3)  # when `_FIND` takes the lease
 _SCAN_KEYS = 1000  # looked at in one step
 _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
 _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 _GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
-
-# By default redis-py agrees on a protocol and introduces itself before the first command: up to four round trips, which is
-# much for a Redis that is far away. The options in a URL count for more.
-_SHORT_HANDSHAKE: dict[str, Any] = {
-    "protocol": 2,
-    **(
-        {"driver_info": None}
-        if "driver_info" in signature(redis.Redis).parameters
-        else {"lib_name": None, "lib_version": None}  # before redis-py 7.2
-    ),
-}
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
@@ -91,8 +78,8 @@ _TAKE = """
     end
 """
 _TURN = _TAKE + "return take(KEYS[1], ARGV[1], ARGV[2])"
-# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is good. ARGV[3]: "0": the
-# lease in any case; "1": no lease beside an entry; "2": no lease.
+# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is good. Without a token no
+# lease is taken, and beside an entry one only if ARGV[3] is "1".
 _FIND = (
     _TAKE
     + """
@@ -102,7 +89,7 @@ _FIND = (
         value = ""
     end
     local now = redis.call("TIME")[1]
-    if ARGV[3] == "2" or value ~= "" and ARGV[3] == "1" then return {value, 1, now} end
+    if ARGV[1] == "" or value ~= "" and ARGV[3] ~= "1" then return {value, 1, now} end
     return {value, take(KEYS[2], ARGV[1], ARGV[2]), now}
 """
 )
@@ -143,9 +130,10 @@ class RedisStorage(Storage):
         self._max_body = max_body
         self.server = server
         if client is None:
-            limits: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
-            try:  # a connection that the server has dropped is noticed before it is used, so none needs a second try
-                client = redis.Redis.from_url(server, retry=Retry(NoBackoff(), 0), **_SHORT_HANDSHAKE, **limits)
+            # A connection that the server has dropped is noticed before it is used, so none needs a second try.
+            options = {"retry": Retry(NoBackoff(), 0), "socket_timeout": timeout, "socket_connect_timeout": timeout}
+            try:
+                client = redis.Redis.from_url(server, protocol=2, **options)  # 3 costs a round trip at the beginning
             except ValueError as error:
                 raise StorageError(f"not a Redis URL: {error}") from error
             # Whatever the URL says: entries are bytes.
@@ -155,12 +143,13 @@ class RedisStorage(Storage):
             raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
         self._redis = client
         self._is_cluster = isinstance(client, RedisCluster)
-        self._lead: float | None = None  # of the server's clock over our monotonic one
-        self._last_ahead = 0
+        # By how many seconds the server's clock is ahead of ours; 0 if they hardly differ. It stays the same while the two
+        # clocks do, so that an entry has the same times whenever it is read.
+        self._ahead: int | None = None
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry."""
-        ((entry, _),) = self._find([origin], 1, lease_if=_NEVER)
+        ((entry, _),) = self._find([(origin, lambda _: True)], 1)
         return entry
 
     def put(self, origin: str, entry: Entry) -> None:
@@ -182,7 +171,7 @@ class RedisStorage(Storage):
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if there is none; the server ends it in time."""
-        ((_, token),) = self._find([origin], secs, lease_if=_ALWAYS)
+        ((_, token),) = self._find([(origin, lambda _: False)], secs, beside_entry=True)
         return token
 
     def release(self, origin: str, token: str) -> None:
@@ -194,52 +183,47 @@ class RedisStorage(Storage):
 
         This takes one round trip, and a second one if an entry is there that is not good.
         """
-        found = self._find([origin for origin, _ in wanted], secs, lease_if=_NO_ENTRY)
-        due = [place for place, (_, is_good) in enumerate(wanted) if not (found[place][1] or is_good(found[place][0]))]
-        if due:
-            again = self._find([wanted[place][0] for place in due], secs, lease_if=_ALWAYS)
-            for place, (entry, token) in zip(due, again, strict=True):
-                origin, is_good = wanted[place]
-                if token and is_good(entry):  # the last holder stored it between the two round trips
-                    self.release(origin, token)
-                    token = None  # noqa: PLW2901
-                found[place] = entry, token
+        found = self._find(wanted, secs)
+        due = [place for place, (entry, token) in enumerate(found) if not (token or wanted[place][1](entry))]
+        for place, again in zip(
+            due, self._find([wanted[place] for place in due], secs, beside_entry=True), strict=True
+        ):
+            found[place] = again
         return found
 
-    def _find(self, origins: Sequence[str], secs: float, *, lease_if: int) -> list[Found]:
-        tokens = [self._id + secrets.token_hex(6) for _ in origins]
-        options = _millisecs(secs), lease_if, longest(self._max_body)
+    def _find(self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False) -> list[Found]:
+        """Return entries, and take the leases of those that are not there; if `beside_entry`, also of those that are."""
+        if not wanted:
+            return []
+        # Where no entry is good enough, too, no lease is needed.
+        tokens = ["" if is_good(None) else self._id + secrets.token_hex(6) for _, is_good in wanted]
         with self._pipeline() as pipe:
-            for origin, token in zip(origins, tokens, strict=True):
+            for (origin, _), token in zip(wanted, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
+                options = _millisecs(secs), int(beside_entry), longest(self._max_body)
                 pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
-            answers = [(value, left, int(now)) for value, left, now in pipe.execute()]
-        if answers:
-            self._lead = answers[-1][2] - time.monotonic()
-        ahead = self._ahead()
-        return [
-            (_shifted(decode(value, self._max_body), -ahead), None if left else token)
-            for (value, left, _), token in zip(answers, tokens, strict=True)
-        ]
-
-    def _ahead(self) -> int:
-        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
-
-        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
-        """
-        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
-        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
-            self._last_ahead = round(ahead)
-        return self._last_ahead
+            answers = pipe.execute()
+        ahead = int(answers[-1][2]) - time.time()
+        if self._ahead is None or abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
+            self._ahead = round(ahead) if abs(ahead) > _CLOCKS_AGREE_SECS else 0
+        found: list[Found] = []
+        for (origin, is_good), token, (value, left, _) in zip(wanted, tokens, answers, strict=True):
+            entry = _shifted(decode(value, self._max_body), -self._ahead)
+            lease = None if left else token
+            if lease and is_good(entry):  # the last holder stored it since the last look
+                self.release(origin, lease)
+                lease = None
+            found.append((entry, lease))
+        return found
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, with their times by the server's clock, and end leases, in one round trip."""
-        if self._lead is None and any(entry for _, entry, _ in results):
+        if self._ahead is None and any(entry for _, entry, _ in results):
             self.get(results[0][0])  # which also asks for the time
         with self._pipeline() as pipe:
             for origin, entry, token in results:
                 if entry is not None:
-                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead())), ex=_KEEP_SECS)
+                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead or 0)), ex=_KEEP_SECS)
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()

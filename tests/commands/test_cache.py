@@ -43,7 +43,7 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
         "full disallow stale http://c.example",
         "rules 200 1 h ago 2 h https://a.example",
     ]
-    assert where == f"3 origins in sqlite, {kept}/.scrapy/gbot_robots/robots.sqlite"
+    assert where == f"3 origins in sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
 
 
 def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_host_stands_for_every_scheme_and_port_and_a_url_for_its_own_origin(ke
 
 
 def test_all_can_be_forgotten(kept: Path) -> None:
-    where = f"sqlite, {kept}/.scrapy/gbot_robots/robots.sqlite"
+    where = f"sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
     assert run_here("cache", "forget", "--all", cwd=kept) == (0, f"3 origins forgotten in {where}\n", "")
     assert run_here("cache", "list", cwd=kept).out.endswith(f"0 origins in {where}\n")
 

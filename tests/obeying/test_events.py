@@ -109,7 +109,7 @@ def test_storage_is_named_without_passwords(
 ) -> None:
     monkeypatch.setitem(sys.modules, "own", SimpleNamespace(Storage=MemoryStorage))
     crawler = get_crawler(settings_dict=settings)
-    assert str(choice_of(GbotSettings.of(crawler.settings), crawler)) == named
+    assert choice_of(GbotSettings.of(crawler.settings), crawler).words == named
 
 
 @in_reactor

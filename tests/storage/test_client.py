@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -34,7 +35,7 @@ class Opened(StorageClient):
         self.caplog = caplog
         crawler = get_crawler()
         self.stats = crawler.stats
-        super().__init__(StorageChoice("test", opens), crawler, lease_secs=60)
+        super().__init__(StorageChoice("test", opens, ""), crawler, lease_secs=60)
 
     @property
     def said(self) -> list[str]:
@@ -127,7 +128,7 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
 
 
 @as_scrapy_runs_it
-async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_after_it(
+async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_at_the_end(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
@@ -139,7 +140,7 @@ async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are
         assert entries.stats.get_value("gbot_robots/storage/errors") == 1
         assert "OSError: it is away" in caplog.text
         await until(lambda: entries.said == [FAILED, WORKS])
-        assert gated.lease(ORIGIN, 60)
+    assert gated.lease(ORIGIN, 60)
 
 
 @as_scrapy_runs_it
@@ -157,7 +158,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
         gated.go.set()
         await until(lambda: WORKS in entries.said)
         assert gated.batches == [[ORIGIN]]
-        assert gated.lease(ORIGIN, 60)  # what came too late was given back
+    assert gated.lease(ORIGIN, 60)  # what came too late was given back
 
 
 @as_scrapy_runs_it
@@ -186,37 +187,27 @@ async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogC
 
 
 class Duck:
-    """A storage of a user's own, without our base."""
+    """A class with the methods of a storage, without our base."""
 
-    get = put = delete = origins = release = close = lambda *_: None
-
-    def lease(self, *_: object) -> str:
-        return "token"
+    get = put = delete = origins = lease = release = close = lambda *_: None
 
 
-class Lame:
-    get = put = delete = origins = close = lambda *_: None
-
-
-def chosen(name: str) -> StorageChoice:
-    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
-    return choice_of(GbotSettings.of(crawler.settings), crawler)
-
-
-def test_class_with_the_methods_of_a_storage_is_one() -> None:
-    storage = chosen(f"{__name__}.Duck").opens()
-    assert storage.find([(ORIGIN, is_there)], 60) == [(None, "token")]
+class Lame(MemoryStorage):
+    lease = abstractmethod(MemoryStorage.lease)
 
 
 @pytest.mark.parametrize(
     ("name", "error", "why"),
     [
-        ("nowhere.Storage", ImportError, "a class that can be imported, got 'nowhere.Storage': "),
-        (f"{__name__}.Nothing", ImportError, f"a class that can be imported, got '{__name__}.Nothing': "),
-        ("os.path", ValueError, "a class, got 'os.path', which is <module"),
-        (f"{__name__}.Lame", ValueError, f".*, got '{__name__}.Lame', which lacks lease, release$"),
+        ("nowhere.Storage", ImportError, "No module named"),
+        (f"{__name__}.Nothing", ImportError, "Module "),
+        ("os.path", ValueError, "which is <module"),
+        (f"{__name__}.Duck", ValueError, "which is <class"),
+        (f"{__name__}.Lame", ValueError, "which is <class"),
     ],
 )
 def test_what_is_no_class_of_a_storage_is_refused_at_the_start(name: str, error: type[Exception], why: str) -> None:
-    with pytest.raises(error, match=f"^GBOT_ROBOTS_STORAGE must name {why}"):
-        chosen(name)
+    rule = "a subclass of scrapy_gbot_robots.storage.base.Storage that has all its methods"
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
+    with pytest.raises(error, match=f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"):
+        choice_of(GbotSettings.of(crawler.settings), crawler)

@@ -130,6 +130,7 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
         storage.put("https://leased-and-down.example", Entry(RULES, DOWN))
         for origin in ("https://leased.example", "https://leased-and-down.example"):
             assert other.lease(origin, 60)
+        assert storage.get("https://new.example") is None  # which takes no lease
         origins = ["known", "new", "leased", "down", "leased-and-down"]
         wanted = [(f"https://{name}.example", good) for name in origins]
         found = storage.find(wanted, 60)
