@@ -53,8 +53,9 @@ class _Wish(NamedTuple):
 class _Pace:
     """The crawl-delays that count for a slot, and the delay that the slot had before."""
 
-    def __init__(self, own_delay: float) -> None:
-        self._own_delay = own_delay
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self._own_delay = slot.delay
         self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
         self.turns = Places(1)  # one request of this process waits for its turn at a time
         self.next_turn_at = 0.0  # of this process, on the monotonic clock
@@ -64,24 +65,24 @@ class _Pace:
         """The largest crawl-delay, 0 if there is none."""
         return max(self._asked.values(), default=0.0)
 
-    def ask(self, slot: Slot, wish: _Wish) -> bool:
+    def ask(self, wish: _Wish) -> bool:
         """Take the crawl-delay of one origin and agent; return whether it has changed."""
         before = self._asked.pop((wish.origin, wish.agent), 0.0)
         if wish.secs:
             self._asked[wish.origin, wish.agent] = wish.secs
         if wish.secs < before:
-            slot.delay = self._own_delay
+            self.slot.delay = self._own_delay
         return wish.secs != before
 
-    def keep(self, slot: Slot) -> None:
+    def keep(self) -> None:
         """Raise the delay of the slot to its crawl-delay, in case something has lowered it."""
         if not self._asked:
             return
-        slot.delay = max(slot.delay, self.secs)
-        if hasattr(slot, "jitter"):
-            slot.jitter = 0.0  # a random delay could be shorter
+        self.slot.delay = max(self.slot.delay, self.secs)
+        if hasattr(self.slot, "jitter"):
+            self.slot.jitter = 0.0  # a random delay could be shorter
         else:  # before Scrapy 2.19
-            slot.randomize_delay = False
+            self.slot.randomize_delay = False
 
 
 class CrawlDelays:
@@ -92,19 +93,20 @@ class CrawlDelays:
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._heeds_robots_txt = settings.crawl_delay
-        self._longest = settings.crawl_delay_max_secs
-        self._refuses_longer = settings.crawl_delay and settings.crawl_delay_over == "refuse"
+        self._settings = settings
         self._shared = SharedTurns(settings, crawler) if settings.crawl_delay_shared else None
         self._wishes: WeakKeyDictionary[Request, _Wish] = WeakKeyDictionary()
         self._paces: dict[str, _Pace] = {}
+        self._slots = DownloadSlots(crawler)
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
-        if self._shared is not None:
-            crawler.signals.connect(self._spider_opened, signals.spider_opened)
-            crawler.signals.connect(self._shared.close, signals.spider_closed)
 
     def _spider_opened(self) -> None:
-        around_sending(self._crawler, self._send_in_turn)
+        """Connect so late that other handlers, such as AutoThrottle's, are called first."""
+        self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        if self._shared is not None:
+            self._crawler.signals.connect(self._shared.close, signals.spider_closed)
+            around_sending(self._crawler, self._send_in_turn)
 
     def attend(self, request: Request, ruling: Ruling) -> Verdict | None:
         """Apply the crawl-delay that `ruling` leads to, to `request`, which is on its way to the downloader.
@@ -114,15 +116,15 @@ class CrawlDelays:
         The request goes through the slot of its host, unless the code that made the request chose another slot. Scrapy alone
         would leave a redirected request in the slot of the first host.
         """
-        override = ruling.override
-        secs = asked = (ruling.crawl_delay if self._heeds_robots_txt else None) or 0.0
+        override, longest = ruling.override, self._settings.crawl_delay_max_secs
+        secs = asked = (ruling.crawl_delay if self._settings.crawl_delay else None) or 0.0
         if override is not None and override.crawl_delay is not None:
             secs = asked = override.crawl_delay
-        elif asked > self._longest:
-            if self._refuses_longer:
-                most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {self._longest:g}"
+        elif asked > longest:
+            if self._settings.crawl_delay_over == "refuse":
+                most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {longest:g}"
                 return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
-            secs = self._longest
+            secs = longest
         self._wishes[request] = _Wish(ruling.answer.origin, ruling.agent, secs, asked)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
@@ -132,36 +134,38 @@ class CrawlDelays:
 
     async def _send_in_turn(self, send: Send, request: Request) -> Response:
         """Let a request that is about to be sent wait for its turn among all processes."""
-        pace = self._paces.get(request.meta.get(_SLOT, ""))
+        pace = self._pace(request)
         if self._shared is not None and pace is not None and pace.secs:
             await self._shared.wait(request.meta[_SLOT], pace)
         return await send(request)
 
+    def _pace(self, request: Request) -> _Pace | None:
+        """The pace of the slot that `request` is in. Scrapy may have replaced that slot meanwhile."""
+        key = request.meta.get(_SLOT, "")
+        pace = self._paces.get(key)
+        return pace if pace is not None and pace.slot is self._slots.by_key.get(key) else None
+
     def _reached_downloader(self, request: Request) -> None:
         """Set the delay of the slot that `request` has reached, before Scrapy looks at the slot's queue."""
-        key = request.meta[_SLOT]
+        key, slots = request.meta[_SLOT], self._slots.by_key
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key
-        wish, pace = self._wishes.pop(request, None), self._paces.get(key)
+        wish, pace = self._wishes.pop(request, None), self._pace(request)
         if wish is None or not (pace or wish.secs):
             return
-        slots = DownloadSlots(self._crawler).by_key
         if pace is None:
-            if not self._paces:  # connect so late that other handlers, such as AutoThrottle's, are called first
-                self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
-            elif len(self._paces) >= 2 * len(slots):
+            if len(self._paces) >= 2 * len(slots):
                 self._paces = {key: pace for key, pace in self._paces.items() if key in slots}
-            pace = self._paces[key] = _Pace(slots[key].delay)
-        if pace.ask(slots[key], wish) and wish.secs:
+            pace = self._paces[key] = _Pace(slots[key])
+        if pace.ask(wish) and wish.secs:
             self._tell(wish)
-        pace.keep(slots[key])
+        pace.keep()
 
     def _response_downloaded(self, request: Request) -> None:
         """Set the delay again after other handlers have changed it, before Scrapy looks at the slot's queue."""
-        key = request.meta.get(_SLOT, "")
-        slot = DownloadSlots(self._crawler).by_key.get(key)
-        if slot is not None and key in self._paces:
-            self._paces[key].keep(slot)
+        pace = self._pace(request)
+        if pace is not None:
+            pace.keep()
 
     def _tell(self, wish: _Wish) -> None:
         self._crawler.stats.inc_value("gbot_robots/crawl_delay")
@@ -185,7 +189,7 @@ class SharedTurns:
         self._stats = crawler.stats
         self._redis: RedisStorage | None = None
         self._thread = OneThread()
-        self._is_lost = False
+        self._warned = False
         self._try_again_at = 0.0  # set by the thread, too: calls that wait behind one that fails are not made
 
     async def wait(self, slot: str, pace: _Pace) -> None:
@@ -197,8 +201,8 @@ class SharedTurns:
                     await pause(secs)
             except StorageError as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
-                if not self._is_lost:
-                    self._is_lost = True
+                if not self._warned:
+                    self._warned = True
                     logger.warning(
                         "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries "
                         "again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
@@ -206,9 +210,6 @@ class SharedTurns:
                     )
             if secs == 0:
                 self._stats.inc_value("gbot_robots/crawl_delay/turns")
-                if self._is_lost:
-                    self._is_lost = False
-                    logger.info("This process shares the crawl-delay with the other processes again")
             else:
                 await pause(max(0.0, pace.next_turn_at - time.monotonic()))
             pace.next_turn_at = time.monotonic() + pace.secs
