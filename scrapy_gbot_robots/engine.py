@@ -142,10 +142,10 @@ class DownloadSlots:
             return 0.0
         return self._downloader._get_slot(request)[1].delay  # noqa: SLF001  it makes the slot
 
-    def is_queued(self, key: str, request: Request) -> bool:
-        """Whether `request` is in the downloader, and the slot with `key` has not sent it."""
+    def queued_secs(self, key: str) -> float:
+        """For how many seconds the delay of the slot with `key` keeps requests back that are in it."""
         slot = self.by_key.get(key)
-        return request in self._downloader.active and (slot is None or request not in slot.transferring)
+        return 0.0 if slot is None else len(slot.queue) * slot.delay
 
 
 @contextmanager

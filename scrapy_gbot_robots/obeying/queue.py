@@ -27,6 +27,7 @@ Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ class _Ring:
         self._gates = gates
         self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()  # priority, turn, line
         self._turns = count(1)
-        self._ahead: dict[str, dict[Request, float]] = {}  # by slot: what its delay keeps back, and its seconds
+        self._busy_until: dict[str, float] = {}  # by slot, on the monotonic clock: with what its delay keeps back
 
     def add(self, line: Line) -> None:
         """Let `line` wait for its turn in its slot, by its priority now."""
@@ -112,11 +113,11 @@ class _Ring:
                 heappop(heap)
             if not heap:
                 del self._heaps[slot]
-                self._ahead.pop(slot, None)
+                self._busy_until.pop(slot, None)
                 continue
             self._heaps.move_to_end(slot)
             active = self._downloader.active(slot)
-            if active < fewest and not (slot in self._ahead and self._has_enough(slot)):
+            if active < fewest and not (slot in self._busy_until and self._has_enough(slot)):
                 best, fewest = slot, active
                 if not active:
                     break
@@ -127,21 +128,17 @@ class _Ring:
         line.turn = 0
         return line
 
-    def first(self) -> Line | None:
-        """A line that may be taken next."""
-        return next((line for heap in self._heaps.values() for _, turn, line in heap if turn == line.turn), None)
-
     def note(self, slot: str, request: Request) -> None:
         """Note that `request` goes to `slot`, if that has a delay and other requests wait."""
-        waits = self._gates is not None and self._gates.waiting and self.is_by_slot
-        if waits and (secs := self._downloader.delay(request)):
-            self._ahead.setdefault(slot, {})[request] = secs
+        if self._gates is not None and self._gates.waiting and (secs := self._downloader.delay(request)):
+            self._busy_until[slot] = max(self._busy_until.get(slot, 0.0), time.monotonic()) + secs
 
     def _has_enough(self, slot: str) -> bool:
-        """Whether the delay of `slot` keeps enough back for now."""
-        queued = {each: secs for each, secs in self._ahead[slot].items() if self._downloader.is_queued(slot, each)}
-        self._ahead[slot] = queued
-        return self._gates is not None and self._gates.waiting > 0 and sum(queued.values()) >= QUEUED_SECS
+        """Whether `slot` has work for the next `QUEUED_SECS`, and other requests wait."""
+        if self._gates is None or not self._gates.waiting:
+            return False
+        secs = self._busy_until[slot] - time.monotonic()  # of what is handed out, and may not have come to the slot yet
+        return max(secs, self._downloader.queued_secs(slot)) >= QUEUED_SECS
 
 
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
@@ -217,11 +214,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             self._gates.nothing_to_hand_out()
         return None
 
-    def peek(self) -> Request | None:
-        """Return a request that `pop` may hand out next; None if there is none, or the queues cannot tell."""
-        line = self._ring.first()
-        return None if line is None else next_of(line.requests)
-
     def _origin(self, request: Request) -> Origin | None:
         if self._gates is None or SITEMAP in request.meta:  # its host may be one that only a middleware refuses
             return None
@@ -271,7 +263,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
                 self._remove(line)
             if self._gates is not None and gate is not None:
                 self._gates.leave(gate, request, 1 if line.origin is None else gone)
-        if request is not None:
+        if request is not None and self._is_by_slot:
             self._ring.note(line.slot, request)
         return request
 
