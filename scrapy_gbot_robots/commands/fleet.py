@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.settings import Settings
 
@@ -18,11 +18,7 @@ from .command import FINE, FOUND, CommandError
 from .inputs import add_shared
 from .output import Terminal
 
-if TYPE_CHECKING:
-    from ..storage.redis import RedisStorage
-
-_MOST_ORIGINS = 20_000  # counted each time
-_EVERY_SECS = 2.0
+_MOST_ORIGINS = 20_000  # counted
 _MOST = 1e15  # of a figure
 _TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITING", "HELD", "FORBIDDEN", "PAGES")
 
@@ -30,7 +26,6 @@ _TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITI
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("--redis", metavar="URL", help="the Redis (default: that of the settings)")
-    parser.add_argument("--watch", action="store_true", help="show the table again every two seconds, until Ctrl-C")
     add_shared(parser, "--json")
 
 
@@ -41,27 +36,17 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         gbot = replace(gbot, redis_url=options.redis, redis_client=None)
     try:
         with closing(redis_of(gbot, settings)()) as storage:
-            while True:
-                lives = _show(storage, out)
-                if not options.watch:
-                    return FINE if lives else FOUND
-                out.flush()
-                time.sleep(_EVERY_SECS)
+            fleet, server = storage.fleet(_MOST_ORIGINS), storage.server
     except (ImportError, ValueError, StorageError) as error:
         raise CommandError(str(error)) from None
-
-
-def _show(storage: RedisStorage, out: Terminal) -> bool:
-    """Write what the Redis knows of its fleet; return whether a process runs."""
-    fleet = storage.fleet(_MOST_ORIGINS)
     processes, origins = fleet["processes"], fleet["origins"]
     out.json(fleet)
     if processes:
         out.table(_TITLES, [_row(facts) for facts in processes])
     known = f"{count(origins['known'], 'origin', exact=not origins['more'])} known"
     told = f"{known}, {origins['unreachable']:,} unreachable; {count(origins['leased'], 'lease')}"
-    out.say((storage.server, "strong"), f": {count(len(processes), 'process', 'processes')}; {told}")
-    return bool(processes)
+    out.say((server, "strong"), f": {count(len(processes), 'process', 'processes')}; {told}")
+    return FINE if processes else FOUND
 
 
 def _row(facts: dict[str, Any]) -> list[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 import time
+from asyncio import CancelledError
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +24,11 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
+from scrapy.utils.conf import build_component_list
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.python.failure import Failure
 
 from ..addon import Addon
 from ..bulk.judging import Judge, Served, Site
@@ -39,7 +42,7 @@ from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of
 from ..policy.outages import Decision, Entry, Kind, State, decide, renew
-from ..policy.outcome import Failure
+from ..policy.outcome import Failure as Why
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
@@ -60,6 +63,7 @@ _NOTHING_ELSE: dict[str, Any] = {
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
+    "ROBOTSTXT_OBEY": False,  # the sub-commands ask for the robots.txt files themselves
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_MODULES": [],
@@ -85,15 +89,12 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
 
-    def ended(error: BaseException | None) -> None:
-        if error is not None and not result.done():
-            result.set_exception(CommandError(f"the crawl cannot run: {error}"))
+    def ended(failure: Failure) -> None:
+        if not (result.done() or isinstance(failure.value, CancelledError)):
+            result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
     crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
-    if isinstance(crawling, Deferred):
-        crawling.addErrback(lambda failure: ended(failure.value))
-    else:
-        crawling.add_done_callback(lambda task: ended(None if task.cancelled() else task.exception()))
+    (crawling if isinstance(crawling, Deferred) else Deferred.fromFuture(crawling)).addErrback(ended)
     process.start()
     if not result.done():
         raise KeyboardInterrupt
@@ -106,15 +107,9 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
     settings.set("ADDONS", addons, "cmdline")
-    fetcher_cls = Fetcher
-    others = settings.getdict("DOWNLOADER_MIDDLEWARES")
-    for name in list(others):
-        cls = load_object(name)
-        if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware):
-            fetcher_cls = cls.fetcher_cls
-            del others[name]
-    settings.set("DOWNLOADER_MIDDLEWARES", others, "cmdline")
-    return settings, fetcher_cls
+    classes = map(load_object, build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")))
+    own = (cls for cls in classes if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware))
+    return settings, next(own, GbotRobotsTxtMiddleware).fetcher_cls
 
 
 class _ErrandSpider(Spider):
@@ -126,39 +121,31 @@ class _ErrandSpider(Spider):
     result: Future[Any]
 
     async def start(self) -> AsyncIterator[Any]:
-        crawl = None
         try:
             crawl = ProjectCrawl(self.crawler, self.fetcher_cls)
+        except Exception as error:
+            self.result.set_exception(CommandError(f"the crawl cannot run: {error}"))
+            return
+        try:
             self.result.set_result(await self.work(crawl))
         except (Exception, KeyboardInterrupt) as error:  # `run_in_crawl` raises it
-            told = error if crawl is not None else CommandError(f"the crawl cannot run: {error}")
-            self.result.set_exception(told)
+            self.result.set_exception(error)
         finally:  # also if Ctrl-C cancels this
-            if crawl is not None:
-                await crawl.close()
+            await crawl.close()
         return
         yield  # makes this an iterator
 
 
 @dataclass(frozen=True)
 class RobotsState:
-    """What is known of the robots.txt of one origin.
-
-    Attributes:
-        origin: the origin.
-        entry: the entry in the storage.
-        decision: what the entry means now.
-        settings: those of the project.
-        fetched: whether this run tried to fetch the robots.txt; if not, the answer comes from the storage.
-        hops: the status and the URL of each response, if it was fetched.
-    """
+    """What is known of the robots.txt of one origin."""
 
     origin: Origin
-    entry: Entry
-    decision: Decision
-    settings: GbotSettings
-    fetched: bool = False
-    hops: tuple[tuple[int, str], ...] = ()
+    entry: Entry  # in the storage
+    decision: Decision  # what the entry means now
+    settings: GbotSettings  # those of the project
+    fetched: bool  # whether this run tried to fetch the robots.txt; if not, the answer comes from the storage
+    hops: Sequence[tuple[int, str]]  # the status and the URL of each response, if it was fetched
 
     @property
     def body(self) -> bytes | None:
@@ -181,7 +168,7 @@ class RobotsState:
     def why(self) -> str:
         """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
         why = self.decision.why
-        if self.decision.temporary and self.origin.scheme == "https" and Failure.TLS.value in why:
+        if self.decision.temporary and self.origin.scheme == "https" and Why.TLS.value in why:
             return f"{why}; if the server speaks no TLS, try http{str(self.origin).removeprefix('https')}"
         return why
 
@@ -192,12 +179,7 @@ class RobotsState:
 
 
 class ProjectCrawl:
-    """The tools for the work of a sub-command while the crawl runs.
-
-    Attributes:
-        settings: those of the project.
-        overrides: those of the project.
-    """
+    """The tools for the work of a sub-command while the crawl runs."""
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self.settings = GbotSettings.of(crawler.settings)
@@ -222,7 +204,7 @@ class ProjectCrawl:
                 entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
                 await self._storage.put(key, entry)
         decision = decide(entry, time.time(), policy)
-        return RobotsState(origin, entry or Entry(), decision, self.settings, not is_good, tuple(self._hops))
+        return RobotsState(origin, entry or Entry(), decision, self.settings, not is_good, [*self._hops])
 
     async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
         """Look up the robots.txt files of `origins` at the same time, but for those where an override decides."""
@@ -253,8 +235,7 @@ class ProjectCrawl:
         Raises:
             Exception: the download handler raised it.
         """
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker: the crawl is running
+        engine: Any = self._crawler.engine
         meta = dict.fromkeys([_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True)
         request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
         response = await maybe_deferred_to_future(deferred_from_coro(engine.download_async(request)))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.settings import Settings
 
 from ..core.crawlers import RobotsAgent
-from ..core.robots import SitemapLine, sitemap_lines_of
+from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
@@ -22,7 +21,7 @@ from .output import Terminal
 if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
 
-_TOO_MANY = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"  # a hostile list could attack a third party
+_TOO_MANY = ("not requested: more than GBOT_ROBOTS_SITEMAPS_MAX", None)  # a hostile list could attack a third party
 _PRIVATE = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
 
 
@@ -45,53 +44,55 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         worst = FINE
         for origin in origins:
             known = await crawl.state_of(origin, fresh=options.fresh)
-            lines = sitemap_lines_of(known.robotstxt)
-            most = crawl.settings.sitemaps_max
-            listed = await crawl.together(_listed(line, origin, crawl, asker.crawler) for line in lines[:most])
-            listed += [_facts(line, _TOO_MANY) for line in lines[most:]]
-            records = [{"robots_txt": origin.robots_url, **facts} for facts in listed]
-            found = known.why if known.unreachable else count(len(lines), "sitemap")
-            out.say((origin.robots_url, "strong"), ": ", found)
+            lines, most = sitemap_lines_of(known.robotstxt), crawl.settings.sitemaps_max
+            found = await crawl.together(_found(line.url, origin, crawl, asker.crawler) for line in lines[:most])
+            found += [_TOO_MANY] * (len(lines) - most)
+            records = [
+                {
+                    "robots_txt": origin.robots_url,
+                    "line": line.line,
+                    "url": line.url or shown(line.raw.decode("utf-8", "backslashreplace")),
+                    "found": text,
+                    "status": status,
+                }
+                for line, (text, status) in zip(lines, found, strict=True)
+            ]
+            out.say(
+                (origin.robots_url, "strong"), ": ", known.why if known.unreachable else count(len(lines), "sitemap")
+            )
             out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
             out.flush()
-            worst = max(worst, FAILED if known.unreachable else FINE if all(map(_is_fine, listed)) else FOUND)
+            is_fine = all(each == _TOO_MANY or each[1] in range(300) for each in found)
+            worst = max(worst, FAILED if known.unreachable else FINE if is_fine else FOUND)
         return worst
 
     return run_in_crawl(settings, work)
 
 
-async def _listed(line: SitemapLine, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> dict[str, Any]:
-    """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap")."""
-    if line.url is None:
-        return _facts(line, "malformed: not an absolute http, https or ftp URL")
-    asked, statuses = [line.url], ""
+async def _found(url: str | None, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> tuple[str, int | None]:
+    """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap").
+
+    Returns the statuses, or why there is none, in words; and the last status.
+    """
+    if url is None:
+        return "malformed: not an absolute http, https or ftp URL", None
+    asked, statuses = [url], ""
     while True:
         if crawl.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
-            return _facts(line, statuses + _PRIVATE)
+            return statuses + _PRIVATE, None
         its_origin = Origin.of(asked[-1])
         served = await crawl.served([its_origin])
         verdict = crawl.verdict(asked[-1], agent, served.get(its_origin))
         if not verdict.allowed:
-            return _facts(line, f"{statuses}{verdict}")
+            return f"{statuses}{verdict}", None
         try:
             status, location = await crawl.status(asked[-1])
         except Exception as error:  # of any download handler
-            return _facts(line, f"{statuses}no answer: {shown(str(error) or type(error).__name__)}")
+            return f"{statuses}no answer: {shown(str(error) or type(error).__name__)}", None
         if status not in REDIRECTS:
-            return _facts(line, f"{statuses}{status}", status)
+            return f"{statuses}{status}", status
         hop = next_hop(status, location, asked, crawl.settings.max_redirects)
         if isinstance(hop, Unavailable):
-            return _facts(line, f"{statuses}{hop.why}", status)
+            return f"{statuses}{hop.why}", status
         asked.append(hop)
         statuses += f"{status}, "
-
-
-def _facts(line: SitemapLine, found: str, status: int | None = None) -> dict[str, Any]:
-    """What was found of a sitemap: the statuses, or why there is none, in words; and the last status, if there is one."""
-    url = line.url or shown(line.raw.decode("utf-8", "backslashreplace"))
-    return {"line": line.line, "url": url, "found": found, "status": status}
-
-
-def _is_fine(facts: Mapping[str, Any]) -> bool:
-    """Whether the sitemap can be fetched, as far as is known."""
-    return facts["found"] == _TOO_MANY or (facts["status"] or 300) < 300  # noqa: PLR2004  HTTP's
