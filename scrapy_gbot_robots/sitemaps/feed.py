@@ -9,36 +9,30 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-import sys
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
-from functools import cached_property
-from inspect import signature
-from types import MappingProxyType
+from functools import cached_property, partial
 from typing import Any
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 from typing_extensions import Self
 
-from ..concurrency import Background, run_in_thread
-from ..core.robots import RobotsTxt, may_list_sitemaps, sitemap_lines_of, size_of
+from ..concurrency import run_in_thread
+from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
 from ..core.urls import Origin, shown
-from ..engine import follows_sitemap, pull_soon, sitemap_callback, spider_middlewares
+from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import MOST_LEVELS, FoundSitemap, SitemapChoice, UrlCheck
+from .urls import RULES, FoundSitemap, UrlCheck
 
-_MOST_GUESTS = 1_000  # origins
 _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
-_NO_META: Mapping[str, Any] = MappingProxyType({})
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +41,7 @@ class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
     It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that names no sitemap file, since the
-    others have chosen. For all other spiders it only collects. It does not feed the sitemaps of three kinds of origins:
-    those whose robots.txt the spider asks for itself, those outside the spider's `allowed_domains`, and guests. A guest is
-    an origin that the crawl visits only to fetch a sitemap that another origin's robots.txt lists. It stops being one when
-    the crawl gets a page from it. Origins of `start_urls` are none.
+    others have chosen. For all other spiders it only collects.
 
     Attributes:
         feed: what each robots.txt lists. RobotsSitemapSpider uses it, too.
@@ -60,9 +51,6 @@ class SitemapDiscovery:
         self._crawler = crawler
         self._settings = settings
         self._feeds = feeds(crawler, settings)
-        self._guests: OrderedDict[Origin, tuple[FoundSitemap, ...]] = OrderedDict()
-        self._background = Background()
-        self._feeding = 0
         self._has_told = False
         self.feed = SitemapFeed(crawler, settings)
 
@@ -79,8 +67,6 @@ class SitemapDiscovery:
         discovery = cls(crawler, settings)
         if not feeds_itself(crawler):
             crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
-        crawler.signals.connect(discovery._spider_idle, signals.spider_idle)
-        crawler.signals.connect(discovery._background.cancel, signals.spider_closed)
         return discovery
 
     @property
@@ -99,51 +85,36 @@ class SitemapDiscovery:
 
     async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
         spider: Any = self._crawler.spider
-        is_own = self._feeds and self._is_asked_for(origin, request, spider)
-        is_fed = self._feeds and not is_own and takes_more(spider, self._settings)
-        log_level = logging.INFO if is_fed or self._settings.sitemaps == "collect" else logging.DEBUG
-        new = (await self.feed.read(origin, robotstxt, log_level, is_bounded=is_fed or not self._feeds)).sitemaps
-        source = None if request is None else request.meta.get(SITEMAP)
-        is_guest = source is not None and source.get("robotstxt") != origin.robots_url
-        if is_fed and is_guest and origin not in self.feed.home:
-            self._add_guest(origin, new)
-        elif is_fed:
-            await self._feed_from(origin, (*self._guests.pop(origin, ()), *new))
-        else:
-            for sitemap in new:
-                await self.feed.show(sitemap, None)
-            if self._feeds and not is_own and not is_guest and _is_on_site(origin, spider):
-                self._tell(origin, [sitemap.url for sitemap in new if sitemap.url not in self._named])
-
-    async def _feed_from(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...]) -> None:
-        if _is_on_site(origin, self._crawler.spider):
-            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
-            await self.feed.feed(sitemaps, response)
-
-    def _add_guest(self, origin: Origin, sitemaps: tuple[FoundSitemap, ...]) -> None:
-        if not self._guests:  # connected late: a crawl without guests pays nothing per response
-            self._crawler.signals.connect(self._response_received, signals.response_received)
-        self._guests[origin] = sitemaps
-        if len(self._guests) > _MOST_GUESTS:
-            self._guests.popitem(last=False)
-
-    def _response_received(self, request: Request) -> None:
-        """Feed from a guest when the crawl gets a page from it: a response that is no sitemap of another origin."""
-        if SITEMAP in request.meta or request.meta.get("dont_obey_robotstxt"):
+        concerns = self._feeds and self._concerns(origin, request)
+        is_fed = concerns and takes_more(spider, self._settings)
+        new, _ = await self.feed.read(origin, robotstxt, is_told=is_fed or self._settings.sitemaps == "collect")
+        if is_fed:
+            answer = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
+            await self.feed.feed(new, answer)
             return
-        with suppress(ValueError):
-            origin = Origin.of(request.url)
-            if sitemaps := self._guests.pop(origin, ()):
-                self._feeding += 1
-                self._background.start(self._feed_from(origin, sitemaps), then=self._fed)
+        for sitemap in new:
+            await self.feed.show(sitemap, None)
+        if concerns:
+            self._tell(origin, [sitemap.url for sitemap in new if sitemap.url not in self._named])
 
-    def _fed(self) -> None:
-        self._feeding -= 1
-        pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
+    def _concerns(self, origin: Origin, request: Request | None) -> bool:
+        """Whether the crawl is to read the sitemaps of `origin`, and the spider's own code does not read its robots.txt.
 
-    def _spider_idle(self) -> None:
-        if self._feeding:
-            raise DontCloseSpider
+        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit only to fetch a sitemap
+        that another origin's robots.txt lists.
+        """
+        spider: Any = self._crawler.spider
+        source = None if request is None else request.meta.get(SITEMAP)
+        if origin.robots_url in self._named or (
+            request is not None
+            and source is None
+            and request.callback == sitemap_callback(spider)
+            and Origin.of_robots_txt(request.url) == origin
+        ):
+            return False
+        if domains := allowed_domains_of(spider):
+            return any(f".{origin.host}".endswith(f".{domain}") for domain in domains)
+        return source is None or source.get("robotstxt") == origin.robots_url or origin in self.feed.home
 
     def _tell(self, origin: Origin, others: list[str]) -> None:
         """Count what a spider that names its sitemaps is not fed besides them. Log it once in a crawl."""
@@ -158,15 +129,6 @@ class SitemapDiscovery:
                 others[0],
                 extra={"spider": self._crawler.spider},
             )
-
-    def _is_asked_for(self, origin: Origin, request: Request | None, spider: SitemapSpider) -> bool:
-        """Whether the spider itself asks for the robots.txt of `origin`. Then its own code reads that."""
-        return origin.robots_url in self._named or (
-            request is not None
-            and SITEMAP not in request.meta
-            and request.callback == sitemap_callback(spider)
-            and Origin.of_robots_txt(request.url) == origin
-        )
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -184,6 +146,7 @@ class SitemapFeed:
     Attributes:
         listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It remembers
             `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was read last comes last.
+        request_meta: the meta of each request for a sitemap file.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -191,6 +154,7 @@ class SitemapFeed:
         self._most_origins = settings.cache_size
         self._check = UrlCheck.of(settings, crawler.settings)
         self.listed: OrderedDict[str, list[str]] = OrderedDict()
+        self.request_meta: dict[str, Any] = {"allow_offsite": True}  # allowed_domains hold for the pages that it lists
         self._chars = 0
         self._scheduling: Request | None = None
         crawler.signals.connect(self._request_dropped, signals.request_dropped)
@@ -211,55 +175,43 @@ class SitemapFeed:
         return origins
 
     async def read(
-        self, origin: Origin, robotstxt: RobotsTxt, log_level: int = logging.INFO, *, is_bounded: bool = True
-    ) -> SitemapChoice:
-        """Read the sitemap lines of the robots.txt of `origin`. Count the lines that are not used, and log them.
+        self, origin: Origin, robotstxt: RobotsTxt, *, is_told: bool = True
+    ) -> tuple[list[FoundSitemap], str]:
+        """Read the sitemap lines of the robots.txt of `origin`.
 
-        Unless it `is_bounded`, no line that could be a sitemap is left out. The returned `sitemaps` are those that no
-        earlier call returned.
+        Returns:
+            The sitemaps that no earlier call returned, and in words what left the others out. Unless that `is_told`, the
+            others are neither counted nor logged.
         """
-        check = self._check if is_bounded else self._check._replace(hosts="any", most=sys.maxsize)
-
-        def choose() -> SitemapChoice:
-            return check.choose(origin, sitemap_lines_of(robotstxt))
-
-        choice = await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
-        known = self.listed.pop(origin.robots_url, None)
-        new, counts = choice.sitemaps, choice.counts
-        if known is not None:  # the robots.txt may have gained some, up to GBOT_ROBOTS_SITEMAPS_MAX in total
-            more = tuple(sitemap for sitemap in new if sitemap.url not in known)
-            new = more[: max(0, check.most - len(known))]
-            counts = Counter(found=len(more), capped=len(more) - len(new))
-        elif choice.why and is_bounded:
-            logger.log(log_level, "%s: sitemap lines are not used: %s", origin.robots_url, "; ".join(choice.why))
+        known = self.listed.get(origin.robots_url)
+        choose = partial(self._check.choose, origin, robotstxt, known or ())
+        new, counts = await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
+        left_out = ", ".join(f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name))
+        if left_out and is_told and known is None:
+            logger.info("%s: sitemaps left out: %s", origin.robots_url, left_out)
         for name, number in counts.items():
-            if is_bounded or name == "found":
+            if is_told or name == "found":
                 count(self._crawler, name, number)
         self.listed[origin.robots_url] = [*(known or ()), *(sitemap.url for sitemap in new)]
+        self.listed.move_to_end(origin.robots_url)
         self._chars += sum(len(sitemap.url) for sitemap in new)
         while len(self.listed) > self._most_origins or self._chars > _MOST_CHARS:
             self._chars -= sum(map(len, self.listed.popitem(last=False)[1]))
-        return choice._replace(sitemaps=new)
+        return new, left_out
 
-    async def feed(
-        self, sitemaps: Iterable[FoundSitemap], response: Response, more_meta: Mapping[str, Any] = _NO_META
-    ) -> None:
-        """Schedule requests for `sitemaps`, which the robots.txt `response` lists, with `more_meta` in their meta."""
-        spider, engine = self._crawler.spider, self._crawler.engine
-        assert isinstance(spider, SitemapSpider)  # noqa: S101  for the type checker
-        assert engine is not None  # noqa: S101  as above
+    async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:
+        """Schedule requests for `sitemaps`, which the robots.txt `response` lists."""
+        spider: Any = self._crawler.spider
+        engine = self._crawler.engine
+        assert engine is not None  # noqa: S101  for the type checker
         make, parse = request_maker(spider), sitemap_callback(spider)
         for sitemap in sitemaps:
             if not follows_sitemap(spider, sitemap.url):
                 count(self._crawler, "refused/follow")
                 continue
             made = make(sitemap.url, parse, {"loc": sitemap.url}, source="robotstxt", response=response)
-            meta = {
-                "is_start_request": True,
-                "allow_offsite": True,  # for the sitemap; allowed_domains hold for the pages that it lists
-                SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line},
-            }
-            made.meta.update({**meta, **more_meta})
+            made.meta["is_start_request"] = True
+            made.meta.update(self.request_meta, **{SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line}})
             request = await self.show(sitemap, made)
             processed = None if request is None else self._processed(request)
             if processed is None:
@@ -291,11 +243,7 @@ class SitemapFeed:
         processed: Request | None = request
         for middleware in reversed(spider_middlewares(self._crawler)):  # in the order in which start requests pass
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
-                try:
-                    processed = middleware.get_processed_request(processed, None)
-                except Exception:
-                    logger.exception("%s failed for %s", type(middleware).__name__, request.url)
-                    return None
+                processed = middleware.get_processed_request(processed, None)
         return processed
 
     def _request_dropped(self, request: Request) -> None:
@@ -315,12 +263,6 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
     """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
     domains = getattr(spider, "allowed_domains", None) or ()
     return [domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain]
-
-
-def _is_on_site(origin: Origin, spider: Spider | None) -> bool:
-    """Whether the spider's `allowed_domains` allow `origin`."""
-    domains = allowed_domains_of(spider)
-    return not domains or any(origin.host == domain or origin.host.endswith(f".{domain}") for domain in domains)
 
 
 def reads_sitemaps(crawler: Crawler) -> bool:
@@ -345,29 +287,18 @@ def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:
 
 def left_out(crawler: Crawler) -> dict[str, int]:
     """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
-    settings = GbotSettings.of(crawler.settings)
-    rules = {
-        "not_fed": f"GBOT_ROBOTS_SITEMAPS = {settings.sitemaps!r}",
-        "capped": f"GBOT_ROBOTS_SITEMAPS_MAX = {settings.sitemaps_max}",
-        "refused/host": f"GBOT_ROBOTS_SITEMAPS_HOSTS = {settings.sitemaps_hosts!r}",
-        "refused/private": "GBOT_ROBOTS_REFUSE_PRIVATE = True",
-        "refused/follow": "the spider's sitemap_follow",
-        "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above them",
-        "refused/scheme": "their scheme",
-        "refused/malformed": "their form",
-    }
-    counts = {rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0) for name, rule in rules.items()}
+    counts = {rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0) for name, rule in RULES.items()}
     return {rule: number for rule, number in counts.items() if number and reads_sitemaps(crawler)}
 
 
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
     """What makes the spider's requests for what files list: its hook `sitemap_request`, if it has one.
 
-    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the hook.
+    Source: Scrapy's pull request 8175.
     """
-    hook: Callable[..., Request] | None = getattr(spider, "sitemap_request", None)
-    if hook is not None:
-        with suppress(TypeError):
-            signature(hook).bind("", None, {}, source="", response=None)
-            return hook
-    return lambda url, callback, entry, **_: Request(url, callback)
+    hook: Callable[..., Request] = getattr(spider, "sitemap_request", _plain_request)
+    return hook
+
+
+def _plain_request(url: str, callback: Callable[..., Any], entry: object, **_: object) -> Request:
+    return Request(url, callback)

@@ -27,7 +27,7 @@ from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, takes_more
-from .urls import Refused, UrlCheck, to_private_address
+from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
 
@@ -112,10 +112,6 @@ def _is_fed_already(response: Response) -> bool:
     return is_ours and ANSWERED in response.flags and response.status in _OK
 
 
-class _RefusedSitemapError(IgnoreRequest):
-    """A sitemap lies where it may not, and is counted as refused already."""
-
-
 class SitemapDownloaderMiddleware:
     """Refuses sitemaps that lie where they may not. Counts sitemaps that are disallowed or could not be fetched.
 
@@ -150,20 +146,21 @@ class SitemapDownloaderMiddleware:
         if not found_at:
             return
         try:
-            self._check.check_host(request.url, source.get("robotstxt"))
-            if self._check.refuses_private and await self._leads_inside(request.url, found_at):
-                raise to_private_address(request.url)
+            await self._check_place(request.url, source.get("robotstxt"), found_at)
         except Refused as refusal:
             count(self.crawler, f"refused/{refusal.reason}")
             logger.info("%s: %s", found_at, refusal)
-            raise _RefusedSitemapError(str(refusal)) from None
+            raise IgnoreRequest(str(refusal)) from None
 
-    async def _leads_inside(self, url: str, found_at: str) -> bool:
-        """Whether `url` may lead to a private address. True for a name that takes too long to resolve."""
-        try:
-            return await within(self._timeout_secs, leads_inside(url, found_at))
-        except TimeoutError:
-            return True
+    async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
+        self._check.check_host(url, robots_url)
+        if self._check.refuses_private:
+            try:
+                is_inside = await within(self._timeout_secs, leads_inside(url, found_at))
+            except TimeoutError:  # a name that takes so long to resolve may lead anywhere
+                is_inside = True
+            if is_inside:
+                raise Refused("private", url)
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Count a listed sitemap that its server does not send."""
@@ -173,8 +170,11 @@ class SitemapDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
-        if _is_listed(request) and not isinstance(exception, _RefusedSitemapError):
-            count(self.crawler, "disallowed" if isinstance(exception, ForbiddenByRobotsTxt) else "failed")
+        if _is_listed(request):
+            if isinstance(exception, ForbiddenByRobotsTxt):
+                count(self.crawler, "disallowed")
+            elif not isinstance(exception, IgnoreRequest):
+                count(self.crawler, "failed")
 
 
 def _is_listed(request: Request) -> bool:

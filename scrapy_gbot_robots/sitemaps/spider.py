@@ -21,7 +21,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
-from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from twisted.internet.task import LoopingCall
@@ -35,11 +34,10 @@ from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
-from ..signals import request_forbidden
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import covers, given_in, origins_of, survey
 from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
-from .urls import Refused, UrlCheck, resolved
+from .urls import Refused, UrlCheck
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 
@@ -98,6 +96,9 @@ class RobotsSitemapSpider(SitemapSpider):
         if self.since and not DAY.fullmatch(self.since):
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = str(self.guess).lower() in _YES
+        self._hosts = self._done = 0  # hosts of the crawl, and those whose robots.txt has answered or failed
+        self._crawled = 0  # pages
+        self._progress: AsyncioLoopingCall | LoopingCall | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -114,23 +115,49 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: as `__init__`.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider._prepare(GbotSettings.of(crawler.settings))  # noqa: SLF001  its own
+        spider._prepare()  # noqa: SLF001  its own
         return spider
 
-    def _prepare(self, gbot: GbotSettings) -> None:
-        self._gbot = gbot
-        self._progress = Progress(self.crawler)
-        self._intake = SitemapIntake(self, UrlCheck.of(gbot, self.settings), self.since, self._progress.counts)
+    def _prepare(self) -> None:
+        self._gbot = GbotSettings.of(self.settings)
         self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
+        self.crawler.signals.connect(self._response_received, signals.response_received)
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        self.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     async def _spider_opened(self) -> None:
         """Read the list of hosts once, before the first request: for their number and for the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         self._feed = SitemapFeed(self.crawler, self._gbot) if discovery is None else discovery.feed
         number, scope = await run_in_thread(lambda: survey(chain(self._given(), self.sitemap_urls)))
-        self._progress.hosts = number - len(self.sitemap_urls)
-        self._intake.scope = scope if self.scope == "hosts" else None
+        self._hosts = number - len(self.sitemap_urls)
+        self._intake = SitemapIntake(self, self._gbot, self._feed, scope if self.scope == "hosts" else None)
+        every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
+        if every_secs > 0:
+            self._progress = create_looping_call(self._say_progress)
+            self._progress.start(every_secs, now=False)
+
+    def _spider_closed(self) -> None:
+        if self._progress is not None and self._progress.running:
+            self._progress.stop()
+        self._say_progress()
+
+    def _say_progress(self) -> None:
+        get = self.crawler.stats.get_value
+        self.logger.info(
+            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found, %d crawled, %d blocked",
+            self._done,
+            self._hosts,
+            get("gbot_robots/hosts/without", 0),
+            get("gbot_robots/hosts/unreachable", 0),
+            get("gbot_robots/sitemaps/read", 0),
+            get("gbot_robots/sitemaps/entries", 0),
+            self._crawled,
+            get("robotstxt/forbidden", 0),
+        )
+
+    def _response_received(self, request: Request) -> None:
+        self._crawled += LISTED in request.meta
 
     def _given(self) -> Iterator[str]:
         """Yield the hosts as the user wrote them: robots.txt files among `sitemap_urls`, `hosts`, and `hosts_file`."""
@@ -142,17 +169,15 @@ class RobotsSitemapSpider(SitemapSpider):
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
-        counts = self._progress.counts
-        for text in self._given():
-            while counts["asked"] - counts["done"] >= _MOST_ASKED and not is_idle(self.crawler):
+        for asked, text in enumerate(self._given()):
+            while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
-            counts["asked"] += 1
             try:
                 first, *others = origins_of(text)
             except ValueError as error:
                 self._report("invalid", text, str(error))
             else:
-                yield self._robots_request(text, str(first), *map(str, others), is_probe=bool(others))
+                yield self._robots_request(text, first, *others, is_probe=bool(others))
 
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Log a host that leads to no sitemap. May be overridden.
@@ -163,130 +188,86 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
 
-    def _robots_request(self, host: str, origin: str, otherwise: str = "", *, is_probe: bool) -> Request:
+    def _robots_request(self, host: str, origin: Origin, *others: Origin, is_probe: bool) -> Request:
         return Request(
-            Origin.of(origin).robots_url,
+            origin.robots_url,
             callback=self._parse_robots_txt,
             errback=self._robots_txt_failed,
             meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
-            cb_kwargs={"host": host, "origin": origin, "otherwise": otherwise},
+            cb_kwargs={"host": host, "others": [str(other) for other in others]},
         )
 
-    async def _parse_robots_txt(
-        self, response: Response, host: str, origin: str, otherwise: str = ""
-    ) -> AsyncIterator[Request]:
+    async def _parse_robots_txt(self, response: Response, host: str, **_: Any) -> AsyncIterator[Request]:
+        assert response.request is not None  # noqa: S101  for the type checker
+        origin = Origin.of(response.request.url)
         why = f"its robots.txt is HTTP {response.status}"
-        if shut := _shut(response):
-            self._report(shut, host, f"{why}: {shut}")
+        has_failed = (
+            response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
+        if State.FULL_DISALLOW.value in response.flags or (has_failed and ANSWERED not in response.flags):
+            outcome = "unreachable" if has_failed else "refused"
+            self._report(outcome, host, f"{why}: {outcome}")
             return
         if response.status in _OK:
-            robotstxt = self._gbot.parse(response.body)
-            place = Origin.of(origin)
-            choice = await self._feed.read(place, robotstxt)
-            lists_any = bool(self._feed.listed.get(place.robots_url))
-            await self._feed.feed(choice.sitemaps, response, self._intake.request_meta)
-            if lists_any:
+            new, left_out = await self._feed.read(origin, self._gbot.parse(response.body))
+            await self._feed.feed(new, response)
+            if new:
                 self._report("listed", host)
                 return
-            unused = f" that can be used: {'; '.join(choice.why)}" if choice.why else ""
-            why = f"its robots.txt lists none{unused}"
+            why = "its robots.txt lists none" + (f" that can be used; left out: {left_out}" if left_out else "")
         if self._guesses:
-            self._report("guessed", host)
-            url = f"{origin}{_GUESS}"
-            source = {"robotstxt": response.url, "line": 0, "guessed": True}
-            yield self._intake.request(url, source, errback=self._guess_failed, cb_kwargs={"host": host})
+            self._report("guessed", host, f"{why}; {_GUESS} is tried")
+            yield self._intake.request(f"{origin}{_GUESS}", {"robotstxt": response.url, "line": 0, "guessed": True})
         else:
             self._report("without", host, why)
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        host, otherwise, error = request.cb_kwargs["host"], request.cb_kwargs["otherwise"], failure.value
+        host, others, error = request.cb_kwargs["host"], request.cb_kwargs["others"], failure.value
         is_silent = isinstance(error, UnreachableRobotsTxt) or not isinstance(error, IgnoreRequest)
-        if otherwise and is_silent:
-            yield self._robots_request(host, otherwise, is_probe=True)
+        if others and is_silent:
+            yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
         else:
             self._report("refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable", host, str(error))
 
-    async def _parse_sitemap(self, response: Response, host: str = "") -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists. `host` is set if the sitemap was guessed on that host."""
-        if (origin := Origin.of_robots_txt(response.url)) is not None:
-            self._progress.counts["asked"] += 1
-            requests = self._parse_robots_txt(response, str(origin), str(origin))
-        else:
-            requests = self._intake.requests(response)
-        leads_to_nothing = True
-        async for request in requests:
-            leads_to_nothing = False
+    async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
+        """Yield requests for what a sitemap lists."""
+        async for request in self._intake.requests(response):
             yield request
-        if host and leads_to_nothing:
-            why = f"its robots.txt lists none, and {response.url} lists nothing"
-            self._report("without", host, why, is_done=False)
 
-    def _guess_failed(self, failure: Failure) -> None:
-        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        error = failure.value
-        cause = f"HTTP {error.response.status}" if isinstance(error, HttpError) else str(error)
-        why = f"its robots.txt lists none, and {request.url} could not be fetched: {cause}"
-        self._report("without", request.cb_kwargs["host"], why, is_done=False)
+    def _report(self, outcome: str, host: str, why: str = "") -> None:
+        """Count a host whose robots.txt has answered or failed, and say why it leads to no sitemap.
 
-    def _report(self, outcome: str, host: str, why: str = "", *, is_done: bool = True) -> None:
-        """Count a host, as done unless it was counted as guessed before.
-
-        Args:
-            outcome: "listed", "guessed", "without", "unreachable", "refused" or "invalid".
-            host: as the user wrote it.
-            why: it leads to no sitemap.
-            is_done: whether its robots.txt has answered or failed now.
+        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid".
         """
-        self._progress.counts.update({"done": is_done, outcome: 1})
+        self._done += 1
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
-        if request.callback == self._parse_robots_txt:
-            self._progress.counts["done"] += 1
-
-
-def _shut(response: Response) -> str:
-    """Say "unreachable" or "refused" of the response for a robots.txt; nothing if it is neither."""
-    is_refused = State.FULL_DISALLOW.value in response.flags
-    if not is_refused and ANSWERED in response.flags:
-        return ""
-    is_unreachable = (
-        response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    )
-    return "unreachable" if is_unreachable else "refused" if is_refused else ""
+        self._done += request.callback == self._parse_robots_txt
 
 
 class SitemapIntake:
-    """Turns the sitemap files of one spider into requests.
+    """Turns the sitemap files of one spider into requests. Pages may be on the hosts of `scope`; if that is None, on any."""
 
-    Attributes:
-        scope: the hosts that pages may be on; None for any.
-        request_meta: the meta of each request for a sitemap file.
-    """
-
-    def __init__(self, spider: SitemapSpider, check: UrlCheck, since: str | None, counts: Counter[str]) -> None:
+    def __init__(
+        self, spider: RobotsSitemapSpider, gbot: GbotSettings, feed: SitemapFeed, scope: frozenset[str] | None
+    ) -> None:
         self._spider = spider
-        self._counts = counts
-        self._check = check
-        self._since = since
+        self._check = UrlCheck.of(gbot, spider.settings)
+        self._scope = scope
         self._make, self._parse = request_maker(spider), sitemap_callback(spider)
-        largest = spider.settings.getint("DOWNLOAD_MAXSIZE")
-        self.request_meta = {
-            "allow_offsite": True,  # for the file; allowed_domains hold for the pages that it lists
-            "download_maxsize": min(largest or ROOM, ROOM),
-            "download_warnsize": 0,
-        }
-        self.scope: frozenset[str] | None = None
+        self._meta = feed.request_meta
+        self._meta["download_maxsize"] = min(spider.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM)
+        self._meta["download_warnsize"] = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
-    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, **kwargs: Any) -> Request:
-        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`; `kwargs` go to Request."""
-        meta = {**self.request_meta, SITEMAP: dict(source)}
-        return Request(url, callback=self._parse, meta=meta, **kwargs)
+    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE) -> Request:
+        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
+        return Request(url, callback=self._parse, meta={**self._meta, SITEMAP: dict(source)})
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
@@ -309,36 +290,43 @@ class SitemapIntake:
     def _requests_of(
         self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_index: bool
     ) -> Iterator[Request]:
-        lastmod = entry.get("lastmod", "")
-        if self._since and is_before(lastmod, self._since):
+        if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
             left_out["old"] += 1
             return
-        alternates = entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()
-        for loc in (entry["loc"], *alternates):
+        for loc in (entry["loc"], *(entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ())):
             try:
-                text = resolved(loc, response.url)
-                url, origin = self._check.listed(text, response.url)
-                if is_index:
-                    source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
-            except Refused as refusal:
+                request = self._request_of(loc, entry, response, is_index=is_index)
+            except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
                 left_out[refusal.reason] += 1
                 logger.debug("%s: %s", response.url, refusal)
-                continue
-            if is_index:
-                if follows_sitemap(self._spider, text):
-                    request = self._make(url, self._parse, entry, source="sitemapindex", response=response)
-                    request.meta.update(self.request_meta, **{SITEMAP: source})
+            else:
+                if request is not None:
                     yield request
-            elif self.scope is not None and not covers(self.scope, origin):
-                left_out["host"] += 1
-                logger.debug("%s: scope is 'hosts' and this page is on another host: %s", response.url, shown(url))
-            elif (callback := page_callback(self._spider, text)) is not None:
-                self._counts["pages"] += 1
-                request = self._make(url, callback, entry, source="urlset", response=response)
-                if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
-                    request.meta.pop("allow_offsite", None)
-                request.meta[LISTED] = {"sitemap": response.url, "lastmod": lastmod}
-                yield request
+
+    def _request_of(self, loc: str, entry: SitemapEntry, response: Response, *, is_index: bool) -> Request | None:
+        """Return the request for one URL of a file; None if the spider does not follow it.
+
+        Raises:
+            Refused: it must not be followed.
+        """
+        whole, url, origin = self._check.listed(loc, response.url)
+        if is_index:
+            source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
+            if not follows_sitemap(self._spider, whole):
+                return None
+            request = self._make(url, self._parse, entry, source="sitemapindex", response=response)
+            request.meta.update(self._meta, **{SITEMAP: source})
+            return request
+        if self._scope is not None and not covers(self._scope, origin):
+            raise Refused("host", url, "scope = 'hosts'")
+        callback = page_callback(self._spider, whole)
+        if callback is None:
+            return None
+        request = self._make(url, callback, entry, source="urlset", response=response)
+        if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
+            request.meta.pop("allow_offsite", None)
+        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        return request
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
@@ -349,7 +337,6 @@ class SitemapIntake:
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
         url = response.url
         has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get("guessed")
-        self._counts["files"] += 1
         counts = {"read": 1, "entries": reader.entries, "over_limit": reader.over_limit, "failed": has_failed}
         counts |= {"entries/broken": reader.broken, **{f"entries/{why}": number for why, number in left_out.items()}}
         for name, number in counts.items():
@@ -363,49 +350,3 @@ class SitemapIntake:
         if has_failed:
             found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
             logger.warning("%s %s: %s", url, found, shown(reader.trouble))
-
-
-class Progress:
-    """The counts of one crawl, and a log line of them at the end and as often as LOGSTATS_INTERVAL says.
-
-    Attributes:
-        hosts: how many hosts the crawl has; 0 while the list has not been read.
-        counts: the hosts that were "asked" for their robots.txt, those that are "done" since they answered or failed, all by
-            their outcome, the sitemap "files" that were read, the "pages" that they list, "crawled" and "blocked" ones.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._looping: AsyncioLoopingCall | LoopingCall | None = None  # made later: it needs a running reactor
-        self.hosts = 0
-        self.counts: Counter[str] = Counter()
-        crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        crawler.signals.connect(self._spider_closed, signals.spider_closed)
-        crawler.signals.connect(self._response_received, signals.response_received)
-        crawler.signals.connect(self._request_forbidden, request_forbidden)
-
-    def _say(self) -> None:
-        of = self.counts
-        logger.info(
-            "%s",
-            f"hosts {of['done']:,}/{self.hosts:,} ({of['without']:,} without a sitemap, {of['unreachable']:,} unreachable), "
-            f"sitemaps {of['files']:,}, URLs {of['pages']:,} found, {of['crawled']:,} crawled, {of['blocked']:,} blocked",
-            extra={"spider": self._crawler.spider},
-        )
-
-    def _spider_opened(self) -> None:
-        every_secs = self._crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        if every_secs > 0:
-            self._looping = create_looping_call(self._say)
-            self._looping.start(every_secs, now=False)
-
-    def _spider_closed(self) -> None:
-        if self._looping is not None and self._looping.running:
-            self._looping.stop()
-        self._say()
-
-    def _response_received(self, request: Request) -> None:
-        self.counts["crawled"] += LISTED in request.meta
-
-    def _request_forbidden(self, request: Request, **_: Any) -> None:
-        self.counts["blocked"] += LISTED in request.meta

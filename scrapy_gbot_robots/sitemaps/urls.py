@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
-from ..core.robots import SitemapLine
+from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..policy.private_hosts import is_private
 from ..settings import GbotSettings
@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
-_MOST_EXPLAINED = 5  # refused lines of one robots.txt
+
+# What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
+RULES = {
+    "not_fed": "GBOT_ROBOTS_SITEMAPS",
+    "capped": "GBOT_ROBOTS_SITEMAPS_MAX",
+    "refused/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
+    "refused/private": "GBOT_ROBOTS_REFUSE_PRIVATE",
+    "refused/follow": "the spider's sitemap_follow",
+    "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
+    "refused/scheme": "the scheme of its URL",
+    "refused/malformed": "the form of its URL",
+}
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
@@ -35,14 +46,10 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
-    """A URL that is not followed.
+    """A URL that is not followed. Stats name the `reason`: "malformed", "scheme", "host", "private" or "depth"."""
 
-    Attributes:
-        reason: one word, for the stats: "malformed", "scheme", "host", "private" or "depth".
-    """
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, url: str, rule: str = "") -> None:
+        super().__init__(f"left out by {rule or RULES[f'refused/{reason}']}: {shown(url)}")
         self.reason = reason
 
 
@@ -52,14 +59,6 @@ class FoundSitemap(NamedTuple):
     url: str  # encoded, host in punycode
     robotstxt: str  # URL of the robots.txt
     line: int  # in it, from 1
-
-
-class SitemapChoice(NamedTuple):
-    """What became of the sitemap lines of one robots.txt."""
-
-    sitemaps: tuple[FoundSitemap, ...]  # they may be fed
-    counts: Counter[str]  # of lines, by the name of the stat below "gbot_robots/sitemaps/"
-    why: tuple[str, ...]  # the first few of the other lines are not used
 
 
 class UrlCheck(NamedTuple):
@@ -77,44 +76,69 @@ class UrlCheck(NamedTuple):
         schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
         return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
 
-    def choose(self, origin: Origin, lines: Iterable[SitemapLine]) -> SitemapChoice:
-        """Choose the sitemaps to feed from the sitemap lines of the robots.txt of `origin`. A bad line costs no other."""
+    def choose(
+        self, origin: Origin, robotstxt: RobotsTxt, known: Collection[str] = ()
+    ) -> tuple[list[FoundSitemap], Counter[str]]:
+        """Choose the sitemaps to feed from those that the robots.txt of `origin` lists. A bad line costs no other.
+
+        Those that are `known` were chosen before. Returns the sitemaps, and the counts of lines by the name of the stat.
+        """
         chosen: list[FoundSitemap] = []
-        seen: set[str] = set()
         counts: Counter[str] = Counter()
-        why: list[str] = []
-        for line in lines:
+        seen = set(known)
+        for line in sitemap_lines_of(robotstxt):
             try:
-                url, _ = usable_url(line.url or line.raw.decode("utf-8", "replace"), self.schemes)
+                url, _ = self.usable(line.url or line.raw.decode("utf-8", "replace"))
                 if url in seen:
                     counts["duplicate"] += 1
                     continue
                 seen.add(url)
+                counts["found"] += 1
                 self.check_host(url, origin.robots_url)
             except Refused as refusal:
                 counts[f"refused/{refusal.reason}"] += 1
-                why.append(f"line {line.line}: {refusal}")
-                del why[_MOST_EXPLAINED:]
                 continue
-            if len(chosen) < self.most:
+            if len(known) + len(chosen) < self.most:
                 chosen.append(FoundSitemap(url, origin.robots_url, line.line))
             else:
                 counts["capped"] += 1
-        if "capped" in counts:
-            why.append(f"GBOT_ROBOTS_SITEMAPS_MAX = {self.most} leaves out {counts['capped']}")
-        counts["found"] = len(seen)
-        return SitemapChoice(tuple(chosen), counts, tuple(why))
+        return chosen, counts
 
-    def listed(self, text: str, file_url: str) -> tuple[str, Origin]:
-        """Return the URL that the sitemap file at `file_url` lists as `text`, as `usable_url` does.
+    def usable(self, text: str) -> tuple[str, Origin]:
+        """Return a URL as it is requested (percent-encoded, host in punycode, no user-info), and its origin.
+
+        Raises:
+            Refused: `text` is no absolute URL with a host ("malformed"), or has a scheme that is not followed ("scheme").
+        """
+        text = text.strip()
+        if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
+            raise Refused("malformed", text)
+        scheme = _SCHEME.match(text)
+        if scheme and scheme[1].lower() not in self.schemes:
+            raise Refused("scheme", text)
+        try:
+            origin = Origin.of(text)
+            rest = _AFTER_AUTHORITY.match(text)
+            return safe_url_string(f"{origin}{rest[1] if rest else ''}"), origin
+        except ValueError:
+            raise Refused("malformed", text) from None
+
+    def listed(self, text: str, file_url: str) -> tuple[str, str, Origin]:
+        """Return the whole URL that the sitemap file at `file_url` lists as `text`, its usable form, and its origin.
+
+        A relative URL is resolved by that of the file, as Scrapy 2.20 does.
 
         Raises:
             Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
-        url, origin = usable_url(text, self.schemes)
+        try:
+            whole = urljoin(file_url, text)
+        except ValueError:
+            raise Refused("malformed", text) from None
+        url, origin = self.usable(whole)
         if self.refuses_private and is_private(origin.host) and not is_private(Origin.of(file_url).host):
-            raise to_private_address(url)
-        return url, origin
+            raise Refused("private", url)
+        return whole, url, origin
 
     def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
         """Return the `meta.SITEMAP` of the sitemap `url` that a sitemap index lists, whose own is `source`.
@@ -125,7 +149,7 @@ class UrlCheck(NamedTuple):
         self.check_host(url, source.get("robotstxt"))
         level = source.get("level", 0) + 1
         if level > MOST_LEVELS:
-            raise Refused("depth", f"more than {MOST_LEVELS} sitemap indexes lie above what it lists")
+            raise Refused("depth", url)
         return {**source, "index": index_url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
@@ -138,49 +162,7 @@ class UrlCheck(NamedTuple):
             return
         host, home = Origin.of(url).host, Origin.of(robots_url).host
         if host != home and (self.hosts == "same-host" or _site(host) != _site(home)):
-            rule = f"GBOT_ROBOTS_SITEMAPS_HOSTS is {self.hosts!r} and this sitemap is on another host"
-            raise Refused("host", f"{rule}: {shown(url)}")
-
-
-def to_private_address(url: str) -> Refused:
-    """The refusal of a URL that leads to a private address."""
-    return Refused("private", f"GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses: {shown(url)}")
-
-
-def resolved(text: str, file_url: str) -> str:
-    """Return what the sitemap file at `file_url` lists as `text`; a relative URL by that of the file, as Scrapy 2.20 does.
-
-    Raises:
-        Refused: `text` cannot be resolved ("malformed").
-    """
-    try:
-        return text if _SCHEME.match(text) else urljoin(file_url, text)
-    except ValueError as error:
-        raise Refused("malformed", f"not a URL: {shown(text)} ({error})") from None
-
-
-def usable_url(text: str, schemes: frozenset[str]) -> tuple[str, Origin]:
-    """Return a URL in the form in which it is requested (percent-encoded, host in punycode, no user-info), and its origin.
-
-    Args:
-        text: the URL as a robots.txt or a sitemap has it.
-        schemes: the schemes that may be followed, in lower case.
-
-    Raises:
-        Refused: `text` is no absolute URL with a host ("malformed"), or has another scheme ("scheme").
-    """
-    text = text.strip()
-    if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
-        raise Refused("malformed", f"not a URL: {shown(text)}")
-    scheme = _SCHEME.match(text)
-    if scheme and scheme[1].lower() not in schemes:
-        raise Refused("scheme", f"{scheme[1].lower()} is not followed: {shown(text)}")
-    try:
-        origin = Origin.of(text)
-        rest = _AFTER_AUTHORITY.match(text)
-        return safe_url_string(f"{origin}{rest[1] if rest else ''}"), origin
-    except ValueError as error:
-        raise Refused("malformed", str(error)) from None
+            raise Refused("host", url)
 
 
 @cache
