@@ -14,13 +14,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
 
 _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_ENDING_CHARS = 3  # of an inflected word: "no encontrad" + "a"
 
 # Of a page in lower case. What is not closed goes on to the end, so that no search begins anew.
 _UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL)
@@ -32,62 +30,48 @@ _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]
 _LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'", "\N{SOFT HYPHEN}": None})
 
 
-class Words(NamedTuple):
-    """How a language says it: a verdict standing alone, or a thing and a verdict within one clause. Stems will do."""
-
-    things: tuple[str, ...]
-    verdicts: tuple[str, ...]
-
-
-# Compared after `_folded`, as parts of words: "seite" is heard in "Webseite". A blank stands for the edge of a word.
-LANGUAGES: dict[str, Words] = {
-    "en": Words(
-        ("page", " url ", "robots.txt"),
-        (
-            "not found", "cannot be found", "can't be found", "could not be found", "couldn't be found", "wasn't found",
-            "not been found", "cannot find", "can't find", "could not find", "couldn't find", "does not exist",
-            "doesn't exist", "no longer exists",
-        ),
-    ),
-    "de": Words(("seite",), ("nicht gefunden", "nicht zu finden", "existiert nicht", "nicht vorhanden")),
-    "fr": Words(("page",), ("introuvable", "non trouvé", "pas été trouvé", "n'existe pas", "n'existe plus")),
-    "es": Words(("página",), ("no encontrad", "no se encontró", "no se ha encontrado", "no existe")),
-    "pt": Words(("página",), ("não encontrad", "não foi encontrad", "não existe")),
-    "it": Words(("pagina",), ("non trovat", "non è stata trovata", "non esiste", "impossibile trovare")),
-    "ca": Words(("pàgina",), ("no trobad", "no s'ha trobat", "no existeix")),
-    "ro": Words(("pagin",), ("nu a fost găsit", "negăsit", "nu există")),
-    "nl": Words(("pagina",), ("niet gevonden", "niet worden gevonden", "bestaat niet")),
-    "da": Words(("side",), ("ikke fundet", "blev ikke fundet", "findes ikke")),
-    "no": Words(("side",), ("ikke funnet", "ble ikke funnet", "finnes ikke")),
-    "sv": Words(("sida",), ("hittades inte", "hittades ej", "kunde inte hittas", "finns inte")),
-    "fi": Words(("sivu",), ("ei löydy", "ei löytynyt")),
-    "pl": Words(("stron",), ("nie znalezion", "nie odnalezion", "nie została znaleziona", "nie istnieje")),
-    "cs": Words(("stránk",), ("nenalezen", "nebyla nalezena", "neexistuje")),
-    "sk": Words(("stránk",), ("nenájden", "nebola nájdená", "nenašla", "neexistuje")),
-    "hu": Words(("oldal",), ("nem található", "nem létezik")),
-    "tr": Words(("sayfa",), ("bulunamadı", "bulunmamaktadır", "mevcut değil")),
-    "ru": Words(("страниц",), ("не найден", "не существует")),
-    "uk": Words(("сторінк",), ("не знайден", "не існує")),
-    "bg": Words(("страниц",), ("не е намерен", "не съществува")),
-    "el": Words(("σελίδα",), ("δεν βρέθηκε", "δεν υπάρχει")),
-    "id": Words(("halaman",), ("tidak ditemukan", "tidak dapat ditemukan", "tidak ada")),
-    "ms": Words(("halaman",), ("tidak dijumpai", "tidak ditemui")),
-    "vi": Words(("trang",), ("không tìm thấy", "không tồn tại")),
-    "th": Words(("หน้า", "เพจ"), ("ไม่พบ",)),
-    "ar": Words(("صفحة",), ("غير موجود", "لم يتم العثور")),
-    "fa": Words(("صفحه",), ("یافت نشد", "پیدا نشد")),
-    "he": Words(("דף", "עמוד"), ("לא נמצא",)),
-    "hi": Words(("पृष्ठ", "पेज"), ("नहीं मिल",)),
-    "ja": Words(("ページ",), ("見つかりません", "存在しません")),
-    "zh-Hans": Words(("页",), ("找不到", "未找到", "没有找到", "无法找到", "不存在")),
-    "zh-Hant": Words(("頁",), ("找不到", "未找到", "沒有找到", "無法找到", "不存在")),
-    "ko": Words(("페이지",), ("찾을 수 없", "존재하지 않")),
-}  # fmt: skip
-WHOLE_CLAUSES = {
-    "file not found", "file or directory not found", "document not found", "object not found",
-    "resource not found", "the resource cannot be found", "the requested resource was not found",
-    "the requested resource could not be found",
-}  # fmt: skip
+# Language, things, and verdicts: a verdict alone, or a thing and a verdict within one clause. Both are compared after
+# `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for the edge of a word.
+LANGUAGES = """
+    en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found, couldn't be found
+    en | page, _url_, robots.txt | wasn't found, not been found, cannot find, can't find, could not find, couldn't find
+    en | page, _url_, robots.txt | does not exist, doesn't exist, no longer exists
+    de | seite | nicht gefunden, nicht zu finden, existiert nicht, nicht vorhanden
+    fr | page | introuvable, non trouvé, pas été trouvé, n'existe pas, n'existe plus
+    es | página | no encontrad, no se encontró, no se ha encontrado, no existe
+    pt | página | não encontrad, não foi encontrad, não existe
+    it | pagina | non trovat, non è stata trovata, non esiste, impossibile trovare
+    ca | pàgina | no trobad, no s'ha trobat, no existeix
+    ro | pagin | nu a fost găsit, negăsit, nu există
+    nl | pagina | niet gevonden, niet worden gevonden, bestaat niet
+    da | side | ikke fundet, blev ikke fundet, findes ikke
+    no | side | ikke funnet, ble ikke funnet, finnes ikke
+    sv | sida | hittades inte, hittades ej, kunde inte hittas, finns inte
+    fi | sivu | ei löydy, ei löytynyt
+    pl | stron | nie znalezion, nie odnalezion, nie została znaleziona, nie istnieje
+    cs | stránk | nenalezen, nebyla nalezena, neexistuje
+    sk | stránk | nenájden, nebola nájdená, nenašla, neexistuje
+    hu | oldal | nem található, nem létezik
+    tr | sayfa | bulunamadı, bulunmamaktadır, mevcut değil
+    ru | страниц | не найден, не существует
+    uk | сторінк | не знайден, не існує
+    bg | страниц | не е намерен, не съществува
+    el | σελίδα | δεν βρέθηκε, δεν υπάρχει
+    id | halaman | tidak ditemukan, tidak dapat ditemukan, tidak ada
+    ms | halaman | tidak dijumpai, tidak ditemui
+    vi | trang | không tìm thấy, không tồn tại
+    th | หน้า, เพจ | ไม่พบ
+    ar | صفحة | غير موجود, لم يتم العثور
+    fa | صفحه | یافت نشد, پیدا نشد
+    he | דף, עמוד | לא נמצא
+    hi | पृष्ठ, पेज | नहीं मिल
+    ja | ページ | 見つかりません, 存在しません
+    zh-Hans | 页 | 找不到, 未找到, 没有找到, 无法找到, 不存在
+    zh-Hant | 頁 | 找不到, 未找到, 沒有找到, 無法找到, 不存在
+    ko | 페이지 | 찾을 수 없, 존재하지 않
+    en | | file not found, file or directory not found, document not found, object not found, resource not found
+    en | | the resource cannot be found, the requested resource was not found, the requested resource could not be found
+"""
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
     "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
@@ -127,28 +111,18 @@ def _is_not_found(saying: str) -> bool:
     for clause in _CLAUSE_END.split(_folded(unescape(saying))):
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
-        if ("404" in words and not gist) or _is_verdict(gist) or _is_about_a_page(gist):
+        if ("404" in words and not gist) or _ALONE.match(gist) or _is_about_a_page(gist):
             return True
     return False
-
-
-def _is_verdict(gist: str) -> bool:
-    """Whether a clause says "not found" and nothing else."""
-    return gist in WHOLE_CLAUSES or any(_is_inflected(gist, verdict) for words in _FOLDED for verdict in words.verdicts)
 
 
 def _is_about_a_page(gist: str) -> bool:
     """Whether a clause says of a page that it was not found. Where a part of the site is missing, the site is down."""
     edged = f" {gist} ".removesuffix("on this server ")
     return not any(part in edged for part in PARTS_OF_A_SITE) and any(
-        any(thing in edged for thing in words.things) and any(verdict in edged for verdict in words.verdicts)
-        for words in _FOLDED
+        any(thing in edged for thing in things) and any(verdict in edged for verdict in verdicts)
+        for things, verdicts in _FOLDED
     )
-
-
-def _is_inflected(gist: str, verdict: str) -> bool:
-    ending = gist[len(verdict) :]
-    return gist.startswith(verdict) and len(ending) <= _ENDING_CHARS and " " not in ending
 
 
 def _folded(text: str) -> str:
@@ -157,7 +131,10 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", plain.casefold().translate(_LETTERS))
 
 
-_FOLDED = tuple(
-    Words(tuple(map(_folded, each.things)), tuple(map(_folded, each.verdicts))) for each in LANGUAGES.values()
-)
+_FOLDED = [
+    [[phrase.replace("_", " ") for phrase in part.strip().split(", ") if phrase] for part in row.split("|")[1:]]
+    for row in _folded(LANGUAGES).strip().splitlines()
+]
+_VERDICTS = "|".join(re.escape(verdict) for _, verdicts in _FOLDED for verdict in verdicts)
+_ALONE = re.compile(rf"(?:{_VERDICTS})\S{{0,3}}\Z")  # it may be inflected: "no encontrad" + "a"
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
