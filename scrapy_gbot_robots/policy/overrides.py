@@ -8,6 +8,7 @@ Source: our own; no standard has agreed exceptions.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -26,6 +27,8 @@ SETTING = "GBOT_ROBOTS_OVERRIDES"
 SOON_DAYS = 7
 
 _KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
+_ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
+_HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 _FILE = "file:"
 
 
@@ -48,27 +51,16 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Override:
-    """One override.
+    """One override."""
 
-    Attributes:
-        key: where the override applies, as the user wrote it.
-        action: what it does with the site's rules.
-        reason: why, in the user's words.
-        robotstxt: the rules to obey instead, for `Action.REPLACE`.
-        rules_from: the `file:PATH` of these rules; "" if the override itself contains them.
-        crawler: the crawler whose rules are obeyed; None: the crawl's own.
-        crawl_delay: seconds between requests; None: as the robots.txt and the settings say.
-        until: the last day of the override, in UTC; None: it has no end.
-    """
-
-    key: str
+    key: str  # where it applies, as the user wrote it
     action: Action
-    reason: str
-    robotstxt: RobotsTxt | None = None
-    rules_from: str = ""
-    crawler: Crawler | None = None
-    crawl_delay: float | None = None
-    until: date | None = None
+    reason: str  # in the user's words
+    robotstxt: RobotsTxt | None = None  # the rules to obey instead, for `Action.REPLACE`
+    rules_from: str = ""  # the `file:PATH` of these rules; "" if the override itself contains them
+    crawler: Crawler | None = None  # whose rules are obeyed; None: the crawl's own
+    crawl_delay: float | None = None  # seconds between requests; None: as the robots.txt and the settings say
+    until: date | None = None  # the last day, in UTC; None: it has no end
 
     @property
     def decides(self) -> bool:
@@ -124,15 +116,13 @@ def _place(key: str) -> str:
     Raises:
         ValueError: it names none, or more than scheme, host and port.
     """
-    scheme, of_origin, authority = key.partition("://") if "://" in key else ("http", "", key)
-    below = "*." if authority.startswith("*.") and not of_origin else ""
-    authority = authority.removesuffix("/") if of_origin else authority.removeprefix(below)
-    has_port = ":" in authority.rpartition("]")[2]
-    if set(authority).isdisjoint("/?#@*\\") and (of_origin or not has_port):
-        with suppress(ValueError):
-            origin = Origin.of(f"{scheme}://{authority}/")
-            host = origin.host.rstrip(".") if below else _in_one_spelling(origin.host)
-            return str(origin._replace(host=host)) if of_origin else below + host
+    with suppress(ValueError):
+        if _ORIGIN.fullmatch(key):
+            origin = Origin.of(key)
+            return str(origin._replace(host=_in_one_spelling(origin.host)))
+        if found := _HOST.fullmatch(key):
+            below, host = found[1], Origin.of(f"http://{found[2]}/").host
+            return below + host.rstrip(".") if below else _in_one_spelling(host)
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
 
 
@@ -192,28 +182,27 @@ def read_overrides(
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:
-    if not hasattr(value, "items") or not all(isinstance(key, str) for key, _ in value.items()):
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{name} must be a dict, or a .toml or .json file of one, got {shown(repr(value))}")
-    return value  # type: ignore[return-value]
+    return value
 
 
 def _override(key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]) -> Override:
     name = f"{SETTING}[{key!r}]"
-    fields = _mapping(name, value)
-    for field in fields:
+    fields = {"reason": None, **_mapping(name, value)}
+    if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
+        raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(value))}")
+    read: dict[str, Any] = dict.fromkeys(_FIELDS)
+    for field, given in fields.items():
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
-    if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
-        raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(dict(fields)))}")
-    read: dict[str, Any] = {}
-    for field, (reader, rule) in _FIELDS.items():
-        given = fields.get(field)
+        reader, rule = _FIELDS[field]
         try:
-            read[field] = reader(given) if given is not None or field == "reason" else None
+            read[field] = reader(given)
         except ValueError:
             raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}") from None
-    rules, rest = read["rules"], (read["as"], read["crawl_delay"], read["until"])
-    reason = read["reason"].strip()
+    rules, reason, *rest = read.values()
+    reason = reason.strip()
     if rules in {None, Action.IGNORE.value, Action.DISALLOW.value}:
         return Override(key, Action(rules or Action.KEEP), reason, None, "", *rest)
     rules_from = rules if rules.startswith(_FILE) else ""
@@ -240,8 +229,8 @@ def _crawler(value: object) -> Crawler:
     return crawler
 
 
-def _secs(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:
+def _secs(value: Any) -> float:
+    if type(value) not in {int, float} or not 0 <= value <= sys.float_info.max:
         raise ValueError
     return float(value)
 
@@ -252,10 +241,11 @@ def _day(value: object) -> date:
     return datetime.strptime(_text(value), "%Y-%m-%d").date()
 
 
+# How each key is read, and the rule for its value, in the order of the fields of `Override`.
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "rules": (_text, '"ignore", "disallow", "file:PATH" or the text of a robots.txt with a User-agent line'),
+    "reason": (_text, "a text that says why"),
     "as": (_crawler, 'the product token of a crawler: letters, "-" and "_"'),
     "crawl_delay": (_secs, "a number of seconds >= 0"),
-    "reason": (_text, "a text that says why"),
     "until": (_day, 'a date such as "2027-03-31"'),
 }

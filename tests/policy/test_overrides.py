@@ -70,7 +70,6 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
 @pytest.mark.parametrize(
     ("until", "standing"),
     [
-        pytest.param(None, Standing.IN_FORCE, id="no-end"),
         pytest.param("2027-03-31", Standing.IN_FORCE, id="far"),
         pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-toml-has-it"),
         pytest.param("2027-03-16", Standing.RUNS_OUT_SOON, id="seven-days"),
@@ -79,8 +78,8 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     ],
 )
 def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standing) -> None:
-    override = one(rules="ignore", until=until)
-    assert override.standing(NOW) is standing
+    assert one(rules="ignore").standing(NOW) is Standing.IN_FORCE
+    assert one(rules="ignore", until=until).standing(NOW) is standing
     ends_at = datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
     assert one(rules="ignore", until="2027-03-10").standing(ends_at - 1) is Standing.RUNS_OUT_SOON
     assert one(rules="ignore", until="2027-03-10").standing(ends_at) is Standing.RUN_OUT
@@ -167,7 +166,7 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param({"reason": "x"}, " must have rules, as or crawl_delay, got {'reason': 'x'}", id="nothing"),
         pytest.param(
             {**IGNORE, "untill": 1},
-            " must have no keys but rules, as, crawl_delay, reason, until, got 'untill'",
+            " must have no keys but rules, reason, as, crawl_delay, until, got 'untill'",
             id="unknown-field",
         ),
         pytest.param({**IGNORE, "rules": "ingore"}, '[\'rules\'] must be "ignore", "disallow"', id="misspelt-word"),
