@@ -12,14 +12,14 @@ from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
 from ..core.verdict import Verdict
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FINE, CommandError
-from .inputs import SOURCE, add_shared, is_site, is_url, typed, versions
+from .command import FINE
+from .inputs import SOURCE, add_shared, checked_url, typed, versions
 from .output import Column, Part, Terminal
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("url", metavar="URL", type=typed, help="a URL or a host; with --robots also a path")
+    parser.add_argument("url", metavar="URL", type=typed, help="an absolute URL; with --robots also a path")
     parser.add_argument("--robots", **SOURCE)
     parser.add_argument("--only", choices=("yes", "no"), help="show only crawlers that may fetch it, or may not")
     add_shared(parser, "--json")
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
-    url = _judged(options.url, has_robots=options.robots is not None)
+    url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = GbotSettings.of(settings).parse(version.body)
     found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
@@ -37,16 +37,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"
     out.say((version.name, "strong"), said)
     return FINE
-
-
-def _judged(text: str, *, has_robots: bool) -> str:
-    """Return the URL or path to judge: of a host, its first page."""
-    if is_url(text) or (has_robots and text.startswith("/")):
-        return text
-    if not is_site(text):
-        rule = 'a path begins with "/"' if has_robots else "for a path, name the robots.txt with --robots"
-        raise CommandError(f"{text} is no URL and no host; {rule}")
-    return "/"
 
 
 def _facts(known: KnownCrawler, verdict: Verdict) -> dict[str, object]:

@@ -26,7 +26,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from . import archives, crawlers
 from .command import FINE, FOUND, CommandError
-from .inputs import STDIN, add_shared, overrides_checked, size_of, typed_source, url_batches, versions
+from .inputs import STDIN, add_shared, overrides_checked, size_of, url_batches, versions
 from .output import Part, Terminal, printable
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--diff",
         metavar=("OLD", "NEW"),
         nargs=2,
-        type=typed_source,
-        help="write only the URLs that two versions of a robots.txt judge differently: files, hosts, URLs, ORIGIN@DATE",
+        help="write only the URLs that two versions of a robots.txt judge differently: files, URLs, ORIGIN@DATE",
     )
     add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()

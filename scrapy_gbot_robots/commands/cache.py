@@ -10,15 +10,15 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import chain
+from typing import Any
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from ..core.lines import split_lines
-from ..core.urls import DEFAULT_PORTS, ROBOTS_PATH, Origin
-from ..policy.outages import decide
+from ..core.urls import ROBOTS_PATH
+from ..policy.outages import Entry, decide
 from ..report.summary import count, span
 from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
@@ -26,25 +26,19 @@ from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .check import entry_facts, show_entry
 from .command import FINE, FOUND, CommandError
-from .inputs import add_shared, is_url, origin_of, typed
+from .inputs import add_shared, origin_of, typed
 from .output import Terminal
-
-_SCHEMES = DEFAULT_PORTS.items()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
         "act",
-        choices=("list", "show", "forget"),
+        choices=_ACTS,
         help="list: one line per origin; show: all about each ORIGIN; forget: delete each ORIGIN",
     )
     parser.add_argument(
-        "origins",
-        nargs="*",
-        type=typed,
-        metavar="ORIGIN",
-        help="a URL, or a host for all its schemes and ports; without ORIGIN, list shows all",
+        "origins", nargs="*", type=typed, metavar="ORIGIN", help="a URL, or a host (https); list and show: default all"
     )
     parser.add_argument("--all", action="store_true", help="with forget: delete all origins")
     add_shared(parser, "--json")
@@ -52,51 +46,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
-    gbot, act = GbotSettings.of(settings), options.act
-    _check(options)
-    wanted = {text: origin_of(text) for text in options.origins}
-    with _storage(gbot, settings, writes=act == "forget") as (storage, where):
-        kept = {text: _kept(text, origin, storage) for text, origin in wanted.items()}
-        missing = [text for text in kept if not kept[text] and act != "list"]
-        for text in missing:
-            err.say((f"{text}: not in the storage", "warning"))
-        found = chain(*kept.values()) if wanted else storage.origins()
-        if act == "forget":
-            gone = [origin for origin in list(found) if storage.delete(origin)]
-            for origin in gone if wanted else ():
-                out.say(f"{origin}: forgotten")
-            if options.all:
-                out.say(f"{count(len(gone), 'origin')} forgotten in {where}")
-        elif act == "show":
-            for origin in found:
-                _show(origin, storage, gbot, out)
-        else:
+    gbot, forgets = GbotSettings.of(settings), options.act == "forget"
+    if options.all != (forgets and not options.origins):
+        raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
+    wanted = [str(origin_of(text)) for text in options.origins]
+    found, act = 0, _ACTS[options.act]
+    with _storage(gbot, settings, writes=forgets) as (storage, where):
+        if options.act == "list":
             out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
-            listed = sum(_show(origin, storage, gbot, out, in_a_line=True) for origin in found)
-            out.say(f"{count(listed, 'origin')} in {where}")
-    return FOUND if missing else FINE
-
-
-def _check(options: Namespace) -> None:
-    """Raise CommandError if arguments do not fit to one another."""
-    if options.all and (options.act != "forget" or options.origins):
-        raise CommandError("--all is for forget without an ORIGIN")
-    if options.act != "list" and not options.origins and not options.all:
-        raise CommandError(f"{options.act} needs an ORIGIN{', or --all' if options.act == 'forget' else ''}")
-
-
-def _kept(text: str, origin: Origin, storage: Storage) -> list[str]:
-    """Return the origins in the storage that `text` stands for: a URL for one, a host for all its schemes and ports."""
-    if is_url(text):
-        return [str(origin)] if storage.get(str(origin)) is not None else []
-    one_port = origin.port != DEFAULT_PORTS[origin.scheme]
-    starts = [str(Origin(scheme, origin.host, origin.port if one_port else port)) for scheme, port in _SCHEMES]
-    return [
-        name
-        for start in starts
-        for name in storage.origins(start)
-        if name == start or (name.startswith(f"{start}:") and not one_port)
-    ]
+        for origin in wanted or (list(storage.origins()) if forgets else storage.origins()):
+            if act(origin, storage, gbot, out):
+                found += 1
+            elif wanted:
+                err.say((f"{origin}: not in the storage", "warning"))
+        if not wanted:
+            out.say(f"{count(found, 'origin')} {'forgotten ' if forgets else ''}in {where}")
+    return FOUND if found < len(wanted) else FINE
 
 
 @contextmanager
@@ -126,22 +91,46 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, in_a_line: bool = False) -> bool:
-    """Write what an entry means now; return whether there is one, as another process may have deleted it meanwhile."""
+# What each act does with an origin. They return whether it is stored; another process may delete it meanwhile.
+
+
+def _list(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    """Write a line about an entry: at once, as there may be millions."""
     entry = storage.get(origin)
     if entry is None:
         return False
-    facts = {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy))}
+    facts = _facts(origin, entry, gbot)
     out.json(facts)
-    if in_a_line:  # at once, as there may be millions
-        status = "" if facts["status"] is None else facts["status"]
-        age = "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
-        fresh = span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
-        out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {fresh:>9}  {origin}")
-        return True
+    status = "" if facts["status"] is None else facts["status"]
+    age = "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
+    fresh = span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
+    out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {fresh:>9}  {origin}")
+    return True
+
+
+def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    """Write all about an entry, and its robots.txt."""
+    entry = storage.get(origin)
+    if entry is None:
+        return False
+    facts = _facts(origin, entry, gbot)
+    out.json(facts)
     out.say((origin, "strong"))
     show_entry(facts, out)
-    lines = split_lines(entry.copy.body) if entry.copy and entry.copy.body else []
-    for number, line in enumerate(lines, 1):
-        out.say((f"{number:>{len(str(len(lines)))}} | ", "faint"), line.decode("utf-8", "backslashreplace"))
+    for number, line in enumerate(split_lines(entry.copy.body) if entry.copy and entry.copy.body else [], 1):
+        out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True
+
+
+def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    is_gone = storage.delete(origin)
+    if is_gone:
+        out.say(f"{origin}: forgotten")
+    return is_gone
+
+
+def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
+    return {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy))}
+
+
+_ACTS = {"list": _list, "show": _show, "forget": _forget}

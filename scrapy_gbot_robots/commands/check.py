@@ -9,28 +9,27 @@ import math
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from ..core.crawlers import AllOf, Crawler, agents_heeded
+from ..core.crawlers import Crawler
 from ..core.lines import split_lines
-from ..core.lint import KINDS, findings
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import ROBOTS_PATH, Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind
-from ..policy.overrides import Action, Override
-from ..report.summary import count, span
+from ..policy.overrides import Override
+from ..report.summary import span
 from ..settings import GbotSettings
 from . import crawlers
-from .command import FAILED, FINE, FOUND, CommandError
+from .command import FAILED, FINE, FOUND
 from .crawlers import Asker
-from .inputs import add_shared, is_host, is_url, origin_of, overrides_checked, read, typed
-from .output import Mark, Terminal, excerpt
+from .inputs import add_shared, checked_url, read, typed
+from .output import Terminal
 from .overrides import override_facts
 
 if TYPE_CHECKING:
@@ -58,7 +57,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
     askers = crawlers.named(options.agents, settings, err, options.mode)
-    checks = _by_origin(options, askers, settings) if options.file is None else _by_file(options, askers, settings, err)
+    for url in options.urls:
+        checked_url(url, has_robots=options.file is not None)
+    checks = (_by_origin if options.file is None else _by_file)(options, askers, settings)
     for number, check in enumerate(checks):
         out.json(check.facts)
         if number:
@@ -69,97 +70,60 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
 
 
-def _by_file(options: Namespace, askers: list[Asker], settings: Settings, err: Terminal) -> list[Check]:
-    for url in options.urls:
-        if not url.startswith("/"):
-            _absolute(url, has_file=True)
-    gbot, body = GbotSettings.of(settings), read(options.file)
-    for finding in findings(body, strict=gbot.strict, max_bytes=gbot.max_bytes):
-        if not KINDS[finding.kind].part:
-            err.say((f"note: {options.file}: {finding.text}", "warning"))
-    robotstxt = gbot.parse(body)
+def _by_file(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
+    body = read(options.file)
+    robotstxt = GbotSettings.of(settings).parse(body)
     return [
-        checked(
-            Check(url, asker, robotstxt.verdict(url, asker.crawler), options.file, body, robotstxt, options.purposes)
-        )
+        Check(url, asker, verdict_on(url, asker, robotstxt), options.file, body, robotstxt, options.purposes)
         for url in options.urls
         for asker in askers
     ]
 
 
+def verdict_on(url: str, asker: Asker, robotstxt: RobotsTxt) -> Verdict:
+    """Return what a file says of a URL or path. A robots.txt itself is never disallowed (RFC 9309 2.2.2)."""
+    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
+        return Verdict(True, None, ROBOTS_TXT_ITSELF)
+    return robotstxt.verdict(url, asker.crawler)
+
+
 def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
-
-    origins = [_absolute(url) for url in options.urls]
-    overrides = overrides_checked(settings)
 
     async def work(crawl: ProjectCrawl) -> list[Check]:
         checks: list[Check] = []
         states: dict[Origin, RobotsState] = {}
-        for url, origin in zip(options.urls, origins, strict=True):
+        for url in options.urls:
+            origin = Origin.of(url)
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
-            known, where = states[origin], origin.robots_url
-            override = overrides.of(origin, time.time()) if Origin.of_robots_txt(url) is None else None
+            known, override = states[origin], crawl.overrides.of(origin, time.time())
             instead = None if override is None else override.crawler
             for each in askers:
                 asker = each if instead is None else Asker(instead, "the override", instead.name)
                 verdict = crawl.verdict(url, asker.crawler, known.served, overridden=False)
-                overriding = crawl.verdict(url, asker.crawler, known.served) if override else None
-                found = (known.body, known.robotstxt, options.purposes, known, override, overriding)
-                checks.append(checked(Check(url, asker, verdict, where, *found)))
+                decided = crawl.verdict(url, asker.crawler, known.served)
+                found = (known.body, known.robotstxt, options.purposes, known, override, decided)
+                checks.append(Check(url, asker, verdict, origin.robots_url, *found))
         return checks
 
     return run_in_crawl(settings, work)
 
 
-def checked(check: Check) -> Check:
-    """Return the check, but for a robots.txt itself one that allows it: it is never disallowed (RFC 9309 2.2.2)."""
-    if check.url != ROBOTS_PATH and Origin.of_robots_txt(check.url) is None:
-        return check
-    return replace(check, verdict=Verdict(True, None, ROBOTS_TXT_ITSELF), body=None, robotstxt=RobotsTxt.parse(b""))
-
-
-def _absolute(url: str, *, has_file: bool = False) -> Origin:
-    """Return the origin of an absolute URL. If it is none, say what may be meant."""
-    if is_url(url):
-        return origin_of(url)
-    if url.startswith("/"):
-        raise CommandError(f"{url} is a path; give the whole URL, or a robots.txt with --file")
-    host = url.partition("/")[0]
-    meant = f"/{url}" if has_file and url else ""
-    if host and is_host(host):
-        meant = f"http{'' if ':' in host else 's'}://{url}"
-    raise CommandError(f'not an absolute URL: "{url}"' + (f"; did you mean {meant}?" if meant else ""))
-
-
 @dataclass(frozen=True)
 class Check:
-    """A URL, the verdict on it, and what that rests on.
+    """A URL, the verdict on it, and what that rests on."""
 
-    Attributes:
-        url: absolute, or a path.
-        asker: the crawler.
-        verdict: what the robots.txt says.
-        where: the URL of the robots.txt, or the path of the file.
-        body: the bytes of the robots.txt; None if there is none, or if it plays no part.
-        robotstxt: what was read of it.
-        purposes: what the crawl would be for.
-        known: what is known of the site's robots.txt; None if `body` is from a file.
-        override: the override that counts for the URL in a crawl, if any.
-        overriding: the verdict under that override.
-    """
-
-    url: str
+    url: str  # absolute, or a path
     asker: Asker
-    verdict: Verdict
-    where: str
-    body: bytes | None
+    verdict: Verdict  # by the robots.txt
+    where: str  # the URL of the robots.txt, or the path of the file
+    body: bytes | None  # of the robots.txt; None if no rules decide
     robotstxt: RobotsTxt
-    purposes: Sequence[str] = ()
-    known: RobotsState | None = None
-    override: Override | None = None
-    overriding: Verdict | None = None
+    purposes: Sequence[str] = ()  # what the crawl would be for
+    known: RobotsState | None = None  # None if `body` is from a file
+    override: Override | None = None  # that counts for the URL in a crawl
+    overriding: Verdict | None = None  # with the overrides
 
     @property
     def decided(self) -> Verdict:
@@ -172,11 +136,16 @@ class Check:
         return self.asker.judged(self.verdict)
 
     @property
+    def is_itself(self) -> bool:
+        """Whether the URL is that of a robots.txt."""
+        return self.verdict.reason == ROBOTS_TXT_ITSELF
+
+    @property
     def unreachable(self) -> bool:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
-        if self.override is not None and self.override.action is not Action.KEEP:
+        if self.is_itself or (self.override is not None and self.override.decides):
             return False
-        return self.known is not None and self.known.unreachable and self.verdict.reason != ROBOTS_TXT_ITSELF
+        return self.known is not None and self.known.unreachable
 
     @cached_property
     def said(self) -> Preferences:
@@ -186,52 +155,44 @@ class Check:
     @property
     def refused_purpose(self) -> bool:
         """Whether the site refuses one of the purposes. It does not count under an override."""
-        return self.overriding is None and refusal(self.purposes, self.said) is not None
+        return not self.is_itself and self.override is None and refusal(self.purposes, self.said) is not None
 
     @cached_property
     def group_line(self) -> int | None:
         """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
-        rule, agent = self.verdict.rule, self.verdict.group or ""
-        groups = groups_of(self.robotstxt) if agent else ()
-        lines = (group.agents.get(agent) for group in groups if rule is None or rule in group.rules)
-        return next((line for line in lines if line is not None), None)
+        agent, rule = self.verdict.group or "", self.verdict.rule
+        groups = (each for each in groups_of(self.robotstxt) if agent in each.agents)
+        return next((each.agents[agent] for each in groups if rule is None or rule in each.rules), None)
 
     @property
     def group(self) -> str:
         """The group that was used, and why, in words."""
         crawler, group = self.crawler, self.verdict.group
-        if group is None and not agents_heeded(crawler):
+        heeded = [*crawler.tokens, "*"] if crawler.heeds_global else list(crawler.tokens)
+        if not heeded:
             return f"none: {IGNORES_ROBOTS}"
-        tokens = [token for token in crawler.tokens if token.lower() != group]
-        why = f"no group names {' or '.join(tokens)}" if tokens else "the user agent has no product token"
-        if self.asker.text == "*":
-            why = "the crawler stands for all that no group names"
+        tried = [token.lower() for token in heeded]
+        unnamed = f"no group names {' or '.join(heeded[: tried.index(group)] if group in tried else heeded)}"
         if group is None:
-            return f"none: {why}, and {'there is no group for *' if crawler.heeds_global else 'it ignores *'}"
-        if group != "*":
-            first = crawler.tokens[0]
-            why = "it names the crawler" if group == first.lower() else f"the fall-back, since no group names {first}"
-        return f'"{group}" (line {self.group_line}): {why}'
+            return f"none: {unnamed}{'' if crawler.heeds_global else '; it ignores *'}"
+        return f'"{group}" (line {self.group_line}): {"it names the crawler" if group == tried[0] else unnamed}'
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        crawler, rule = self.crawler, self.verdict.rule
         facts: dict[str, Any] = {
             "url": self.url,
             "allowed": self.decided.allowed,
             "reason": self.decided.reason,
-            "rule": None if rule is None else {"line": rule.line, "allow": rule.allow, "pattern": rule.pattern},
+            "rule": self.verdict.rule and self.verdict.rule._asdict(),
             "group": self.verdict.group,
             "group_line": self.group_line,
-            "crawler": {"name": crawler.name, "tokens": crawler.tokens, "heeds_global": crawler.heeds_global},
+            "crawler": self.crawler._asdict(),
             "robots_txt": {"url" if self.known else "file": self.where},
         }
         if self.override is not None:
             facts["override"] = override_facts(self.override)
             facts["robots_txt"] |= {"allowed": self.verdict.allowed, "reason": self.verdict.reason}
-        if isinstance(self.asker.crawler, AllOf):
-            facts["crawlers"] = [each.name for each in self.asker.crawler]
         if self.purposes:
             words = {purpose: word_on(purpose, self.said) for purpose in self.purposes}
             facts["preferences"] = {**words, "use": self.said.use, "lines": list(self.said.lines)}
@@ -271,21 +232,17 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
 def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     """Write what `entry_facts` found, with the hops and the storage if these are known."""
     source = f", from the storage ({facts['storage']})" if facts.get("storage") else ""
-    hops = facts.get("hops", [])
-    told = {
-        "robots.txt": f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}",
-        "note": "a wall answered, not the site" if facts["walled"] else "",
-        "redirected": ", then ".join(f"{hop['status']} {hop['url']}" for hop in hops if len(hops) > 1),
-        "served by": facts["served_by"] if facts["served_by"] != facts["url"] and not hops else "",
-        "fetched": "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago",
-        "asked again": f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now",
-        "failures": f"{facts['failures']:,} in a row" if facts["failures"] else "",
-        "size": count(facts["bytes"], "byte") if facts["bytes"] else "",
-        "cut": "the server sent more" if facts["cut"] else "",
-    }
-    for name, text in told.items():
-        if text:
-            out.fact(name, text)
+    out.fact("robots.txt", f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}")
+    if facts["walled"]:
+        out.fact("note", "a wall answered, not the site")
+    hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
+    if len(hops) > 1:
+        out.fact("redirected", ", then ".join(hops))
+    if facts["age_secs"] is not None:
+        out.fact("fetched", f"{span(facts['age_secs'])} ago")
+    out.fact("asked again", f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now")
+    if facts["failures"]:
+        out.fact("failures", f"{facts['failures']:,} in a row")
 
 
 def _show(check: Check, out: Terminal) -> None:
@@ -294,17 +251,14 @@ def _show(check: Check, out: Terminal) -> None:
     word = f"{'allowed' if verdict.allowed else 'disallowed'}{' for now' if check.unreachable else ''}"
     out.say((word, "good" if verdict.allowed else "bad"), ": ", (check.url, "strong"))
     if check.override is not None:
-        until = "" if check.override.until is None else f", until {check.override.until}"
-        out.say((" --> ", "faint"), f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]")
-        out.fact("override", f"{check.override.what}{until}")
-        out.fact("reason", check.override.reason)
+        out.fact(f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]", check.override.what)
         out.fact("it says", str(verdict))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
     if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
-    out.fact("crawler", f"{check.asker}; it heeds {check.asker.heeds}")
-    if check.body is not None:
+    out.fact("crawler", str(check.asker))
+    if check.body is not None and not check.is_itself:
         out.fact("group", check.group)
     lines = f" (line {', '.join(map(str, check.said.lines))})" if check.purposes and check.said.lines else ""
     for purpose in check.purposes:
@@ -315,13 +269,11 @@ def _show(check: Check, out: Terminal) -> None:
 
 def show_line(check: Check, out: Terminal) -> None:
     """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
-    verdict, style = check.verdict, "good" if check.verdict.allowed else "bad"
-    rule = verdict.rule
+    rule, reason = check.verdict.rule, check.verdict.reason
     out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
-    marks = []
-    if rule is not None:
-        marks.append(Mark(rule.line, "value", verdict.reason, style))
+    marks = {}
     if check.group_line is not None:
-        marks.append(Mark(check.group_line, "value", "the group that was used" if marks else verdict.reason))
-    for line in excerpt(split_lines(check.body or b""), marks):
-        out.say(*line)
+        marks[check.group_line] = ("the group that was used" if rule else reason, "strong")
+    if rule is not None:
+        marks[rule.line] = (reason, "good" if check.verdict.allowed else "bad")
+    out.excerpt(split_lines(check.body or b""), marks)

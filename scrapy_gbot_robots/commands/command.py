@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -75,7 +75,7 @@ class RobotsCommand(ScrapyCommand):
         return "Explain robots.txt files: why a URL is blocked, what is wrong in a file, what the storage holds"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add the sub-commands with their options. Scrapy's own options may stand before or after the sub-command."""
+        """Add the sub-commands with their options. Scrapy's own options stand before the sub-command, `-s` also after it."""
         super().add_options(parser)
         parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
         subparsers = parser.add_subparsers(
@@ -86,8 +86,7 @@ class RobotsCommand(ScrapyCommand):
             parser_class=_SubParser,
         )
         late = _SubParser(add_help=False)
-        shared = late.add_argument_group("Scrapy's options")
-        shared.add_argument(
+        late.add_argument(
             *("-s", "--set"),
             dest="late_set",
             action="append",
@@ -95,13 +94,6 @@ class RobotsCommand(ScrapyCommand):
             metavar="NAME=VALUE",
             help="use this value of a setting; may be repeated",
         )
-        shared.add_argument(
-            *("-L", "--loglevel"),
-            default=SUPPRESS,
-            metavar="LEVEL",
-            help="log from this level on (default: WARNING)",
-        )
-        shared.add_argument("--nolog", action="store_true", default=SUPPRESS, help="log nothing")
         for name, text in SUBCOMMANDS.items():
             subparsers.add_parser(name, parents=[late], help=text, description=f"{text}.")
 

@@ -1,13 +1,12 @@
-"""The crawlers whose rules count: those of `--as`, else the project's own; and what each heeds, in words."""
+"""The crawlers whose rules count: those of `--as`, else the project's own."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from scrapy.settings import BaseSettings
 
-from ..core.crawlers import GOOGLE_NAMES, AllOf, Crawler, RobotsAgent, agents_heeded, cut_token
+from ..core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
 from ..core.known_crawlers import meant_by
 from ..core.urls import shown
 from ..core.verdict import Verdict
@@ -16,21 +15,13 @@ from ..settings import GbotSettings
 from .command import CommandError
 from .output import Terminal
 
-_MAX_NAME = 60  # characters of a name that is compared with Google's
-
 
 class Asker(NamedTuple):
-    """The crawler for which a command asks, or several taken as one.
-
-    Attributes:
-        crawler: the crawler.
-        source: where it was named, such as "--as" or the name of a setting.
-        text: the text there.
-    """
+    """The crawler for which a command asks, or several taken as one."""
 
     crawler: RobotsAgent
-    source: str
-    text: str
+    source: str  # where it was named, such as "--as" or the name of a setting
+    text: str  # there
 
     @classmethod
     def of(cls, name: str, source: str) -> Asker:
@@ -57,25 +48,11 @@ class Asker(NamedTuple):
         """The crawler's name; "*" if it has none."""
         return self.crawler.name or "*"
 
-    @property
-    def heeds(self) -> str:
-        """The groups that this crawler heeds, in order, in words."""
-        if isinstance(self.crawler, AllOf):
-            return "; and ".join(f"{crawler.name}: {_heeds(crawler)}" for crawler in self.crawler)
-        return _heeds(self.crawler)
-
     def judged(self, verdict: Verdict) -> Crawler:
         """Return the crawler that `verdict` is about: of several, the one that is disallowed, else the first."""
         if isinstance(self.crawler, AllOf):
             return next((each for each in self.crawler if each.name == verdict.crawler), self.crawler[0])
         return self.crawler
-
-
-def _heeds(crawler: Crawler) -> str:
-    if not agents_heeded(crawler):
-        return "no robots.txt"
-    chain = [*crawler.tokens, "*"] if crawler.heeds_global else crawler.tokens
-    return f"the group of {', else of '.join(chain)}{'' if crawler.heeds_global else '; it ignores *'}"
 
 
 def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Asker]:
@@ -103,8 +80,7 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
     except ValueError as error:
         raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
     for name in (asker.name for asker in found.values()):
-        meant = meant_by(name) or get_close_matches(name[:_MAX_NAME], GOOGLE_NAMES, n=1, cutoff=0.85)
-        if meant and name not in meant:
+        if meant := meant_by(name):
             err.say((f'note: no known crawler is called "{name}"; did you mean {" or ".join(meant)}?', "warning"))
     if mode is not None:
         return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 
 from scrapy.settings import Settings
 
@@ -10,7 +10,7 @@ from ..core.changes import AgentChange, changes
 from ..core.verdict import Rule
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FINE, FOUND, CommandError
+from .command import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
 
@@ -23,14 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     for name in ("old", "new"):
         parser.add_argument(name, **{**SOURCE, "metavar": name.upper()})
-    parser.add_argument("--urls", "--as", dest="for_urls", help=SUPPRESS)  # of 1.0.0rc1
     add_shared(parser, "--json")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
-    if options.for_urls is not None:
-        raise CommandError(f"for URLs use: audit --urls FILE --diff {options.old} {options.new}")
     old, new = versions([options.old, options.new], settings)
     parse = GbotSettings.of(settings).parse
     found = changes(parse(old.body), parse(new.body))

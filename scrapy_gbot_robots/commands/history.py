@@ -10,7 +10,6 @@ from scrapy.settings import Settings
 
 from ..core.changes import AgentChange, changes
 from ..policy.outages import Copy
-from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, FOUND
 from .inputs import add_shared, history_of, origin_of, typed
@@ -18,11 +17,11 @@ from .output import Column, Terminal
 
 _HASH_DIGITS = 12  # shown
 _COLUMNS: dict[str, Column] = {
-    "FETCHED (UTC)": lambda facts: facts["fetched"].replace("T", " ").removesuffix("+00:00"),
+    "FETCHED": "fetched",
     "STATUS": "status",
     "BYTES": "bytes",
     "SHA-256": lambda facts: facts["sha256"][:_HASH_DIGITS],
-    "CHANGED": "changed",
+    "CHANGED FOR": lambda facts: ", ".join(facts["changed_for"] or ()),
 }
 
 
@@ -54,16 +53,4 @@ def _facts(version: Copy, changed: list[AgentChange] | None) -> dict[str, object
         "sha256": sha256(version.body).hexdigest(),
         "cut": version.cut,
         "changed_for": None if changed is None else [change.agent for change in changed],
-        "changed": _in_words(changed),
     }
-
-
-def _in_words(changed: list[AgentChange] | None) -> str:
-    if not changed:
-        return "" if changed is None else "nothing that a crawler reads"
-    added, removed = (sum(len(getattr(change, kind)) for change in changed) for kind in ("added", "removed"))
-    closed = [change.agent for change in changed if change.closed]
-    shut = f"; everything is disallowed to {', '.join(closed[:3])} now" if closed else ""
-    turned = [change.agent for change in changed if change.preferences]
-    said = f"; preferences turned for {', '.join(turned[:3])}" if turned else ""
-    return f"{count(added, 'rule')} added, {removed:,} removed for {count(len(changed), 'user agent')}{shut}{said}"

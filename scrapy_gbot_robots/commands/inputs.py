@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from ..core.urls import DEFAULT_PORTS, Origin, as_text
+from ..core.urls import Origin, as_text
 from ..experimental.purposes import PURPOSES
 from ..policy.outages import Copy
 from ..policy.overrides import Overrides
@@ -30,7 +29,6 @@ MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB o
 MAX_URL = 16_384  # bytes
 
 _BLOCK = 262_144  # bytes read at a time
-_exists = os.path.exists  # Path.exists raises for names that no file can have, in some versions of Python
 
 
 # Arguments
@@ -47,16 +45,10 @@ def typed(text: str) -> str:
         return text
 
 
-def typed_source(text: str) -> str:
-    """Return the name of a file as it is if there is such a file, else a URL or a host as `typed` does."""
-    return text if _exists(text) else typed(text)
-
-
 # A robots.txt as an argument: `add_argument(name, **SOURCE)`.
 SOURCE: dict[str, Any] = {
-    "type": typed_source,
-    "metavar": "FILE|URL|HOST",
-    "help": 'a file, "-" for standard input, or a host (https) or URL whose robots.txt is fetched',
+    "metavar": "FILE|URL",
+    "help": 'a file, "-" for standard input, or a URL of a site whose robots.txt is fetched',
 }
 _SHARED: dict[str, dict[str, Any]] = {
     "--as": {
@@ -89,28 +81,19 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-def is_site(name: str) -> bool:
-    """Whether `name` means a site and not a file: it is a URL, or a host and there is no such file."""
-    return is_url(name) or (name != STDIN and not _exists(name) and is_host(name))
+def checked_url(text: str, *, has_robots: bool) -> str:
+    """Return a URL that can be judged: an absolute one or, if the user `has_robots`, a path.
 
-
-def is_host(text: str) -> bool:
-    """Whether `text` is a host, with or without a port, and not the name of a missing file.
-
-    A host is an IP address, localhost, a name with a port, or a name below a public suffix, which ".txt" is not.
+    Raises:
+        CommandError: it is neither.
     """
-    import tldextract  # noqa: PLC0415  Scrapy brings it; few runs need it
-
-    try:
-        origin = Origin.of(f"https://{text}")
-    except ValueError:
-        return False
-    if any(char in text for char in "/?#@"):
-        return False
-    if origin.host == "localhost" or origin.host.startswith("[") or origin.port != DEFAULT_PORTS["https"]:
-        return True
-    found = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)(origin.host)
-    return bool(found.ipv4 or (found.domain and found.suffix))
+    if has_robots and text.startswith("/"):
+        return text
+    if not is_url(text):
+        path = 'a path that begins with "/"' if has_robots else "for a path, name a robots.txt"
+        raise CommandError(f'not an absolute URL: "{text}"; {path}')
+    origin_of(text)
+    return text
 
 
 def origin_of(text: str) -> Origin:
@@ -148,8 +131,6 @@ def _opened(path: str) -> Iterator[Any]:
     try:
         with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
             yield file
-    except UnicodeEncodeError:  # no file can have that name in this locale
-        raise CommandError(f"{path}: {os.strerror(errno.ENOENT)}") from None
     except (OSError, ValueError) as error:
         raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -208,56 +189,55 @@ def size_of(path: str) -> int | None:
 
 
 class Version(NamedTuple):
-    """A robots.txt.
+    """A robots.txt."""
 
-    Attributes:
-        name: its URL or file name, for people.
-        body: its bytes.
-        origin: whose it is; None for a file.
-        truncated: whether the server sent more than `body`.
-        missing: an error that says why there is none; "" if there is one.
-    """
-
-    name: str
+    name: str  # its URL or file name, for people
     body: bytes
-    origin: Origin | None = None
-    truncated: bool = False
-    missing: str = ""
+    origin: Origin | None = None  # None for a file
+    truncated: bool = False  # whether the server sent more
 
 
-def versions(names: Sequence[str], settings: Settings, *, raises: bool = True) -> list[Version]:
-    """Return the versions that `names` stand for; unless this `raises`, an error stands in place of one that cannot be had.
-
-    A name is that of a file, or "-" for standard input, or a site, whose robots.txt is fetched: all of them at first.
-    ORIGIN@DATE is the version in the storage's history that counted at that time.
+def versions(names: Sequence[str], settings: Settings) -> list[Version]:
+    """Return the versions that `names` stand for: files, sites, "-" for standard input, ORIGIN@DATE.
 
     Raises:
         CommandError: one of them cannot be had.
     """
-    sites = {name: origin_of(name) for name in names if _moment(name) is None and is_site(name)}
-    states: dict[Origin, RobotsState] = {}
-    if sites:
-        from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
+    states = fetched(names, settings)
+    return [version_of(name, states, settings) for name in names]
 
-        async def work(crawl: ProjectCrawl) -> None:
-            for origin in dict.fromkeys(sites.values()):
-                states[origin] = await crawl.state_of(origin, fresh=True)
 
-        run_in_crawl(settings, work)
-    found = []
-    for name in names:
+def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:
+    """Fetch the robots.txt files of the sites among `names`."""
+    sites = {name: origin_of(name) for name in names if is_url(name) and _moment(name) is None}
+    if not sites:
+        return {}
+    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
+
+    async def work(crawl: ProjectCrawl) -> dict[str, RobotsState]:
+        return {name: await crawl.state_of(origin, fresh=True) for name, origin in sites.items()}
+
+    return run_in_crawl(settings, work)
+
+
+def version_of(name: str, states: dict[str, RobotsState], settings: Settings, *, may_lack: bool = True) -> Version:
+    """Return the version that `name` stands for: of a site, the one that was `fetched`.
+
+    ORIGIN@DATE is the version in the storage's history that counted at that time.
+
+    Raises:
+        CommandError: it cannot be had, or a site has no robots.txt and it must not lack one.
+    """
+    if name not in states:
         moment = _moment(name)
-        try:
-            if name in sites:
-                version = _of_site(states[sites[name]])
-            else:
-                version = Version(name, read(name)) if moment is None else _past(name, moment, settings)
-        except CommandError as error:
-            if raises:
-                raise
-            version = Version(name, b"", missing=str(error))
-        found.append(version)
-    return found
+        return Version(name, read(name)) if moment is None else _past(name, moment, settings)
+    known = states[name]
+    where, copy = known.origin.robots_url, known.decision.copy
+    if known.decision.temporary:
+        raise CommandError(f"{where}: {known.why}")
+    if known.body is None and not may_lack:
+        raise CommandError(f"{where}: there is nothing to read: {known.why}")
+    return Version(where, known.body or b"", known.origin, copy is not None and copy.cut)
 
 
 def history_of(origin: Origin, settings: Settings) -> list[Copy]:
@@ -299,13 +279,3 @@ def _past(name: str, moment: float, settings: Settings) -> Version:
     if not known:
         raise CommandError(f"{origin}: the history has no version from {date} or before")
     return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
-
-
-def _of_site(known: RobotsState) -> Version:
-    """Return the robots.txt of a site. One that has none has an empty one."""
-    name, copy = known.origin.robots_url, known.entry.copy
-    if known.decision.temporary:
-        raise CommandError(f"{name}: {known.why}")
-    if known.body is None or copy is None:
-        return Version(name, b"", known.origin, missing=f"{name}: there is nothing to read: {known.why}")
-    return Version(name, known.body, known.origin, copy.cut)

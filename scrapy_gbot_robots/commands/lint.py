@@ -1,4 +1,4 @@
-"""`scrapy robots lint FILE|URL|HOST...`: what is wrong or odd in robots.txt files, the greatest harm first.
+"""`scrapy robots lint FILE|URL...`: what is wrong or odd in robots.txt files, the greatest harm first.
 
 `core.lint` has the findings. This module gets the files, writes the findings as text, JSON Lines, SARIF 2.1.0 or annotations
 of a GitHub workflow, and decides the exit status.
@@ -12,7 +12,6 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,9 @@ from ..core.lines import split_lines
 from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FAILED, FINE, FOUND
-from .inputs import SOURCE, STDIN, Version, versions
-from .output import Mark, Terminal, excerpt, printable
+from .command import FAILED, FINE, FOUND, CommandError
+from .inputs import SOURCE, Version, fetched, version_of
+from .output import Terminal, printable
 
 Results = Sequence[tuple[Version, Sequence[Finding]]]
 
@@ -73,9 +72,7 @@ def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
         as_bad = levels[: levels.index(word) + 1] if word in levels else ()
         kinds = {kind.name for kind in KINDS.values() if kind.id == word or kind.level in as_bad}
         if not kinds:
-            near = get_close_matches(word, [kind.id for kind in KINDS.values()], n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the kinds are at {_PAGE}"
-            raise ArgumentTypeError(f'"{word}" is no kind of finding; {hint}')
+            raise ArgumentTypeError(f'"{word}" is no kind of finding; the kinds are at {_PAGE}')
         found |= kinds
     return found
 
@@ -85,9 +82,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
     results, status = [], FINE
-    for source in versions(options.sources, settings, raises=False):
-        if source.missing:
-            err.say((f"error: {source.missing}", "bad"))
+    states = fetched(options.sources, settings)
+    for name in options.sources:
+        try:
+            source = version_of(name, states, settings, may_lack=False)
+        except CommandError as error:
+            err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
         found = findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
@@ -105,11 +105,10 @@ def _write_lines(results: Results, out: Terminal) -> None:
     for source, found in results:
         lines = split_lines(source.body)
         for finding in found:
-            out.json({"source": source.name, **finding._asdict()})
-            style, part, where = _STYLES[finding.level], KINDS[finding.kind].part, f"{source.name}:{finding.line}: "
+            out.json({"source": printable(source.name), **finding._asdict()})
+            style, where = _STYLES[finding.level], f"{source.name}:{finding.line}: "
             out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
-            for line in excerpt(lines, [Mark(finding.line, part, "", style)] if part else []):
-                out.say(*line)
+            out.excerpt(lines, {finding.line: ("", style)})
         levels = Counter(finding.level for finding in found)
         counts = [count(levels[level], level) for level in LEVELS if levels[level]]
         out.say((source.name, "strong"), ": ", ", ".join(counts) or ("clean", "good"))
@@ -119,12 +118,8 @@ def _write_github(results: Results, out: Terminal) -> None:
     """Write annotations that GitHub shows beside the lines of a pull request: a workflow command for each finding."""
     for source, found in results:
         for finding in found:
-            where, text = f"title={_rule_id(finding.kind)}", _escaped(printable(finding.text))
-            if _is_file(source):
-                where = f"file={_escaped(printable(source.name), ':,')},line={finding.line},{where}"
-            else:
-                text = f"{_escaped(printable(source.name))}%3A{finding.line}: {text}"
-            out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
+            where = f"file={_escaped(printable(source.name), ':,')},line={finding.line},title={_rule_id(finding.kind)}"
+            out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{_escaped(printable(finding.text))}\n")
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -162,20 +157,14 @@ def _write_sarif(results: Results, out: Terminal) -> None:
 
 def _location(source: Version, line: int) -> dict[str, Any]:
     """Return a place in a source. Its URI is relative for a relative path, as code scanning needs it."""
-    if _is_file(source):
-        path = Path(source.name)
+    uri, path = source.name, Path(source.name)
+    if source.origin is None:
         uri = path.as_uri() if path.is_absolute() else quote(path.as_posix(), errors="surrogateescape")
-    else:
-        uri = "stdin" if source.name == STDIN else source.name
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 
 def _rule_id(kind: str) -> str:
     return f"robots-txt/{KINDS[kind].id}"
-
-
-def _is_file(source: Version) -> bool:
-    return source.origin is None and source.name != STDIN
 
 
 FORMATS: dict[str, Callable[[Results, Terminal], None]] = {

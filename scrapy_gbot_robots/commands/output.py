@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
@@ -25,9 +25,9 @@ _STYLES = {
     "warning": "yellow",
     "faint": "dim",
     "strong": "bold",
-    "link": "cyan",
 }
 _GAP = "  "
+_LONGEST = 160  # characters of a line of a robots.txt
 
 
 def printable(text: str) -> str:
@@ -90,19 +90,29 @@ class Terminal:
         """Write a line of the form "  = name: text"."""
         self.say(("  = ", "faint"), (name, "strong"), f": {text}")
 
+    def excerpt(self, lines: Sequence[bytes], marks: Mapping[int, tuple[str, str]]) -> None:
+        """Write lines of a robots.txt, each underlined up to its comment.
+
+        Args:
+            lines: all of the file, as `core.lines.split_lines` gives them.
+            marks: by the number of a line, from 1: the text beside the underline, and the name of its style.
+        """
+        width = len(str(max(marks, default=0)))
+        for number, (text, style) in sorted(marks.items()):
+            line = lines[number - 1].decode("utf-8", "backslashreplace").replace("\t", " ")
+            line = shown(line.strip(), _LONGEST)
+            rule = line.partition("#")[0].rstrip()
+            self.say((f"{number:>{width}} | ", "faint"), (rule, style), line.removeprefix(rule))
+            self.say((f"{'':{width}} | ", "faint"), (f"{'^' * max(cells(rule), 1)} {text}".rstrip(), style))
+
     def write(self, text: str) -> None:
         """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
         """Write an object for programs, as a line of JSON."""
-        if not self.as_json:
-            return
-        text = json.dumps(record)
-        if "\\udc" in text:  # maybe bytes of a file name, which Python takes for lone surrogates in the C locale
-            raw = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape")
-            text = json.dumps(json.loads(raw.decode("utf-8", "replace")))
-        self.write(text + "\n")
+        if self.as_json:
+            self.write(json.dumps(record) + "\n")
 
     def rows(self, records: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> None:
         """Write records as lines of JSON, or as a table.
@@ -117,16 +127,13 @@ class Terminal:
             self.table(list(columns), [[_cell(column, record) for column in columns.values()] for record in records])
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last cell with text has no padding."""
+        """Write a table. Each column is as wide as its widest cell; the last one has no padding."""
         table = [[(title, "strong") for title in titles]]
         table += [[(printable(text), style) for text, style in map(_styled, row)] for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
         for row in table:
-            last = max((number for number, (text, _) in enumerate(row) if text), default=0)
-            padded = zip(row[:last], widths, strict=False)
-            self.say(
-                *((text + " " * (width - cells(text)) + _GAP, style) for (text, style), width in padded), row[last]
-            )
+            padded = zip(row[:-1], widths, strict=False)
+            self.say(*((text + " " * (width - cells(text)) + _GAP, style) for (text, style), width in padded), row[-1])
 
     @contextmanager
     def progress(
@@ -169,65 +176,3 @@ def _rich_console(stream: TextIO) -> Any:
     except ImportError:
         return None
     return Console(file=stream, highlight=False, markup=False, emoji=False)
-
-
-_LEAD, _MARKED, _TAIL = 40, 80, 60  # characters before, at and after the spot
-_CUT = "..."
-
-
-class Mark(NamedTuple):
-    """A spot to underline: the "key", the "value" or the "whole" of line `number` (from 1), and the text beside it."""
-
-    number: int
-    part: str
-    text: str
-    style: str = "strong"
-
-
-def excerpt(lines: Sequence[bytes], marks: Iterable[Mark]) -> list[tuple[Part, ...]]:
-    """Return the lines to show, in their order. Of two marks on one line, the first is shown.
-
-    Args:
-        lines: those of the robots.txt, as `core.lines.split_lines` gives them.
-        marks: what to underline.
-    """
-    wanted = {mark.number: mark for mark in reversed(list(marks))}
-    width = len(str(max(wanted, default=0)))
-    shown: list[tuple[Part, ...]] = []
-    for number, mark in sorted(wanted.items()):
-        before, marked, after = _parts(lines[number - 1], mark.part)
-        if shown and number - 1 not in wanted:
-            shown.append((("...", "faint"),))
-        underline = f"{'^' * max(cells(marked), 1)} {mark.text}".rstrip()
-        shown.append(((f"{number:>{width}} | ", "faint"), before, (marked, mark.style), after))
-        shown.append(((f"{'':{width}} | ", "faint"), " " * cells(before), (underline, mark.style)))
-    return shown
-
-
-def _parts(raw: bytes, part: str) -> tuple[str, str, str]:
-    """Split a line into the text before the spot, the spot, and the text after it."""
-    start, end = _span(raw, part)
-    before, marked, after = (_text(piece) for piece in (raw[:start], raw[start:end], raw[end:]))
-    if len(before) > _LEAD:
-        before = _CUT + before[-_LEAD:]
-    return before, _shortened(marked, _MARKED), _shortened(after, _TAIL).rstrip()
-
-
-def _shortened(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + _CUT
-
-
-def _text(raw: bytes) -> str:
-    return printable(raw.decode("utf-8", "backslashreplace").replace("\t", " "))
-
-
-def _span(raw: bytes, part: str) -> tuple[int, int]:
-    """Return where in `raw` a part begins and ends; "whole" is all but the comment."""
-    text = raw.partition(b"\0")[0].partition(b"#")[0].rstrip()
-    key, colon, value = text.partition(b":")
-    if not colon:  # white space may separate the parts, too
-        key, value = (*text.split(None, 1), b"", b"")[:2]
-    start, end = len(text) - len(text.lstrip()), len(text)
-    if part == "key":
-        return start, start + len(key.strip())
-    return (end - len(value.strip()) if part == "value" else start), end

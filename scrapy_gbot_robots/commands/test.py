@@ -1,4 +1,4 @@
-"""`scrapy robots test EXPECTATIONS --robots FILE|URL|HOST`: whether a robots.txt says what its owner wants.
+"""`scrapy robots test EXPECTATIONS --robots FILE|URL`: whether a robots.txt says what its owner wants.
 
 It is for a site's own tests. It shows the deciding line for each expectation that is not met.
 """
@@ -14,7 +14,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
-from .check import Check, checked, show_line
+from .check import Check, show_line, verdict_on
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
 from .inputs import SOURCE, STDIN, Version, add_shared, is_url, read, versions
@@ -22,8 +22,7 @@ from .output import Terminal
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
 _WORDS = 3  # verb, crawler, URL
-_MOST_TOLD = 20  # wrong lines
-_LONGEST = 100  # characters of each that are shown
+_LONGEST = 100  # characters of a wrong line that are shown
 
 
 class Expectation(NamedTuple):
@@ -61,8 +60,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for each in expected:
         check = None
         if each.asker is not None:
-            verdict = robotstxt.verdict(each.url, each.asker.crawler)
-            check = checked(Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt))
+            verdict = verdict_on(each.url, each.asker, robotstxt)
+            check = Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt)
         met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
         failed += not met
         out.json({"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)})
@@ -93,28 +92,19 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
     """
     found, wrong = [], 0
     for number, raw in enumerate(read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1):
-        words = _without_comment(raw).split()
-        if words:
+        words = raw.split()
+        end = next((place for place, word in enumerate(words) if word.startswith("#")), None)  # of a URL, "#" is a part
+        if words[:end]:
             try:
-                found.append(_expectation(number, words, robots))
+                found.append(_expectation(number, words[:end], robots))
             except ValueError as error:
                 wrong += 1
-                if wrong <= _MOST_TOLD:
-                    err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
+                err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
     if wrong:
-        more = f", of which the first {_MOST_TOLD} are shown" if wrong > _MOST_TOLD else ""
-        raise CommandError(f"{where}: {count(wrong, 'wrong line')}{more}; nothing was tested")
+        raise CommandError(f"{where}: {count(wrong, 'wrong line')}; nothing was tested")
     if not found:
         raise CommandError(f"{where}: there is no expectation in it")
     return found
-
-
-def _without_comment(line: str) -> str:
-    """Remove a comment: it begins with a "#" at the start or after white space. Another "#" is part of a URL."""
-    start = line.find("#")
-    while start > 0 and not line[start - 1].isspace():
-        start = line.find("#", start + 1)
-    return line if start < 0 else line[:start]
 
 
 def _expectation(number: int, words: list[str], robots: Version) -> Expectation:

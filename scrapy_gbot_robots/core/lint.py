@@ -39,7 +39,6 @@ class Kind(NamedTuple):
     name: str  # is stable: programs may know it
     level: str  # one of `LEVELS`
     words: str  # what is so and what to do about it, with places for what a finding is about
-    part: str = "value"  # of a line that it is about: "key", "value" or "whole"; "" if it is about the whole file
 
     @property
     def id(self) -> str:
@@ -60,19 +59,19 @@ class Finding(NamedTuple):
 
 
 NO_ROBOTS_FILE = Kind(
-    "no robots file", ERROR, "this is {what}, not a robots.txt: {rules} of its lines are read as rules", part=""
+    "no robots file", ERROR, "this is {what}, not a robots.txt: {rules} of its lines are read as rules"
 )
-CUT = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end", "whole")
-RULE_BEFORE_GROUP = Kind("rule before any group", ERROR, "a rule before the first user-agent line is ignored", "whole")
+CUT = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end")
+RULE_BEFORE_GROUP = Kind("rule before any group", ERROR, "a rule before the first user-agent line is ignored")
 NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
 AGENT_CUT = Kind(
     "user agent cut",
     ERROR,
     'this is for "{agent}", not for "{value}": a name ends where anything but letters, "-" and "_" begins',
 )
-MISSPELT = Kind("misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?', "key")
+MISSPELT = Kind("misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?')
 OTHER_FIELD = Kind("another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means')
-IGNORED = Kind("ignored", ERROR, 'neither a directive nor a comment, which begins with "#"', "whole")
+IGNORED = Kind("ignored", ERROR, 'neither a directive nor a comment, which begins with "#"')
 NO_SLASH = Kind("no leading slash", ERROR, 'no path begins like "{value}": it begins with "/", without scheme and host')
 SPACE = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
 COMMENT_IN_PATH = Kind(
@@ -87,7 +86,6 @@ SHADOWED = Kind(
     "shadowed rule",
     ERROR,
     '"{rule}" never decides for {whom}: "{rival}" in line {other} matches all of it and is preferred',
-    "whole",
 )
 OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
 NOT_UTF8 = Kind("not UTF-8", ERROR, "not UTF-8: bytes are matched as they stand, and none after a NUL byte")
@@ -96,7 +94,6 @@ NOINDEX = Kind(
     "noindex",
     ERROR,
     'Google does not use the field "{key}" and may index the page: use a robots meta tag or the header X-Robots-Tag',
-    "key",
 )
 UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
 BAD_LICENSE = Kind("bad license", ERROR, "{what}")
@@ -109,16 +106,16 @@ JOINED = Kind(
     WARNING,
     "in one group with line {other}, as no rule stands between: both follow the same rules",
 )
-TYPO = Kind("typo", WARNING, '"{key}" was read as "{name}"', "key")
-MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"', "key")
-UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"', "key")
-UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"', "key")
+TYPO = Kind("typo", WARNING, '"{key}" was read as "{name}"')
+MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"')
+UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"')
+UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"')
 OWN_GROUP = Kind(
     "own group", NOTE, 'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what should hold'
 )
 NO_RULES = Kind("group without rules", NOTE, 'no rules follow: "{agent}" may fetch everything')
 DOLLAR = Kind("dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule')
-DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}', "whole")
+DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}')
 RAW = Kind("path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape")
 TOO_MANY = Kind(
     "too many rules to compare",

@@ -59,25 +59,25 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     ended = run_here("cache", "show", "a.example", "http://c.example/any/page", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
     assert "  = robots.txt: rules: HTTP 200\n" in ended.out
-    assert "1 | user-agent: *\n2 | disallow: /\\x1b[31m\n" in ended.out
+    assert "   1 | user-agent: *\n   2 | disallow: /\\x1b[31m\n" in ended.out
     assert "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n" in ended.out
     assert "  = failures: 3 in a row\n" in ended.out
 
 
-def test_a_host_stands_for_every_scheme_and_port_and_a_url_for_its_own_origin(kept: Path) -> None:
-    assert run_here("cache", "forget", "http://a.example", "https://d.example", cwd=kept).status == 1
-    ended = run_here("cache", "forget", "c.example", "b.example", "a.exampl", cwd=kept)
-    assert ended.out == "http://c.example: forgotten\nhttps://b.example:8443: forgotten\n"
-    assert ended.err == "a.exampl: not in the storage\n"
-    assert run_here("cache", "show", "a.example:8443", cwd=kept).status == 1, "a port that is given counts"
-    forgotten = run_here("cache", "forget", "https://a.example/x", cwd=kept)
-    assert forgotten == (0, "https://a.example: forgotten\n", "")
-    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "a.example: not in the storage\n")
+def test_a_host_stands_for_https_and_a_url_for_its_origin(kept: Path) -> None:
+    ended = run_here("cache", "forget", "http://a.example", "c.example", "https://b.example:8443/x", cwd=kept)
+    assert ended.status == 1
+    assert ended.out == "https://b.example:8443: forgotten\n"
+    assert ended.err == "http://a.example: not in the storage\nhttps://c.example: not in the storage\n"
+    assert run_here("cache", "forget", "a.example", cwd=kept) == (0, "https://a.example: forgotten\n", "")
+    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "https://a.example: not in the storage\n")
 
 
 def test_all_can_be_forgotten(kept: Path) -> None:
     where = f"sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
-    assert run_here("cache", "forget", "--all", cwd=kept) == (0, f"3 origins forgotten in {where}\n", "")
+    ended = run_here("cache", "forget", "--all", cwd=kept)
+    *origins, last = ended.out.splitlines()
+    assert (ended.status, len(origins), last) == (0, 3, f"3 origins forgotten in {where}")
     assert run_here("cache", "list", cwd=kept).out.endswith(f"0 origins in {where}\n")
 
 

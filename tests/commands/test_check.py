@@ -45,9 +45,9 @@ Disallow: /
         ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
         ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
         ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
-        ("/images/", "*", 1, "= crawler: *; it heeds the group of *\n"),
+        ("/images/", "*", 1, "= crawler: *\n"),
         pytest.param("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never", id="S8.10-itself"),
-        ("/x", "AdsBot-Google", 0, "no group names AdsBot-Google, and it ignores *"),
+        ("/x", "AdsBot-Google", 0, "no group names AdsBot-Google; it ignores *"),
         ("/x", "Google-Safety", 0, "this crawler does not heed robots.txt"),
         ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
     ],
@@ -147,25 +147,23 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
 def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
-        ended = run("check", start.url("/cart"), *as_arguments(way), "--nolog", cwd=tmp_path)
+        ended = run("--nolog", "check", start.url("/cart"), *as_arguments(way), cwd=tmp_path)
         assert (ended.status, ended.err) == (1, "")
         assert f"then 200 {end.url('/robots.txt')}" in ended.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "body", "note"),
+    ("arguments", "note"),
     [
-        ((), b"<!DOCTYPE html>", "-: this is a web page, not a robots.txt: 0 of its lines are read as rules"),
-        (("-s", "GBOT_ROBOTS_STRIKT=1"), b"", "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
-        (("--as", "GPT-Bot"), b"", 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
-        (("--as", "Googlebott"), b"", 'no known crawler is called "Googlebott"; did you mean Googlebot?'),
+        (("-s", "GBOT_ROBOTS_STRIKT=1"), "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
+        (("--as", "GPT-Bot"), 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
     ],
-    ids=["body", "setting", "crawler", "crawler-of-google"],
+    ids=["setting", "crawler"],
 )
 def test_what_is_probably_a_mistake_is_noted_and_answered(
-    arguments: tuple[str, ...], body: bytes, note: str, tmp_path: Path
+    arguments: tuple[str, ...], note: str, tmp_path: Path
 ) -> None:
-    ended = run_here("check", "https://example.com/x", "--file", "-", *arguments, cwd=tmp_path, stdin=body)
+    ended = run_here("check", "https://example.com/x", "--file", "-", *arguments, cwd=tmp_path)
     assert (ended.status, ended.err) == (0, f"note: {note}\n")
     assert "https://example.com/x\n --> -" in ended.out
 
@@ -259,9 +257,7 @@ def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Pat
         assert ended.status == 0
         assert ended.out.startswith(
             f"allowed: {site.url('/no')}\n"
-            " --> GBOT_ROBOTS_OVERRIDES['127.0.0.1']\n"
-            "  = override: ignore, until 2999-12-31\n"
-            "  = reason: contract 17\n"
+            "  = GBOT_ROBOTS_OVERRIDES['127.0.0.1']: ignore\n"
             "  = it says: allowed: override for 127.0.0.1 (contract 17)\n"
             '  = robots.txt itself says: disallowed by "Disallow: /no" (line 8, group "*")\n'
             f" --> {site.url('/robots.txt')}:8\n"
@@ -299,12 +295,8 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            "--as nobot,otherbot,mybot --mode first",
-            'group: "otherbot" (line 1): the fall-back, since no group names nobot',
-        ),
+        ("--as nobot,otherbot,mybot --mode first", 'group: "otherbot" (line 1): no group names nobot'),
         ("--as mybot,otherbot --mode all", 'group: "otherbot" (line 1): it names the crawler'),
-        ("--as mybot,otherbot --mode all --json", '"crawlers": ["mybot", "otherbot"]'),
         ("-s GBOT_ROBOTS_AGENTS=mybot,otherbot -s GBOT_ROBOTS_AGENTS_MODE=all", "from GBOT_ROBOTS_AGENTS (all)"),
     ],
 )

@@ -21,7 +21,7 @@ EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read
 
 _FETCHES_NOTHING = re.compile("--file|--robots|diff |lint|cache")
 _VARIES = re.compile(
-    r"(?<=sqlite, )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ (?:s|min) ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
+    r"(?<=sqlite at )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ (?:s|min) ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
     r"|(?<=unreachable) for \d+ min"
 )  # and with it the width of columns
 

@@ -85,7 +85,7 @@ def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: st
     assert said in line
     assert line.isprintable()
     assert last == "scrapy robots test: error: -: 1 wrong line; nothing was tested"
-    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=b"permit\n\n" * 30)
+    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=b"permit\n\n" * 3)
     *lines, last = ended.err.splitlines()
-    assert [line.partition(": ")[0] for line in lines] == [f"-:{number}" for number in range(1, 41, 2)]
-    assert "30 wrong lines, of which the first 20 are shown" in last
+    assert [line.partition(": ")[0] for line in lines] == ["-:1", "-:3", "-:5"]
+    assert "3 wrong lines" in last
