@@ -85,16 +85,16 @@ def make_urls(path: Path, bodies: Sequence[bytes], origins: int, count: int) -> 
 def timed(answers: Callable[..., Any], secs: list[float]) -> Callable[..., Any]:
     """Note the seconds that judging takes. The rest of the run is reading, joining and writing."""
 
-    def measured(*arguments: Any) -> Any:
+    def measured(*arguments: Any, **options: Any) -> Any:
         began = time.thread_time()
-        found = answers(*arguments)
+        found = answers(*arguments, **options)
         secs.append(time.thread_time() - began)
         return found
 
     return measured
 
 
-def ask_protego(_judge: Any, sites: list[Any]) -> Any:
+def ask_protego(_judge: Any, sites: list[Any], **_options: Any) -> Any:
     """The usual loop: a parser for each site, a question for each URL."""
     from protego import Protego
 
@@ -102,7 +102,7 @@ def ask_protego(_judge: Any, sites: list[Any]) -> Any:
     for site, robots in sites:
         parsed = Protego.parse(robots.body.decode("utf-8", "ignore"))
         column += bytes(parsed.can_fetch(url, AGENT) for url in site.urls)
-    return [column]
+    return [column], []
 
 
 def run_audit(name: str, workers: int) -> None:
@@ -111,7 +111,7 @@ def run_audit(name: str, workers: int) -> None:
     from scrapy_gbot_robots.commands.command import main
 
     secs: list[float] = []
-    Judge.answers = timed(ask_protego if name == "Protego" else Judge.answers, secs)  # type: ignore[method-assign]
+    Judge.judged = timed(ask_protego if name == "Protego" else Judge.judged, secs)  # type: ignore[method-assign]
     arguments = ["--robots", "robots.warc.gz", "--urls", "urls.parquet", "--as", AGENT, "--output", f"{name}.parquet"]
     status = main(["audit", *arguments, "--workers", str(workers)])
     assert status == 0, status
