@@ -94,14 +94,16 @@ def timed(answers: Callable[..., Any], secs: list[float]) -> Callable[..., Any]:
     return measured
 
 
-def ask_protego(_judge: Any, sites: list[Any], **_options: Any) -> Any:
+def ask_protego(_judge: Any, urls: Sequence[str], robots: Any, **_options: Any) -> Any:
     """The usual loop: a parser for each site, a question for each URL."""
     from protego import Protego
 
+    from scrapy_gbot_robots.bulk.judging import sites
+
     column = bytearray()
-    for site, robots in sites:
-        parsed = Protego.parse(robots.body.decode("utf-8", "ignore"))
-        column += bytes(parsed.can_fetch(url, AGENT) for url in site.urls)
+    for origin, some in sites(urls):
+        parsed = Protego.parse(robots[origin].body.decode("utf-8", "ignore"))
+        column += bytes(parsed.can_fetch(url, AGENT) for url in some)
     return [column], []
 
 

@@ -1,20 +1,14 @@
-"""URLs judged by what was served for their robots.txt: answers for many at once, and reasons for each.
+"""URLs judged by what was served for their robots.txt: an answer for each, and the reason if it is wanted.
 
-Plan:
-
-1. URLs of one site lie side by side, so the site's robots.txt is looked up and read once (`sites`).
-2. The policy says what a status code or a failure means, as in a crawl.
-3. The rules of a robots.txt judge all URLs of the site at once (many.py). For reasons, each URL is judged on its own.
-4. Many sites serve the same file, or the same rules beside another sitemap. So prepared rules are kept for the next site.
-
+The policy says what a status code or a failure means, as in a crawl. URLs of one site lie side by side if they are sorted,
+and many sites serve the same file. So what was read of a robots.txt is kept for the next URL and for the next site.
 Source: as policy/outages.py and core/rules.py.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -22,14 +16,13 @@ from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of, weight_of
-from ..core.url_forms import as_sent, verdict_on_all_forms
+from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
 from ..policy.outages import Decision, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
 from ..policy.overrides import Action, Override, Overrides
-from .many import SiteUrls, Sweep, wording_of
 
 NO = 0
 YES = 1
@@ -38,10 +31,11 @@ NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
-_MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their prepared rules take
+_MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their rules take
 
-ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
+_ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
+_NONE = [Rules()]
 
 
 class BulkError(ValueError):
@@ -49,61 +43,47 @@ class BulkError(ValueError):
 
 
 class Served(NamedTuple):
-    """What was served for a robots.txt, redirects followed.
+    """What was served for a robots.txt, redirects followed."""
 
-    Attributes:
-        status: the HTTP status code; None: there was no answer, or only part of one.
-        body: the robots.txt, content-decoded.
-        cut: whether more was served than `body` has.
-        why: the reason in words, if `status` is None.
-        wall: whose wall has answered in place of the site, if more than the body shows that; else "".
-        decision: what a crawl has decided, if it has; then only `body` and `cut` count beside it.
-    """
+    status: int | None  # the HTTP status code; None: there was no answer, or only part of one
+    body: bytes = b""  # content-decoded
+    cut: bool = False  # whether more was served than `body` has
+    why: str = "robots.txt not asked yet"  # the reason in words, if `status` is None
+    wall: str = ""  # whose wall has answered in place of the site, if more than the body shows that
+    decision: Decision | None = None  # of a crawl, if there is one; then only `body` and `cut` count beside it
 
-    status: int | None
-    body: bytes = b""
-    cut: bool = False
-    why: str = "robots.txt not asked yet"
-    wall: str = ""
-    decision: Decision | None = None
 
+_NOT_ASKED = Served(None)
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
-class Site(NamedTuple):
-    """URLs of one site, sorted. A text without an origin is a site of its own.
+def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, list[str]]]:
+    """Yield the origin of URLs that lie side by side, and these URLs. Another spelling of an origin comes separately.
 
-    Attributes:
-        prefix: the text with which all begin: scheme, authority and a slash; "" for a single URL that begins otherwise.
-        origin: the origin; None if there is none.
-        urls: the URLs.
+    Texts without an origin come one by one, with None.
     """
-
-    prefix: str
-    origin: Origin | None
-    urls: Sequence[str]
-
-
-def sites(urls: Sequence[str]) -> Iterator[Site]:
-    """Yield the sites of sorted URLs. Another spelling of the same origin is another site."""
-    first, count = 0, len(urls)
-    while first < count:
-        prefix = prefix_of(urls[first])
-        # "0" comes after "/": URLs that begin with "https://host/" sort before "https://host0".
-        end = bisect_left(urls, f"{prefix[:-1]}0", first) if prefix else first + 1
-        yield Site(prefix, origin_of(prefix or urls[first]), urls[first:end])
-        first = end
+    prefix = ""
+    some: list[str] = []
+    for url in urls:
+        if prefix and url.startswith(prefix):
+            some.append(url)
+            continue
+        if some:
+            yield _origin_of(some[0]), some
+        prefix, some = prefix_of(url), [url]
+    if some:
+        yield _origin_of(some[0]), some
 
 
-def origin_of(url: str) -> Origin | None:
+def _origin_of(url: str) -> Origin | None:
     """Return the origin that a client asks for `url`."""
     try:
         return Origin.of(url)
     except ValueError:
         sent = as_sent(url)
-        return origin_of(sent) if sent != url else None
+        return _origin_of(sent) if sent != url else None
 
 
 @dataclass(eq=False)
@@ -128,62 +108,59 @@ class Judge:
     now: float = 0.0
     purposes: Sequence[str] = ()
     _by_body: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
-    _by_wording: dict[Hashable, Sweep] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
 
     def judged(
-        self, sited: Iterable[tuple[Site, Served]], *, gives_reasons: bool = False
+        self, urls: Sequence[str], robots: Served | Mapping[Origin, Served], *, gives_reasons: bool = False
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Judge the URLs of sites by what was served for the robots.txt of each.
+        """Judge URLs by one robots.txt, or by that of the origin of each. It is faster if they are sorted.
 
         Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them; they take several times
         as long.
         """
         columns = [bytearray() for _ in self.crawlers]
         verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
-        for site, robots in sited:
-            whole, override = self._whole_site(site.origin, robots)
-            rules = [] if whole is not None else self._rules(robots, override)
-            if gives_reasons or self.purposes or not site.prefix:
-                for number, (column, explained) in enumerate(zip(columns, verdicts, strict=True)):
-                    for url in site.urls:
-                        is_robots_txt = Origin.of_robots_txt(url) is not None
-                        whole_or_own = (YES, ITSELF) if is_robots_txt else whole
-                        answer, verdict = whole_or_own or self._one(url, rules[number], override)
-                        column.append(answer)
-                        explained.append(verdict)
-                continue
-            if whole is not None:
-                found = [bytearray((whole[0],)) * len(site.urls)] * len(columns)
-            else:
-                urls = SiteUrls(site.urls, site.prefix[:-1])
-                found = [self._sweep(each).allowed(urls) for each in rules]
-            _let_robots_txt_pass(found, site)
-            for column, answers in zip(columns, found, strict=True):
-                column.extend(answers)
+        for origin, some in sites(urls):
+            served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
+            override = self.overrides.of(origin, self.now) if self.overrides and origin is not None else None
+            whole = self._whole_site(origin, served, override)
+            for number, rules in enumerate(self._rules(served, override) if whole is None else _NONE * len(columns)):
+                if whole is None and not gives_reasons and not self.purposes:
+                    columns[number] += bytes(
+                        [
+                            allowed_in_all_forms(rules, url) or (ROBOTS_PATH in url and _is_robots_txt(url))
+                            for url in some
+                        ]
+                    )
+                    continue
+                for url in some:
+                    answer, verdict = (YES, _ITSELF) if _is_robots_txt(url) else whole or self._one(url, rules)
+                    if override is not None and verdict is not _ITSELF:
+                        verdict = override.named(verdict)
+                    columns[number].append(answer)
+                    verdicts[number].append(verdict)
         return columns, verdicts if gives_reasons else []
 
-    def _one(self, url: str, rules: Rules, override: Override | None) -> tuple[int, Verdict]:
+    def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
         if self.purposes and verdict.allowed:
             verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
-        return int(verdict.allowed), verdict if override is None else override.named(verdict)
+        return int(verdict.allowed), verdict
 
-    def _whole_site(self, origin: Origin | None, robots: Served) -> tuple[tuple[int, Verdict] | None, Override | None]:
-        """Return the answer to all URLs of a site, and why; None if rules decide. And the override that counts."""
+    def _whole_site(
+        self, origin: Origin | None, robots: Served, override: Override | None
+    ) -> tuple[int, Verdict] | None:
+        """Return the answer to all URLs of a site, and why; None if rules decide."""
         if origin is None:
-            return (NO_URL, _NO_URL), None
-        override = self.overrides.of(origin, self.now) if self.overrides else None
+            return NO_URL, _NO_URL
         if override is not None and override.action in _WHOLE_SITE:
             answer = _WHOLE_SITE[override.action]
-            return (answer, override.named(Verdict(answer == YES, None, MOST_SPECIFIC))), override
+            return answer, Verdict(answer == YES, None, MOST_SPECIFIC)
         decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
         if decision is None:
-            return None, override
+            return None
         allowed = decision.state is State.FULL_ALLOW
-        verdict = Verdict(allowed, None, decision.why)
-        answer = YES if allowed else UNREACHABLE if decision.temporary else NO
-        return (answer, verdict if override is None else override.named(verdict)), override
+        return YES if allowed else UNREACHABLE if decision.temporary else NO, Verdict(allowed, None, decision.why)
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means, if nothing else is known of the origin; None: its rules decide."""
@@ -214,37 +191,17 @@ class Judge:
         if rules is None:
             parsed = self.parsed(robots)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
-            self._hold(len(robots.body))
+            self._held += len(robots.body) + sum(map(weight_of, rules))
+            if self._held > _MOST_HELD:
+                self._by_body.clear()
+                self._held = 0
             self._by_body[robots.body] = rules
         return rules
 
-    def _sweep(self, rules: Rules) -> Sweep:
-        """Return the sweep of the first rules that had this wording."""
-        wording = wording_of(rules)
-        sweep = self._by_wording.get(wording)
-        if sweep is None:
-            self._hold(weight_of(rules))
-            sweep = self._by_wording[wording] = Sweep(rules)
-        return sweep
 
-    def _hold(self, size: int) -> None:
-        """Count what is held from now on; forget all else if that is too much."""
-        self._held += size
-        if self._held > _MOST_HELD:
-            self._by_body.clear()
-            self._by_wording.clear()
-            self._held = size
-
-
-def _let_robots_txt_pass(columns: Sequence[bytearray], site: Site) -> None:
-    """Let every crawler fetch a robots.txt itself: it is never disallowed (RFC 9309 2.2.2)."""
-    begins = site.prefix[:-1] + ROBOTS_PATH
-    number = bisect_left(site.urls, begins)
-    while number < len(site.urls) and site.urls[number].startswith(begins):
-        if Origin.of_robots_txt(site.urls[number]) is not None:
-            for column in columns:
-                column[number] = YES
-        number += 1
+def _is_robots_txt(url: str) -> bool:
+    """Whether this is the URL of a robots.txt, which is never disallowed (RFC 9309 2.2.2)."""
+    return Origin.of_robots_txt(url) is not None
 
 
 def judge(
@@ -288,10 +245,10 @@ def judge(
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
     columns = [bytearray(len(texts)) for _ in crawlers]
-    for rows, served_of in _alike(len(texts), robots):
+    for known, rows in _rows_by_robots(len(texts), robots):
         in_order = sorted(rows, key=texts.__getitem__)
-        judged = ((site, served_of(site.origin)) for site in sites([texts[row] for row in in_order]))
-        for column, answers in zip(columns, judges.judged(judged)[0], strict=True):
+        found, _ = judges.judged([texts[row] for row in in_order], known)
+        for column, answers in zip(columns, found, strict=True):
             for row, answer in zip(in_order, answers, strict=True):
                 column[row] = answer
     return {
@@ -300,26 +257,24 @@ def judge(
     }
 
 
-def _alike(
+def _rows_by_robots(
     count: int, robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots]
-) -> Iterator[tuple[Iterable[int], Callable[[Origin | None], Served]]]:
-    """Yield the numbers of rows, of `count`, that are judged together, and what was served for an origin in them."""
+) -> Iterable[tuple[Served | Mapping[Origin, Served], Iterable[int]]]:
+    """Return what was served, and the numbers of the rows, of `count`, that are judged by it."""
     if isinstance(robots, Mapping):
-        known = {key if isinstance(key, Origin) else Origin.of(key): value for key, value in robots.items()}
-        yield range(count), lambda origin: _served(known.get(origin))  # type: ignore[arg-type]
-        return
+        origins = {key if isinstance(key, Origin) else Origin.of(key): _served(each) for key, each in robots.items()}
+        return [(origins, range(count))]
     if len(robots) != count:
         raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
     rows_of: defaultdict[Served, list[int]] = defaultdict(list)
     for row, each in enumerate(robots):
         rows_of[_served(each)].append(row)
-    for served, rows in rows_of.items():
-        yield rows, lambda _origin, served=served: served  # type: ignore[misc]
+    return rows_of.items()
 
 
 def _served(robots: Robots) -> Served:
     if robots is None:
-        return Served(None)
+        return _NOT_ASKED
     if isinstance(robots, (bytes, bytearray, memoryview)):
         return Served(200, bytes(robots))
     if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004

@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
 from ..bulk.arrow import URL
-from ..bulk.audit import WALLED, Judged, Piece, by_archive, collect_rarely, judged, piece_of
-from ..bulk.files import TEXT, URL_SUFFIXES, AnswerFile, CsvText, JsonText, Rows, UrlFile
-from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, origin_of
+from ..bulk.audit import Piece, by_archive, collect_rarely, judged, take_urls
+from ..bulk.files import TEXT, URL_SUFFIXES, UrlFile, answer_file, text_writer
+from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
 from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..report.counters import Tally
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
+_WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _TOLD = (YES, NO, UNREACHABLE)
 _ANSWER, _RULE = 12, 30  # widths in a table, whose later rows are not known yet
 
@@ -89,16 +91,16 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         now=time.time(),
         purposes=options.purposes,
     )
-    with archives.errors_in_a_line(), Audit(options, judge, out, err) as audit:
-        if is_archive:
-            _by_archive(audit, gbot)
-        elif files:
-            robots = [Served(200, version.body) for version in versions(files, settings)]
-            for found in audit.judged(piece_of(rows, *robots) for rows in audit.rows("Auditing")):
-                audit.take(found)
-        else:
-            _by_host(audit, settings)
-        audit.finish()
+    with archives.errors_in_a_line():
+        audit = Audit(options, judge, out, err)
+        with audit.writing():
+            if is_archive:
+                _by_archive(audit, gbot)
+            elif files:
+                robots = [Served(200, version.body) for version in versions(files, settings)]
+                audit.judge(Piece(columns, robots) for columns in audit.rows("Auditing"))
+            else:
+                _by_host(audit, settings)
     audit.summarise()
     return audit.status
 
@@ -108,12 +110,9 @@ def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
     collect_rarely()
     with archives.opened(audit.options.robots, gbot, audit.err) as (store, damage):
         audit.about += [f"robots.txt files of {count(len(store), 'origin')} in the archive", *damage]
-        every = audit.judged(by_archive(store, audit.rows("Reading the URLs"), audit.others))
-        first = list(islice(every, 1))  # before it comes, all URLs are read
-        with audit.err.progress("Judging", audit.read, beside=audit.beside) as progress:
-            for found in chain(first, every):
-                audit.take(found)
-                progress(audit.urls, f"{audit.urls:,} URLs")
+        take_urls(store, audit.rows("Reading the URLs"), audit.others)
+        with audit.progress("Judging", audit.read) as progress:
+            audit.judge(by_archive(store), lambda: progress(audit.urls, f"{audit.urls:,} URLs"))
 
 
 def _by_host(audit: Audit, settings: Settings) -> None:
@@ -122,15 +121,9 @@ def _by_host(audit: Audit, settings: Settings) -> None:
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(crawl: ProjectCrawl) -> None:
-        for rows in audit.rows("Auditing"):
-            served = await crawl.served(filter(None, dict.fromkeys(map(origin_of, rows.urls))))
-            odd = {
-                (WALLED if each.wall else "could not be fetched", origin.robots_url)
-                for origin, each in served.items()
-                if each.wall or (each.decision and each.decision.temporary)
-            }
-            for found in audit.judged([piece_of(rows, served, odd=sorted(odd))]):
-                audit.take(found)
+        for columns in audit.rows("Auditing"):
+            served = await crawl.served(dict.fromkeys(origin for origin, _ in sites(columns[0]) if origin is not None))
+            audit.judge([Piece(columns, [served])])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     audit.workers = 1  # what takes time is the fetching
@@ -138,127 +131,117 @@ def _by_host(audit: Audit, settings: Settings) -> None:
 
 
 class Audit:
-    """Writes the answers as they come, and counts them for the summary. Use it in a `with` statement.
-
-    Attributes:
-        options: those of the command.
-        workers: how many processes judge.
-        gives_reasons: whether the reason of each answer is wanted.
-        others: the names and the Arrow types of the list's other columns.
-        about: lines of the summary about the robots.txt files.
-        beside: where rows go meanwhile, unless to a file.
-        read: URLs that were read.
-        urls: URLs that were judged.
-    """
+    """Writes the answers as they come, and counts them for the summary."""
 
     def __init__(self, options: Namespace, judge: Judge, out: Terminal, err: Terminal) -> None:
         self.options, self.err, self.workers = options, err, options.workers
-        self._judge = judge
-        self.about: list[Part] = []
-        self.beside = None if options.output else out
-        self.gives_reasons = options.rules or (not options.output and options.format == "table")
+        self._judge, self._out = judge, out
         path = options.urls
         self._file = UrlFile(path) if path != STDIN and path.lower().endswith(URL_SUFFIXES) else None
         self.others: dict[str, Any] = {} if self._file is None else self._file.others
         names = [crawler.name or "*" for crawler in judge.crawlers]
         self._names = [*names, *(f"{name}_before" for name in names if options.diff)]
-        kinds = {"rule": str, "line": int, "reason": str} if self.gives_reasons else {}
-        columns = [(URL, None), *self.others.items(), *((name, bytearray) for name in self._names)]
-        columns += [(f"{name}_{what}", kind) for name in self._names for what, kind in kinds.items()]
-        self._out = out
-        self._output = AnswerFile(options.output, columns) if options.output else None
-        self._text: Table | CsvText | JsonText = Table(self._names)
-        if options.format != "table":
-            self._text = TEXT[options.format]([name for name, _ in columns])
-        self._titles = self._text.titles  # "" when they are written
+        self._is_table = not options.output and options.format == "table"
+        self._gives_reasons = options.rules or self._is_table
+        self._write: Callable[[list[Any]], object]
         self._began = time.monotonic()
-        self.read = self.urls = self._invalid = 0
-        self._example = ""
+        self.about: list[Part] = []  # lines of the summary about the robots.txt files
+        self.read = self.urls = self._invalid = 0  # URLs that were read, URLs that were judged, lines that are none
+        self._example = ""  # of these
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
         self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)  # robots.txt files by what is wrong with them
 
-    def __enter__(self) -> Audit:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        if error is not None and self._output is not None:
-            self._output.give_up()
-        elif error is KeyboardInterrupt:
-            self.err.say(("Interrupted. So far:", "warning"))
-            self.summarise()
-
-    def judged(self, pieces: Iterable[Piece]) -> Iterator[Judged]:
-        """Yield the answers to pieces of work."""
-        return judged(pieces, self._judge, gives_reasons=self.gives_reasons, workers=self.workers)
-
-    def rows(self, what: str) -> Iterator[Rows]:
-        """Yield the list, some rows at a time, and show how far it is read."""
-        path, file = self.options.urls, self._file
-        with self.err.progress(what, size_of(path), beside=self.beside) as progress:
-            if file is None:
-                pieces = ((Rows(lines), done) for lines, done in url_batches(path))
-            else:
-                pieces = ((rows, file.done) for rows in file.rows())
-            for rows, done in pieces:
-                self.read += len(rows.urls)
-                yield rows
-                progress(done, f"{self.read:,} URLs")
-        self._invalid += 0 if file is None else file.left_out
-
-    def take(self, found: Judged) -> None:
-        """Write and count some answers."""
-        for what, robots_txt in found.odd:
-            self._odd[what].update([robots_txt])
-        first = found.answers[0]
-        if NO_URL in first:
-            self._invalid += first.count(NO_URL)
-            self._example = self._example or shown(found.rows.urls[first.index(NO_URL)], _EXAMPLE)
-            found = found.of([row for row, answer in enumerate(first) if answer != NO_URL])
-        self.urls += len(found.rows.urls)
-        if self.options.diff:
-            both, new = zip(*found.answers, strict=True), len(self._names) // 2
-            found = found.of([row for row, each in enumerate(both) if each[:new] != each[new:]])
-        self._count(found)
-        if self.options.only:
-            found = found.of([row for row, each in enumerate(zip(*found.answers, strict=True)) if set(each) == {YES}])
-        if found.rows.urls:
-            self._write(found)
-
-    def _write(self, found: Judged) -> None:
-        columns = [found.rows.urls, *found.rows.others, *found.answers]
-        if self.gives_reasons:
-            for verdicts in found.verdicts:
-                rules = [verdict.rule for verdict in verdicts]
-                columns += [[rule and str(rule) for rule in rules], [rule and rule.line for rule in rules]]
-                columns.append([verdict.reason for verdict in verdicts])
-        if self._output is not None:
-            self._output.write(columns)
-        else:
-            lines = self._text.rows(found) if isinstance(self._text, Table) else self._text.lines(columns)
-            self._out.write(self._titles + lines)
-            self._titles = ""
-
-    def _count(self, found: Judged) -> None:
-        for number, (name, answers) in enumerate(zip(self._names, found.answers, strict=True)):
-            for answer in range(len(_WORDS)):
-                self._counts[name][answer] += answers.count(answer)
-            if found.verdicts:
-                self._rules.update(list(zip(answers, repeat(name), map(why, found.verdicts[number]), strict=False)))
-
-    def finish(self) -> None:
-        """Write what no row has needed yet, and give the file its name.
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Open what the rows are written to, and complete it if there is no error.
 
         Raises:
             CommandError: there were lines, but none of them is a URL.
         """
-        if self._invalid and not self.urls:
-            example = f": {self._example}" if self._example else ""
-            raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
-        if self._output is not None:
-            self._output.finish()
-        elif self.urls:
-            self._out.write(self._titles)
+        kinds = {"rule": None, "line": int, "reason": None} if self._gives_reasons else {}
+        columns = [(URL, None), *self.others.items(), *((name, bytearray) for name in self._names)]
+        columns += [(f"{name}_{what}", kind) for name in self._names for what, kind in kinds.items()]
+        names = [name for name, _ in columns]
+        if self._is_table:
+            names = [*(title for name in self._names for title in (name, "RULE")), "URL"]
+        lines = TEXT.get(f".{self.options.format}", table_lines)
+        path = self.options.output
+        try:
+            with (
+                answer_file(path, columns) if path else nullcontext(text_writer(lines, names, self._out.write)) as write
+            ):
+                self._write = write
+                yield
+                if self._invalid and not self.urls:
+                    example = f": {self._example}" if self._example else ""
+                    raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
+        except KeyboardInterrupt:
+            if not path:
+                self.err.say(("Interrupted. So far:", "warning"))
+                self.summarise()
+            raise
+
+    def progress(self, what: str, total: int | None) -> Any:
+        """Show the progress of long work, beside the rows unless these go to a file."""
+        return self.err.progress(what, total, beside=None if self.options.output else self._out)
+
+    def rows(self, what: str) -> Iterator[list[Any]]:
+        """Yield the columns of the list, some rows at a time, and show how far it is read."""
+        path, file = self.options.urls, self._file
+        with self.progress(what, size_of(path)) as progress:
+            if file is None:
+                pieces = (([lines], done) for lines, done in url_batches(path))
+            else:
+                pieces = ((columns, file.done) for columns in file.rows())
+            for columns, done in pieces:
+                self.read += len(columns[0])
+                yield columns
+                progress(done, f"{self.read:,} URLs")
+        self._invalid += 0 if file is None else file.left_out
+
+    def judge(self, pieces: Iterable[Piece], progress: Callable[[], object] = lambda: None) -> None:
+        """Judge pieces of work, write the answers and count them."""
+        for piece in judged(pieces, self._judge, gives_reasons=self._gives_reasons, workers=self.workers):
+            self._take(piece)
+            progress()
+
+    def _take(self, piece: Piece) -> None:
+        if not isinstance(piece.robots[0], Served):
+            for origin, served in piece.robots[0].items():
+                decision = self._judge.decision(served)
+                if served.wall or (decision is not None and decision.temporary):
+                    self._odd[_WALLED if served.wall else _UNREACHABLE].update([origin.robots_url])
+        new, first = len(self._judge.crawlers), piece.answers[0]
+        if NO_URL in first:
+            self._example = self._example or shown(piece.columns[0][first.index(NO_URL)], _EXAMPLE)
+        invalid = first.count(NO_URL)
+        self._invalid += invalid
+        self.urls += len(first) - invalid
+        if invalid or self.options.diff:  # without a change to show, there are no answers beyond `new`
+            rows = enumerate(zip(*piece.answers, strict=True))
+            piece = piece.of([row for row, each in rows if each[0] != NO_URL and each[:new] != each[new:]])
+        self._count(piece)
+        if self.options.only:
+            rows = enumerate(zip(*piece.answers, strict=True))
+            piece = piece.of([row for row, each in rows if set(each) == {YES}])
+        columns = [*piece.columns, *piece.answers]
+        if self._is_table:
+            words = ([_WORDS[answer] for answer in answers] for answers in piece.answers)
+            reasons = (map(why, verdicts) for verdicts in piece.verdicts)
+            columns = [*chain.from_iterable(zip(words, reasons, strict=True)), piece.columns[0]]
+        elif self._gives_reasons:
+            for verdicts in piece.verdicts:
+                rules = [verdict.rule for verdict in verdicts]
+                columns += [[rule and str(rule) for rule in rules], [rule and rule.line for rule in rules]]
+                columns.append([verdict.reason for verdict in verdicts])
+        self._write(columns)
+
+    def _count(self, piece: Piece) -> None:
+        for number, (name, answers) in enumerate(zip(self._names, piece.answers, strict=True)):
+            self._counts[name].update(answers)
+            if piece.verdicts:
+                self._rules.update(list(zip(answers, repeat(name), map(why, piece.verdicts[number]), strict=False)))
 
     @property
     def status(self) -> int:
@@ -270,7 +253,7 @@ class Audit:
     def summarise(self) -> None:
         """Write the summary."""
         say, secs = self.err.say, time.monotonic() - self._began
-        if self._output is None:
+        if not self.options.output:
             say()
         say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
         for part in self.about:
@@ -285,7 +268,7 @@ class Audit:
         titles = ["CRAWLER", *(_WORDS[answer].upper() for answer in _TOLD)]
         rows = [[name, *(f"{counts[answer]:,}" for answer in _TOLD)] for name, counts in self._counts.items()]
         self.err.table(titles, rows)
-        if self.gives_reasons:
+        if self._gives_reasons:
             self._summarise_rules()
 
     def _summarise_rules(self) -> None:
@@ -297,8 +280,6 @@ class Audit:
             self.err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > len(top):
             self.err.say(f"... and {count(len(rules) - len(top), 'other rule', exact=self._rules.exact)}")
-        if not self._rules.exact:
-            self.err.say("There were too many rules to count all: these counts may be too low.")
 
 
 def why(verdict: Verdict) -> str:
@@ -306,22 +287,8 @@ def why(verdict: Verdict) -> str:
     return verdict.reason if verdict.rule is None else f"{verdict.rule} (line {verdict.rule.line})"
 
 
-class Table:
-    """Rows for people: for each crawler an answer and the rule, and last the URL, since it may be long."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._widths = [max(_ANSWER, len(name)) for name in names]
-        pairs = zip(names, self._widths, strict=True)
-        titles = [cell for name, width in pairs for cell in (f"{name:<{width}}", f"{'RULE':<{_RULE}}")]
-        self.titles = "  ".join([*titles, "URL\n"])
-
-    def rows(self, found: Judged) -> str:
-        """Return a line for each row."""
-        columns: list[Iterable[str]] = []
-        for width, answers, verdicts in zip(self._widths, found.answers, found.verdicts, strict=True):
-            columns += [
-                [f"{_WORDS[answer]:<{width}}" for answer in answers],
-                [f"{printable(why(verdict)):<{_RULE}}" for verdict in verdicts],
-            ]
-        lines = zip(*columns, map(printable, found.rows.urls), strict=True)
-        return "".join([f"{'  '.join(line)}\n" for line in lines])
+def table_lines(names: Sequence[str], columns: Sequence[Any]) -> str:
+    """Return rows for people: for each crawler an answer and the rule, and last the URL, since it may be long."""
+    widths = [width for name in names[:-1:2] for width in (max(_ANSWER, len(name)), _RULE)]
+    rows = zip(*(map(printable, column) for column in columns), strict=True)
+    return "".join(["  ".join([*map(str.ljust, row, widths), f"{row[-1]}\n"]) for row in rows])

@@ -31,7 +31,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure
 
 from ..addon import Addon
-from ..bulk.judging import Judge, Served, Site
+from ..bulk.judging import Judge, Served
 from ..concurrency import Places
 from ..core.crawlers import RobotsAgent
 from ..core.robots import RobotsTxt
@@ -219,8 +219,7 @@ class ProjectCrawl:
             gbot, overrides = self.settings, self.overrides if overridden else None
             judge = Judge([agent], strict=gbot.strict, max_bytes=gbot.max_bytes, overrides=overrides, now=time.time())
             self._judges[agent, overridden] = judge
-        sited = [(Site("", Origin.of(url), [url]), served or Served(None))]
-        _, ((verdict,),) = judge.judged(sited, gives_reasons=True)
+        _, ((verdict,),) = judge.judged([url], served or Served(None), gives_reasons=True)
         return verdict
 
     @staticmethod

@@ -296,12 +296,3 @@ def closing_rule(rules: Iterable[Rule]) -> Rule | None:
 def content_lines_of(rules: Rules) -> tuple[ContentLine, ...]:
     """Return the `Content-` lines for one crawler."""
     return rules._content_lines  # noqa: SLF001
-
-
-def patterns_of(rules: Rules) -> tuple[list[str], list[str]]:
-    """Return the allow patterns and the disallow patterns of one crawler's rules. A rule without a path has an empty one.
-
-    The allow patterns include those of directories whose index page is allowed.
-    """
-    allows = rules._allows.texts() + [directory for directory, _ in rules._directories()]  # noqa: SLF001
-    return allows, rules._disallows.texts()  # noqa: SLF001

@@ -28,7 +28,6 @@ _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")  # of characters that every client sends as they are
-SENT_IN_PATHS = f"{_SENT}@".encode()
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 _ENDS = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
@@ -85,7 +84,10 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     """Return whether `rules` allow `url` in every form in which a client may send it. Faster than `verdict_on_all_forms`."""
-    return rules.allowed(url) and all(map(rules.allowed, other_forms(url)))
+    if not rules.allowed(url):
+        return False
+    forms = other_forms(url)
+    return not forms or all(map(rules.allowed, forms))
 
 
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:

@@ -15,7 +15,6 @@ import pytest
 from scrapy_gbot_robots import Crawler, Origin
 from scrapy_gbot_robots.bulk import audit
 from scrapy_gbot_robots.bulk.archives import Capture, Reading
-from scrapy_gbot_robots.bulk.files import Rows
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
 from scrapy_gbot_robots.bulk.store import Store
 
@@ -277,18 +276,19 @@ def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:
 # What follows for URLs
 
 
-def pieces(tmp_path: Path, captures: Iterable[Capture], rows: Iterable[Rows]) -> list[audit.Judged]:
+def pieces(tmp_path: Path, captures: Iterable[Capture], lists: Iterable[list[str]]) -> list[audit.Piece]:
     """The answers to one crawler, piece by piece."""
     with Store(tmp_path, "200MB") as store:
         store.take(captures)
         store.settle()
-        return list(audit.judged(audit.by_archive(store, rows, {}), Judge([Crawler.of("a")], max_bytes=MAX_BYTES)))
+        audit.take_urls(store, ([urls] for urls in lists), {})
+        return list(audit.judged(audit.by_archive(store), Judge([Crawler.of("a")], max_bytes=MAX_BYTES)))
 
 
 def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str]) -> dict[str, int]:
     """The answer for each URL; 3 stands for no URL."""
-    found = pieces(tmp_path, captures, [Rows(urls)])
-    answers = {url: answer for each in found for url, answer in zip(each.rows.urls, each.answers[0], strict=True)}
+    found = pieces(tmp_path, captures, [urls])
+    answers = {url: answer for each in found for url, answer in zip(each.columns[0], each.answers[0], strict=True)}
     assert answers.keys() == set(urls)
     return answers
 
@@ -333,17 +333,17 @@ def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
 
 
 def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:
-    rows = (Rows([f"https://a.example/{n}-{m}" for n in range(10_000)]) for m in range(12))
-    found = pieces(tmp_path, [Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")], rows)
-    assert sum(len(each.rows.urls) for each in found) == 120_000
+    lists = ([f"https://a.example/{n}-{m}" for n in range(10_000)] for m in range(12))
+    found = pieces(tmp_path, [Capture(A, 1.0, 200, b"user-agent: *\ndisallow: /1")], lists)
+    assert sum(len(each.columns[0]) for each in found) == 120_000
     assert sum(each.answers[0].count(0) for each in found) == 12 * 1_111
-    assert max(len(each.rows.urls) for each in found) <= 50_000
+    assert max(len(each.columns[0]) for each in found) <= 50_000
 
 
 def test_very_many_origins_with_one_url_each_come_in_pieces_of_bounded_size(tmp_path: Path) -> None:
     body = b"user-agent: *\ndisallow: /\n" + b"#" * 100_000
     origins = [Origin("https", f"{n}.example", 443) for n in range(1_000)]
     captures = (Capture(origin.robots_url, 1.0, 200, body) for origin in origins)
-    found = pieces(tmp_path, captures, [Rows([f"{origin}/x" for origin in origins])])
+    found = pieces(tmp_path, captures, [[f"{origin}/x" for origin in origins]])
     assert sum(each.answers[0].count(0) for each in found) == 1_000
-    assert max(len(each.rows.urls) for each in found) < 100  # of 8 MiB
+    assert max(len(each.columns[0]) for each in found) < 100  # of 8 MiB

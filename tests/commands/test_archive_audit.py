@@ -94,7 +94,7 @@ def test_summary_says_what_came_of_it(home: Path) -> None:
     assert lines[2].startswith("damaged in 1 place, such as: byte ")
     assert lines[3:5] == [
         "1 line left out: no URL, such as: nothing",
-        "not in the archive: http://b.example/robots.txt and 1 other",
+        "unreachable: http://b.example/robots.txt and 1 other",
     ]
     assert [line.split() for line in lines[5:]] == [
         ["CRAWLER", "ALLOWED", "DISALLOWED", "UNREACHABLE"],

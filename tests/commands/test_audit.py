@@ -102,7 +102,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
         assert "2 lines left out: no URL, such as: nonsense" in ended.err
-        assert f"could not be fetched: {ill.url('/robots.txt')}\n" in ended.err
+        assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err
 
 
 def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_long(files: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.bulk.many import SiteUrls, Sweep, wording_of
 from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.core.rules import takes_long, weight_of
 
@@ -61,31 +60,12 @@ def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
     assert ROBOTS.crawl_delay(AllOf(["nobot"])) is None
 
 
-@pytest.mark.parametrize("names", [["mybot"], ["mybot", "googlebot", "nobot"]])
-def test_many_urls_at_a_time_are_refused_as_one_by_one(names: list[str]) -> None:
-    rules = ROBOTS.rules_for(AllOf(names))
-    urls = sorted(
-        f"https://a.example/{path}/{number}" for path in ("x", "google", "mine", "all") for number in range(50)
-    )
-    answers = Sweep(rules).allowed(SiteUrls(urls, "https://a.example"))
-    assert list(map(bool, answers)) == [rules.allowed(url) for url in urls]
-
-
 def test_rules_of_all_take_long_if_those_of_one_do() -> None:
     hard = RobotsTxt.parse(
         b"user-agent: mybot\n" + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000 + b"user-agent: *\ndisallow: /"
     )
     url = "/" + "a" * 100
     assert [takes_long(hard.rules_for(AllOf(names)), url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
-
-
-@pytest.mark.parametrize("agents", ["mybot", AllOf(["mybot", "googlebot"])])
-def test_rules_of_the_same_wording_are_recognised(agents: str | AllOf) -> None:
-    wording = wording_of(ROBOTS.rules_for(agents))
-    same = wording_of(RobotsTxt.parse(BODY + b"\n# of today").rules_for(agents))
-    other = wording_of(RobotsTxt.parse(b"user-agent: *\ndisallow: /elsewhere").rules_for(agents))
-    assert wording == same != other
-    assert hash(wording) == hash(same)
 
 
 def test_several_crawlers_are_a_value_that_can_be_a_key_and_pickled() -> None:

@@ -2,17 +2,11 @@
 
 import pytest
 import yarl
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.url_forms import (
-    SENT_IN_PATHS,
-    allowed_in_all_forms,
-    as_sent,
-    other_forms,
-    verdict_on_all_forms,
-)
+from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, as_sent, other_forms, verdict_on_all_forms
 from scrapy_gbot_robots.core.urls import as_text, path_of
 
 from ..support.strategies import URLS
@@ -125,11 +119,3 @@ def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
 def test_forms_of_any_text_are_few_and_each_is_given_once(url: str | bytes) -> None:
     forms = other_forms(url)
     assert len(forms) == len(set(forms)) <= 4
-
-
-@given(st.text(SENT_IN_PATHS.decode(), max_size=20))
-@example("@me/1,2~x:y;z=1&a+b*$!?c=d")
-def test_path_of_characters_that_all_clients_send_as_they_are_is_compared_as_it_stands(text: str) -> None:
-    path = f"/{text}"
-    if "/." not in path and path[-1] != "?":
-        assert {path_of(form) for form in (HOST + path, *other_forms(HOST + path))} == {path}
