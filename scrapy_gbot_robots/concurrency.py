@@ -12,30 +12,18 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
 from twisted.internet.defer import TimeoutError as TwistedTimeoutError
+from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
-
-try:
-    from scrapy.utils.asyncio import run_in_thread as run_in_thread  # noqa: PLC0414  for other modules, too
-except ImportError:  # before Scrapy 2.15, where there is always a reactor
-
-    async def run_in_thread(func: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call `func` in a thread and return its result, as Scrapy 2.15 and newer do."""
-        from twisted.internet.threads import deferToThread  # noqa: PLC0415  installs a reactor where there is none
-
-        in_thread: Any = deferToThread  # older Twisteds give it no types
-        result: _T = await maybe_deferred_to_future(in_thread(func, *args, **kwargs))
-        return result
 
 
 class Closing(Exception):  # noqa: N818  not an error
@@ -49,14 +37,23 @@ def reactor() -> Any:
     return installed
 
 
+async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
+    """Call `func` in a thread and return its result."""
+    if is_asyncio_available():
+        return await asyncio.to_thread(func, *args)
+    from twisted.internet.threads import deferToThread  # noqa: PLC0415  installs a reactor where there is none
+
+    in_thread: Any = deferToThread  # older Twisteds give it no types
+    result: _T = await in_thread(func, *args)
+    return result
+
+
 async def pause(secs: float) -> None:
     """Wait for `secs` seconds. A cancelled wait leaves no timer behind."""
-    over: Deferred[None] = Deferred()
-    timer = call_later(secs, over.callback, None)
-    try:
-        await maybe_deferred_to_future(over)
-    finally:
-        timer.cancel()
+    if is_asyncio_available():
+        await asyncio.sleep(secs)
+    else:
+        await deferLater(reactor(), secs)
 
 
 async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:

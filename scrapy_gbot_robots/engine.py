@@ -4,7 +4,7 @@ When Scrapy changes such a part, only this module has to change. If a part is mi
 own downloader, the functions do nothing or return a value that means "no".
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio
-(AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available, run_in_thread), conf (build_component_list,
+(AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available), conf (build_component_list,
 closest_scrapy_cfg), defer (deferred_from_coro, ensure_awaitable, maybe_deferred_to_future), misc (build_from_crawler,
 load_object), project (data_path, get_project_settings, inside_project), python (without_none_values), reactor
 (is_reactor_installed), response (get_base_url), spider (DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy

@@ -228,8 +228,8 @@ class ProjectCrawl:
         running = gatherResults([deferred_from_coro(work) for work in works], consumeErrors=True)
         return await maybe_deferred_to_future(running)
 
-    async def status(self, url: str) -> tuple[int, bytes | None]:
-        """Request `url`, and return its status and Location. No redirect is followed; the caller obeys robots.txt.
+    async def status(self, url: str) -> int:
+        """Request `url`, and return its status. No redirect is followed; the caller obeys robots.txt.
 
         Raises:
             Exception: the download handler raised it.
@@ -237,8 +237,8 @@ class ProjectCrawl:
         engine: Any = self._crawler.engine
         meta = dict.fromkeys([_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True)
         request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
-        response = await maybe_deferred_to_future(deferred_from_coro(engine.download_async(request)))
-        return response.status, response.headers.get("Location")
+        response: Response = await maybe_deferred_to_future(deferred_from_coro(engine.download_async(request)))
+        return response.status
 
     @staticmethod
     def _headers_received(request: Request) -> None:

@@ -11,7 +11,6 @@ from ..core.crawlers import RobotsAgent
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
-from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from ..report.summary import count
 from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
 
 _TOO_MANY = ("not requested: more than GBOT_ROBOTS_SITEMAPS_MAX", None)  # a hostile list could attack a third party
-_PRIVATE = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,12 +55,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                 }
                 for line, (text, status) in zip(lines, found, strict=True)
             ]
-            out.say(
-                (origin.robots_url, "strong"), ": ", known.why if known.unreachable else count(len(lines), "sitemap")
-            )
+            says = known.why if known.unreachable else count(len(lines), "sitemap")
+            out.say((origin.robots_url, "strong"), ": ", says)
             out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
             out.flush()
-            is_fine = all(each == _TOO_MANY or each[1] in range(300) for each in found)
+            is_fine = all(each == _TOO_MANY or each[1] in range(400) for each in found)
             worst = max(worst, FAILED if known.unreachable else FINE if is_fine else FOUND)
         return worst
 
@@ -70,29 +67,18 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 async def _found(url: str | None, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> tuple[str, int | None]:
-    """Request a sitemap and follow redirects as a crawl would: where robots.txt allows it (Google's page, "sitemap").
-
-    Returns the statuses, or why there is none, in words; and the last status.
-    """
+    """Request a sitemap as a crawl would; return its status, or why there is none, in words, and as a number."""
     if url is None:
         return "malformed: not an absolute http, https or ftp URL", None
-    asked, statuses = [url], ""
-    while True:
-        if crawl.settings.refuse_private and await leads_inside(asked[-1], origin.robots_url):
-            return statuses + _PRIVATE, None
-        its_origin = Origin.of(asked[-1])
-        served = await crawl.served([its_origin])
-        verdict = crawl.verdict(asked[-1], agent, served.get(its_origin))
-        if not verdict.allowed:
-            return f"{statuses}{verdict}", None
-        try:
-            status, location = await crawl.status(asked[-1])
-        except Exception as error:  # of any download handler
-            return f"{statuses}no answer: {shown(str(error) or type(error).__name__)}", None
-        if status not in REDIRECTS:
-            return f"{statuses}{status}", status
-        hop = next_hop(status, location, asked, crawl.settings.max_redirects)
-        if isinstance(hop, Unavailable):
-            return f"{statuses}{hop.why}", status
-        asked.append(hop)
-        statuses += f"{status}, "
+    if crawl.settings.refuse_private and await leads_inside(url, origin.robots_url):
+        return "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses", None
+    its_origin = Origin.of(url)
+    served = await crawl.served([its_origin])
+    verdict = crawl.verdict(url, agent, served.get(its_origin))
+    if not verdict.allowed:
+        return str(verdict), None
+    try:
+        status = await crawl.status(url)
+    except Exception as error:  # of any download handler
+        return f"no answer: {shown(str(error) or type(error).__name__)}", None
+    return str(status), status

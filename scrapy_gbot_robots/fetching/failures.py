@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from scrapy import exceptions
 from scrapy.exceptions import IgnoreRequest
 from twisted.internet import error as twisted_errors
+from twisted.python.reflect import safe_str
 
 from ..policy.outcome import Failure, Unreachable, failed
 
@@ -41,14 +42,15 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.REFUSED: getattr(exceptions, "DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
+_SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the URL
+    "ConnectionRefusedError",
+    "DownloadConnectionRefusedError",
+    "DownloadTimeoutError",
+    "TimeoutError",
+}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
-_TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
-_SAYS_NO_MORE = re.compile(  # messages of Scrapy and Twisted that only repeat the failure and the URL
-    r"(?:Getting \S+ took longer than [\d.]+ seconds|User timeout caused connection failure"
-    r"|(?:TCP connection timed out|Connection was refused by other side)(?:: \d+: Connection (?:refused|timed out))?)\.?"
-)
 
 
 class NotCachedError(Exception):
@@ -61,14 +63,16 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
     The reason contains the message of `error` if that says more than the failure. Passwords in its URLs are left out.
     `redirected_to` is the URL that failed, if a redirect led there.
     """
-    detail = _detail(error)
+    kinds: list[Failure] = []
+    detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
         detail = f"another middleware dropped the request: {detail}"
-    elif _SAYS_NO_MORE.fullmatch(detail):
+    else:
+        kinds += _kinds(error, _MOST_CAUSES)
+    if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
     if redirected_to:
         detail = f"redirected to {redirected_to}{': ' if detail else ''}{detail}"
-    kinds = [] if isinstance(error, IgnoreRequest) else list(_kinds(error, _MOST_CAUSES))
     return failed(Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail)
 
 
@@ -77,19 +81,12 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
     return _SCRAPYS[failure](why) if failure in _SCRAPYS else None
 
 
-def _detail(error: BaseException) -> str:
-    try:
-        return _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", str(error)[:_DETAIL_CHARS])).strip()
-    except Exception:
-        return type(error).__name__
-
-
 def _kinds(error: object, depth: int) -> Iterator[Failure]:
     """Yield what an exception means, the most specific first: by Twisted's reasons, the exception itself, its cause.
 
     Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception. Their values may be texts.
     """
-    if not depth:
+    if error is None or not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
@@ -97,5 +94,4 @@ def _kinds(error: object, depth: int) -> Iterator[Failure]:
         if isinstance(value, (KeyError, ValueError)):  # what Twisted's HTTP client raises at what it cannot read
             yield Failure.INVALID
     yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
-    if (cause := getattr(error, "__cause__", None)) is not None:
-        yield from _kinds(cause, depth - 1)
+    yield from _kinds(getattr(error, "__cause__", None), depth - 1)

@@ -255,7 +255,7 @@ class Fetcher:
         if self._http_cache is not None and not isinstance(outcome, Unreachable):
             for exchange in exchanges:
                 if exchange.response is not None and exchange.request is not None:
-                    self._http_cache.store(exchange.own, exchange.response, exchange.headers)
+                    self._http_cache.store(exchange.own, exchange.response.replace(headers=exchange.headers))
         return outcome
 
     async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:

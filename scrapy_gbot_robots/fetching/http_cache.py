@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email.utils import formatdate
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.http import Headers, Response
+from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
@@ -30,30 +29,24 @@ class HttpCache:
 
     def replays(self, own: Request) -> bool:
         """Whether no server is to be asked for `own`."""
-        return self._middleware.ignore_missing and self._keeps(own)
+        with self._failing_safely(own):
+            return bool(self._middleware.ignore_missing and self._middleware.policy.should_cache_request(own))
+        return False
 
     def stored(self, own: Request) -> Response | None:
         """The stored response for `own`; None if there is none."""
-        response: Response | None = None
-        if self._keeps(own):
-            with self._failing_safely(own):
-                response = self._middleware.storage.retrieve_response(self._crawler.spider, own)
-        return response
-
-    def store(self, own: Request, response: Response, headers: Headers) -> None:
-        """Store what a server has sent for `own`, with all its `headers`, if the policy agrees."""
-        headers.setdefault("Date", formatdate(usegmt=True))  # as Scrapy's middleware does, for RFC2616Policy
-        whole = response.replace(headers=headers)
-        if self._keeps(own):
-            with self._failing_safely(own):
-                if self._middleware.policy.should_cache_response(whole, own):
-                    self._middleware.storage.store_response(self._crawler.spider, own, whole)
-                    self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
-
-    def _keeps(self, own: Request) -> bool:
         with self._failing_safely(own):
-            return bool(self._middleware.policy.should_cache_request(own))
-        return False
+            response: Response | None = self._middleware.storage.retrieve_response(self._crawler.spider, own)
+            return response
+        return None
+
+    def store(self, own: Request, response: Response) -> None:
+        """Store what a server has sent for `own`, if the policy agrees."""
+        policy = self._middleware.policy
+        with self._failing_safely(own):
+            if policy.should_cache_request(own) and policy.should_cache_response(response, own):
+                self._middleware.storage.store_response(self._crawler.spider, own, response)
+                self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
 
     @contextmanager
     def _failing_safely(self, own: Request) -> Iterator[None]:
