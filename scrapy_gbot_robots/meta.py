@@ -17,8 +17,7 @@ says about the use of the page. "train-ai", "search" and "ai-use" are each "gran
 "immediate", "reference", "full" or None. "lines" are the lines of the robots.txt that say so. Experimental.
 
 `TAGS` is in the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag headers
-and robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its text,
-"unavailable_after" a time in ISO 8601.
+and robots meta tags say to this crawler. A word such as "noindex" is True, "unavailable_after" a time in ISO 8601.
 
 `FOLLOW`: set it to True in a request for a link, and the link is followed though its page asks not to.
 """

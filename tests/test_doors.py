@@ -38,7 +38,7 @@ DOORS = {
     "fetching": _BELOW_FETCHING - {"storage"},
     "sitemaps": _BELOW_FETCHING - {"storage"} | {"fetching"},
     "obeying": _BELOW_FETCHING | {"fetching"},
-    "pages": _WORDS | {"obeying"},
+    "pages": _WORDS | {"policy", "obeying"},
     "report": _BELOW_REPORT,
     "addon": _BELOW_REPORT | {"pages", "report"},
     "bulk": {"core", "experimental", "policy"},

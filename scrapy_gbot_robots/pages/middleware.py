@@ -23,8 +23,8 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
-from .directives import KNOWN, Directives, at_time
-from .page import NOFOLLOW, QUALIFIED, directives_of, links_left
+from .directives import KNOWN, at_time
+from .page import NOFOLLOW, QUALIFIED, directives_of, links_left, said_by
 
 _LINK_METHODS = frozenset({"GET", "HEAD"})
 
@@ -65,7 +65,7 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         if not isinstance(response, HtmlResponse) or request.method not in _LINK_METHODS or request.meta.get(FOLLOW):
             return request
         if response not in self._left:
-            self._left[response] = links_left(response, self._rels, whole_page="nofollow" in _said(response))
+            self._left[response] = links_left(response, self._rels, whole_page="nofollow" in (said_by(response) or ()))
         if urldefrag(request.url).url not in self._left[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/tags/links_left")
@@ -75,10 +75,9 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Drop an item if its page's directives say so; log and count it, and send Scrapy's signal for it."""
-        reasons = sorted(self._drop & _said(response).keys())
-        if not reasons:
+        reasons = sorted(self._drop.intersection(said_by(response) or ()))
+        if not reasons or response is None:
             return item
-        assert response is not None  # noqa: S101  for the type checker: it has directives
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
         error = DropItem(f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}")
@@ -88,7 +87,3 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             signals.item_dropped, item=item, response=response, exception=error, spider=spider
         )
         return None
-
-
-def _said(response: Response | None) -> Directives:
-    return {} if response is None or response.request is None else response.request.meta.get(TAGS, {})

@@ -49,12 +49,14 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     return in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), said)
 
 
+def said_by(response: Response | None) -> Directives | None:
+    """What the middleware has read of the page; None if it has not."""
+    return None if response is None or response.request is None else response.request.meta.get(TAGS)
+
+
 def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
     """The content of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
     start = page.body[:MOST_BYTES].removeprefix(codecs.BOM_UTF8)  # a byte order mark would begin the body
-    if b"\0" in start[:_STEP]:  # names and directives are ASCII, but not in UTF-16
-        encoding = HtmlResponse(page.url, headers=page.headers, body=start).encoding
-        start = start.decode(encoding, "replace").removeprefix("\ufeff").encode("latin-1", "replace")
     lower = start.lower()
     is_named = any(name.encode("ascii", "replace") in lower for name in names)
     return list(islice(_named(start, names), MOST_TAGS)) if b"<meta" in lower and is_named else []
@@ -113,10 +115,8 @@ class RobotsLinkExtractor(LinkExtractor):
 
     def extract_links(self, response: TextResponse) -> list[Link]:
         """The links of `response` that may be followed."""
-        found = (response.request.meta if response.request is not None else {}).get(TAGS)
-        if found is None:
-            found = directives_of(response, ())
-        if "nofollow" in found:
+        said = said_by(response)
+        if "nofollow" in (directives_of(response, ()) if said is None else said):
             return []
         links: list[Link] = super().extract_links(response)
         if not links or not isinstance(response, HtmlResponse):

@@ -22,15 +22,10 @@ RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response fr
 
 _FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
-_GZIP_MAGIC, _ZLIB_HEADER = b"\x1f\x8b", 2
+_GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
 _MAX_LAYERS = 4
 
-# Codings that exist and are not decoded here: a body in one of them is no text.
-_UNDECODED = frozenset(
-    "aes128gcm bzip2 bz2 compress dcb dcz exi lz4 lzip lzma pack200-gzip sdch snappy x-bzip2 x-compress x-lzma x-snappy "
-    "x-xz xz zip".split()
-)
 # What a browser takes for binary (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
@@ -62,7 +57,7 @@ def decoded(
     """Undo the content codings of `body`, for the first `limit` decoded bytes.
 
     A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake. Browsers read such a body
-    as it is; this function does so, too, if the body is text.
+    as it is; this function does so, too, if the body is text. In a coding that is not known here it is no text.
 
     Args:
         body: the bytes as they came over the wire.
@@ -81,7 +76,7 @@ def decoded(
     codings = [name for name in names if name in _DECODERS]
     if may_be_empty and not body:
         return b"", not whole
-    if len(codings) > _MAX_LAYERS or not _UNDECODED.isdisjoint(names):
+    if len(codings) > _MAX_LAYERS:
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
     pieces: Iterator[bytes] = (body[start : start + _FED] for start in range(0, len(body), _FED))
     for name in reversed(codings):
@@ -134,10 +129,8 @@ def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
-    first = b""
-    while len(first) < _ZLIB_HEADER and (piece := next(pieces, b"")):
-        first += piece
-    is_zlib = len(first) >= _ZLIB_HEADER and first[0] & 0x0F == zlib.DEFLATED and (first[0] << 8 | first[1]) % 31 == 0
+    first = next(filter(None, pieces), b"")
+    is_zlib = first[:1] and first[0] & 0x0F == zlib.DEFLATED  # no raw deflate begins so
     yield from _unzipped(chain((first,), pieces), _ZLIB if is_zlib else _RAW)
 
 
@@ -158,15 +151,12 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress zstd, whose frames may follow one another (RFC 8878 3)."""
     zstd = _zstd()
-
-    def new() -> Any:
-        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
-
+    options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     stream = None
     for piece in pieces:
         waiting = piece
         while waiting or not (stream is None or stream.needs_input):
-            stream = stream or new()
+            stream = stream or zstd.ZstdDecompressor(options=options)
             yield stream.decompress(waiting, _PIECE)
             waiting = stream.unused_data if stream.eof else b""
             if stream.eof:

@@ -10,18 +10,15 @@ RFC 9110 10.2.3 (Retry-After).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from urllib.request import parse_http_list
 
 _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
 _FOREVER = 2.0**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"?'
-_DIRECTIVE = re.compile(  # a stray quoted string is skipped; no alternative backtracks
-    rf"{_QUOTED} | ([^\s,=\"]+) \s* (?: = \s* ({_QUOTED} | [^\s,\"]*) )?", re.VERBOSE | re.DOTALL
-)
 _SECONDS = re.compile(r"-?[0-9]+")
 
 
@@ -34,11 +31,13 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
     negative one is 0.0. `s-maxage` is ignored: it is for shared caches.
     """
     lifetime: float | None = None
-    for name, value in _directives(cache_control):
-        if name == "no-store" or (name == "no-cache" and value is None):
+    for directive in parse_http_list(_text(b",".join(cache_control))):
+        name, equals, value = directive.partition("=")
+        name = name.strip().lower()
+        if name == "no-store" or (name == "no-cache" and not equals):
             return 0.0
-        if name == "max-age" and lifetime is None and value is not None:
-            lifetime = _seconds(value)
+        if name == "max-age" and lifetime is None:
+            lifetime = _seconds(value.strip(' "'))
     if lifetime is None:
         return None
     return max(0.0, lifetime - (_seconds(_text(age)) or 0.0))
@@ -52,16 +51,8 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     text = _text(value)
     if (seconds := _seconds(text)) is not None:
         return seconds
-    moment = _date(text)
-    return None if moment is None else min(max(0.0, moment - now), _FOREVER)
-
-
-def _directives(lines: Iterable[bytes]) -> Iterator[tuple[str, str | None]]:
-    """Yield name (lower case) and value (unquoted) of each directive, in order."""
-    text = b",".join(lines)[:_HEADER_BYTES].decode("latin-1")
-    for name, value in (found.groups() for found in _DIRECTIVE.finditer(text)):
-        if name is not None:
-            yield name.lower(), None if value is None else value.strip('"')
+    moment = date_in(text)
+    return None if moment is None else min(max(0.0, moment.timestamp() - now), _FOREVER)
 
 
 def _text(value: bytes | None) -> str:
@@ -70,16 +61,15 @@ def _text(value: bytes | None) -> str:
 
 def _seconds(text: str) -> float | None:
     """Read a whole number of seconds, clamped to the range from 0 to `_FOREVER`."""
-    text = text.strip()
     return min(max(0.0, float(text)), _FOREVER) if _SECONDS.fullmatch(text) else None
 
 
-def _date(text: str) -> float | None:
-    """Read an HTTP date (RFC 9110 5.6.7, all three forms) as seconds since the epoch."""
+def date_in(text: str, read: Callable[[str], datetime] = parsedate_to_datetime) -> datetime | None:
+    """Read a date in UTC, by default an HTTP date (RFC 9110 5.6.7, all three forms); None if it is no date."""
     try:
-        moment: datetime = parsedate_to_datetime(text[:_DATE_BYTES])
+        moment = read(text[:_DATE_BYTES])
         if moment.tzinfo is None:  # asctime has no zone; HTTP dates are always GMT
             moment = moment.replace(tzinfo=timezone.utc)
-        return moment.timestamp()
+        return moment.astimezone(timezone.utc)
     except (TypeError, ValueError, OverflowError, IndexError):
         return None

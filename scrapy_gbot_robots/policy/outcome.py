@@ -8,7 +8,6 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -22,7 +21,6 @@ from .walls import wall_of
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # a longer Location leads nowhere
-_PATH_AND_REST = re.compile(r"\A([^?#]*)(.*)", re.DOTALL)
 
 _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
 
@@ -177,9 +175,7 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
 
 def _target(location: bytes | str | None, here: str) -> str | None:
     """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
-    reference = _text(location or b"").strip()
-    path, rest = _PATH_AND_REST.findall(reference)[0]
-    reference = path.replace("\\", "/") + rest  # as browsers read it (WHATWG URL, "special" schemes)
+    reference = _text(location or b"").strip().replace("\\", "/")  # as browsers read it (WHATWG URL, "special" schemes)
     if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
         return None
     try:

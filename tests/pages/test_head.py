@@ -34,7 +34,7 @@ def test_page_has_these_tags(page: str, tags: list[str]) -> None:
     assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
 def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
     response = HtmlResponse("https://a.example/", headers={"Content-Type": f"text/html; charset={encoding}"}, body=page)
