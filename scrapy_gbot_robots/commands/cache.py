@@ -54,7 +54,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     with _storage(gbot, settings, writes=forgets) as (storage, where):
         if options.act == "list":
             out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
-        for origin in wanted or (list(storage.origins()) if forgets else storage.origins()):
+        for origin in wanted or storage.origins():
             if act(origin, storage, gbot, out):
                 found += 1
             elif wanted:

@@ -129,7 +129,6 @@ def _escaped(text: str, more: str = "") -> str:
 
 def _write_sarif(results: Results, out: Terminal) -> None:
     """Write one SARIF log with one run, for code scanning."""
-    places = list(KINDS)
     rules = [
         {
             "id": _rule_id(kind.name),
@@ -143,7 +142,6 @@ def _write_sarif(results: Results, out: Terminal) -> None:
     found = [
         {
             "ruleId": _rule_id(finding.kind),
-            "ruleIndex": places.index(finding.kind),
             "level": finding.level,
             "message": {"text": finding.text},
             "locations": [_location(source, finding.line)],

@@ -151,12 +151,11 @@ class Terminal:
         if self._rich is None or (beside is not None and beside.is_terminal):
             yield lambda _done, _word: None
             return
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415
 
-        columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[word]}"))
-        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._rich, transient=True) as bar:
-            task = bar.add_task(what, total=total, word="")
-            yield lambda done, word: bar.update(task, completed=done, word=word)
+        with Progress(console=self._rich, transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done, word: bar.update(task, completed=done, description=f"{what}: {word}")
 
     def flush(self) -> None:
         """Write out the buffer. Raises BrokenPipeError if the reader has gone."""

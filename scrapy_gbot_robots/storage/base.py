@@ -44,8 +44,8 @@ class Storage(ABC):
         """Forget `origin`; return whether it had an entry."""
 
     @abstractmethod
-    def origins(self, prefix: str = "") -> Iterator[str]:
-        """Yield each stored origin whose text starts with `prefix`, once, in any order."""
+    def origins(self) -> Iterator[str]:
+        """Yield each stored origin once, in any order. Entries may be deleted meanwhile."""
 
     @abstractmethod
     def lease(self, origin: str, secs: float) -> str | None:

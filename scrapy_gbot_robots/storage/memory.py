@@ -54,11 +54,10 @@ class MemoryStorage(Storage):
         with self._lock:
             return self._drop(origin)
 
-    def origins(self, prefix: str = "") -> Iterator[str]:
+    def origins(self) -> Iterator[str]:
         """Yield the origins that are stored at the time of the call."""
         with self._lock:
-            kept = tuple(self._entries)
-        return (origin for origin in kept if origin.startswith(prefix))
+            return iter(tuple(self._entries))
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out."""

@@ -63,7 +63,6 @@ _SCAN_KEYS = 1000  # looked at in one step
 _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
 _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
-_GLOB = str.maketrans({char: f"\\{char}" for char in "*?[]^\\"})
 
 # A script is one step for the server: no other client's command comes between the check and what follows.
 _RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
@@ -161,10 +160,10 @@ class RedisStorage(Storage):
         with self._asked():
             return bool(self._redis.delete(self._key("entry", origin)))
 
-    def origins(self, prefix: str = "") -> Iterator[str]:
+    def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         seen: set[str] = set()  # a scan may meet a key twice
-        for origin, _ in self._keys("entry", prefix):
+        for origin, _ in self._keys("entry"):
             if origin not in seen:
                 seen.add(origin)
                 yield origin
@@ -268,15 +267,14 @@ class RedisStorage(Storage):
     def _key(self, kind: str, origin: str) -> str:
         return f"{_PREFIX}{kind}:{{{origin}}}" if self._is_cluster else f"{_PREFIX}{kind}:{origin}"
 
-    def _keys(self, kind: str, start: str = "") -> Iterator[tuple[str, bytes]]:
-        """Yield what each key of a kind is for, if that begins with `start`, and the key."""
+    def _keys(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """Yield what each key of a kind is for, and the key."""
         before = f"{_PREFIX}{kind}:"
-        first = "{" if self._is_cluster and kind != "process" else ""
-        pattern = f"{before}{first}{start}".translate(_GLOB) + "*"
+        is_tagged = self._is_cluster and kind != "process"
         with self._asked():
-            for key in self._redis.scan_iter(match=pattern, count=_SCAN_KEYS):
+            for key in self._redis.scan_iter(match=f"{before}{'{' if is_tagged else ''}*", count=_SCAN_KEYS):
                 name = key.decode(errors="replace").removeprefix(before)
-                yield (name[1:-1] if first else name), key
+                yield (name[1:-1] if is_tagged else name), key
 
     def _values(self, kind: str, most_bytes: int) -> Iterator[tuple[str, bytes]]:
         """Yield what each key of a kind is for, and its value. Values that are no strings are left out."""

@@ -151,14 +151,11 @@ class SqliteStorage(Storage):
         _, deleted = self._execute(_DELETE, origin)
         return deleted > 0
 
-    def origins(self, prefix: str = "") -> Iterator[str]:
+    def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
-        oldest, start = self._today() - KEEP_DAYS, prefix
+        oldest, start = self._today() - KEEP_DAYS, ""
         while page := self._execute(_ORIGINS, start, oldest, _PAGE)[0]:
-            for (origin,) in page:
-                if not origin.startswith(prefix):
-                    return
-                yield origin
+            yield from (origin for (origin,) in page)
             start = page[-1][0] + "\0"  # the next text in order
 
     def lease(self, origin: str, secs: float) -> str | None:
