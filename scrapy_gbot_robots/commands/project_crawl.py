@@ -42,7 +42,6 @@ from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of
 from ..policy.outages import Decision, Entry, Kind, State, decide, renew
-from ..policy.outcome import Failure as Why
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
@@ -163,14 +162,6 @@ class RobotsState:
         copy = self.decision.copy
         wall = copy.why if copy is not None and copy.kind is Kind.WALL else ""
         return Served(None, self.body or b"", wall=wall, decision=self.decision)
-
-    @property
-    def why(self) -> str:
-        """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
-        why = self.decision.why
-        if self.decision.temporary and self.origin.scheme == "https" and Why.TLS.value in why:
-            return f"{why}; if the server speaks no TLS, try http{str(self.origin).removeprefix('https')}"
-        return why
 
     @property
     def unreachable(self) -> bool:

@@ -174,12 +174,11 @@ class Exchange:
         transfer = _codings(
             self.headers, "Transfer-Encoding"
         )  # which Scrapy's handler for aiohttp, say, leaves in the body
-        stopped = "download_stopped" in response.flags
-        lost, broken, body, cut = None, "", b"", False
-        if "dataloss" in response.flags or (stopped and not self.stopped):
-            lost = Failure.TRUNCATED
+        lost, body, cut = None, b"", False
+        if "dataloss" in response.flags or ("download_stopped" in response.flags and not self.stopped):
+            lost = failed(Failure.TRUNCATED)
         elif {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
-            lost, broken = Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone"
+            lost = failed(Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone")
         else:
             try:
                 body, cut = decoded(
@@ -191,7 +190,7 @@ class Exchange:
                     may_be_empty="partial" not in response.flags,
                 )
             except DecodeError as error:
-                lost, broken = Failure.BAD_CONTENT, str(error)
+                lost = failed(Failure.BAD_CONTENT, str(error))
         outcome = outcome_of(
             response.status,
             url,
@@ -203,7 +202,7 @@ class Exchange:
             max_age=headers.max_age(response.headers.getlist("Cache-Control"), response.headers.get("Age")),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
         )
-        return failed(lost, broken) if lost is not None and response.status in _BODY_DECIDES else outcome
+        return lost if lost is not None and response.status in _BODY_DECIDES else outcome
 
 
 def _codings(of: Headers, name: str) -> str:
