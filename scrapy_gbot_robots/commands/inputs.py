@@ -90,8 +90,10 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     if has_robots and text.startswith("/"):
         return text
     if not is_url(text):
-        path = 'a path that begins with "/"' if has_robots else "for a path, name a robots.txt"
-        raise CommandError(f'not an absolute URL: "{text}"; {path}')
+        wanted = (
+            "an absolute URL, or a path such as /a" if has_robots else "an absolute URL, such as https://example.com/"
+        )
+        raise CommandError(f'"{text}" is not {wanted}')
     origin_of(text)
     return text
 

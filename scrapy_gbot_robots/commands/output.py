@@ -64,27 +64,22 @@ class Terminal:
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self._stream = stream
         self.as_json = as_json
-        self._rich: Any = _rich_console(stream)
+        self.rich: Any = _rich_console(stream)  # None unless a person reads it
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # escapes and no exception on a terminal that is not UTF-8
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether a person reads it."""
-        return self._stream.isatty()
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
         """Write a line for people. With `wrap` a terminal breaks it between words, otherwise anywhere."""
         if self.as_json:
             return
         texts = [(printable(text), style) for text, style in map(_styled, parts)]
-        if self._rich is None:
+        if self.rich is None:
             self._stream.write("".join(text for text, _ in texts) + "\n")
             return
         from rich.text import Text  # noqa: PLC0415
 
         styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in texts))
-        self._rich.print(styled, soft_wrap=not wrap)
+        self.rich.print(styled, soft_wrap=not wrap)
 
     def fact(self, name: str, text: str) -> None:
         """Write a line of the form "  = name: text"."""
@@ -148,12 +143,12 @@ class Terminal:
             total: the number of units; None if it is not known.
             beside: where rows are written meanwhile. If that is a terminal, they show the progress, and no bar is mixed in.
         """
-        if self._rich is None or (beside is not None and beside.is_terminal):
+        if self.rich is None or (beside is not None and beside.rich is not None):
             yield lambda _done, _word: None
             return
         from rich.progress import Progress  # noqa: PLC0415
 
-        with Progress(console=self._rich, transient=True) as bar:
+        with Progress(console=self.rich, transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done, word: bar.update(task, completed=done, description=f"{what}: {word}")
 

@@ -17,7 +17,7 @@ from ..settings import GbotSettings
 from .check import Check, show_line, verdict_on
 from .command import FINE, FOUND, CommandError
 from .crawlers import Asker
-from .inputs import SOURCE, STDIN, Version, add_shared, is_url, read, versions
+from .inputs import SOURCE, STDIN, Version, add_shared, checked_url, is_url, read, versions
 from .output import Terminal
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
@@ -97,7 +97,7 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
         if words[:end]:
             try:
                 found.append(_expectation(number, words[:end], robots))
-            except ValueError as error:
+            except (CommandError, ValueError) as error:
                 wrong += 1
                 err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
     if wrong:
@@ -115,9 +115,7 @@ def _expectation(number: int, words: list[str], robots: Version) -> Expectation:
     if verb not in _VERBS or len(words) != _WORDS:
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
     _, name, url = words
-    if is_url(url):
-        if robots.origin not in {None, Origin.of(url)}:
-            raise ValueError(f"{robots.name} is not for the origin of this URL")
-    elif not url.startswith("/"):
-        raise ValueError('the URL must be absolute, or a path that begins with "/"')
+    checked_url(url, has_robots=True)
+    if is_url(url) and robots.origin not in {None, Origin.of(url)}:
+        raise ValueError(f"{robots.name} is not for the origin of this URL")
     return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])

@@ -25,9 +25,9 @@ NO_SUCH_FILE = "no: No such file or directory"
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("check example.com/x", 'not an absolute URL: "example.com/x"; for a path, name a robots.txt'),
-        ("check cart/1 --file r.txt", 'not an absolute URL: "cart/1"; a path that begins with "/"'),
-        ("check ''", 'not an absolute URL: ""'),
+        ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
+        ("check cart/1 --file r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
+        ("check ''", '"" is not an absolute URL'),
         (f"check /x --file {'a' * 300}", "File name too long"),
         ("check /x --file loop", "loop: Too many levels of symbolic links"),
         ("check mailto://example.com", "not an http, https or ftp URL"),
@@ -44,7 +44,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}\n"),
         ("diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x", "has no version from 1969-12-31 or before"),
         ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
-        ("agents /path", "for a path, name a robots.txt"),
+        ("agents /path", "is not an absolute URL, such as"),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
         ("audit --urls - --workers 0", "--workers must be at least 1, got 0"),
         ("audit --urls - --robots r.txt r.txt", "takes one robots.txt, or archives, got 2 files"),
@@ -127,7 +127,7 @@ def test_entry_point_is_the_console_command() -> None:
 
 def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
     ended = run("check", "x", cwd=tmp_path, command=CONSOLE)
-    assert ended.err.startswith("gbot-robots check: error: not an absolute URL")
+    assert ended.err.startswith('gbot-robots check: error: "x" is not an absolute URL')
     assert run("chek", cwd=tmp_path, command=CONSOLE).err.startswith("usage: gbot-robots ")
 
 

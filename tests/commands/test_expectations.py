@@ -69,7 +69,7 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
     [
         ("permit * /a", 'must be "allow CRAWLER URL"'),
         ("allow /a", 'must be "allow CRAWLER URL"'),
-        ("allow * a", "must be absolute, or a path"),
+        ("allow * a", "is not an absolute URL, or a path"),
         ("allow 7 /a", '"7" names no crawler'),
         ("deny * mailto://x", "not an http, https or ftp URL"),
         ("sitemap /s.xml", "no absolute URL with a host"),
