@@ -148,6 +148,7 @@ class Audit:
         self.about: list[Part] = []  # lines of the summary about the robots.txt files
         self.read = self.urls = self._invalid = 0  # URLs that were read, URLs that were judged, lines that are none
         self._example = ""  # of these
+        self._unsaid = ""
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
         self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)  # robots.txt files by what is wrong with them
@@ -168,9 +169,7 @@ class Audit:
         lines = TEXT.get(f".{self.options.format}", table_lines)
         path = self.options.output
         try:
-            with (
-                answer_file(path, columns) if path else nullcontext(text_writer(lines, names, self._out.write)) as write
-            ):
+            with answer_file(path, columns) if path else nullcontext(text_writer(lines, names, self._say)) as write:
                 self._write = write
                 yield
                 if self._invalid and not self.urls:
@@ -181,6 +180,13 @@ class Audit:
                 self.err.say(("Interrupted. So far:", "warning"))
                 self.summarise()
             raise
+
+    def _say(self, text: str) -> None:
+        """Write rows, and titles not before there is a URL: an error says nothing else."""
+        self._unsaid += text
+        if self.urls:
+            self._out.write(self._unsaid)
+            self._unsaid = ""
 
     def progress(self, what: str, total: int | None) -> Any:
         """Show the progress of long work, beside the rows unless these go to a file."""
