@@ -18,8 +18,8 @@ from scrapy.settings import Settings
 
 from ..core.lines import split_lines
 from ..core.urls import ROBOTS_PATH
-from ..policy.outages import Entry, decide
-from ..report.summary import count, span
+from ..policy.outages import Entry, decide, span
+from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of

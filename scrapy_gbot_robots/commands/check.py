@@ -21,9 +21,8 @@ from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import ROBOTS_PATH, Origin
 from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
-from ..policy.outages import Decision, Entry, Kind
+from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
-from ..report.summary import span
 from ..settings import GbotSettings
 from . import crawlers
 from .command import FAILED, FINE, FOUND

@@ -10,7 +10,8 @@ from typing import Any
 
 from scrapy.settings import Settings
 
-from ..report.summary import count, span
+from ..policy.outages import span
+from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import StorageError
 from ..storage.client import redis_of

@@ -44,14 +44,10 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
         names: the crawler's product tokens, in lower case.
     """
     found: Directives = {}
-    left = MOST_BYTES
-    for value in dict.fromkeys(values):
-        if left <= 0:
-            break
-        for addressee, name, text in _statements(value[:left], addressed=True):
+    for value in "\n".join(values)[:MOST_BYTES].split("\n"):
+        for addressee, name, text in _statements(value, addressed=True):
             if not addressee or addressee in names:
                 _add(found, name, text)
-        left -= len(value)
     return found
 
 

@@ -20,6 +20,7 @@ from enum import Enum
 from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 # How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the copy from
 # before the outage: a crawl that runs once a month must still find both.
 KEEP_DAYS = 100
@@ -125,25 +126,15 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What applies to an origin now, and until when.
-
-    From `refresh_at` on, the crawl fetches robots.txt again in the background; from `ask_at` on, requests wait for that
-    fetch. Both are seconds since the epoch.
-
-    Attributes:
-        temporary: robots.txt is unreachable, and the ladder decided.
-        copy: the definite answer that this rests on; None if there is none.
-        one_page: this is a full disallow only because no page has shown yet that the site is available: one page may be
-            requested to find out.
-    """
+    """What applies to an origin now, and until when; times are seconds since the epoch."""
 
     state: State
     why: str
-    temporary: bool
-    refresh_at: float
-    ask_at: float
-    copy: Copy | None = None
-    one_page: bool = False
+    temporary: bool  # robots.txt is unreachable, and the ladder decided
+    refresh_at: float  # from then on, the crawl fetches robots.txt again in the background
+    ask_at: float  # from then on, requests wait for that fetch
+    copy: Copy | None = None  # the definite answer that this rests on
+    one_page: bool = False  # no page has shown yet that the site is available: one may be requested to find out
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
@@ -223,7 +214,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
     age = max(0.0, now - outage.since)
     meaning = next(meaning for until, meaning in LADDERS[policy.ladder] if age < until)
-    why = f"robots.txt unreachable{_span(age)}: {outage.why}"
+    why = f"robots.txt unreachable{f' for {span(age)}' if age >= MINUTE else ''}: {outage.why}"
     retry_at = _retry_at(outage, now)
     stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
@@ -234,9 +225,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
 
 
-def _span(seconds: float) -> str:
-    """Put a length of time into words, in its largest unit; "" for less than a minute."""
-    for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
-        if seconds >= size:
-            return f" for {seconds // size:.0f} {unit}"
-    return ""
+def span(secs: float) -> str:
+    """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
+    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
+    return f"{secs // size:.0f} {unit}"

@@ -162,24 +162,28 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
         asked: the URLs that were asked so far; the one that redirects is the last.
         max_redirects: how many redirects are followed.
     """
-    here = asked[-1]
-    target = _target(location, here)
+    target = _target(location, asked[-1])
     if target is None:
-        return Unavailable(status, here, f"HTTP {status} without a Location that can be followed, as 404")
-    if target in asked:
-        return Unavailable(status, here, f"HTTP {status} redirects in a loop, as 404")
-    if len(asked) > max_redirects:
-        return Unavailable(status, here, f"HTTP {status} after {max_redirects} redirects, as 404")
-    return target
+        why = "without a Location that can be followed"
+    elif target in asked:
+        why = "redirects in a loop"
+    elif len(asked) > max_redirects:
+        why = f"after {max_redirects} redirects"
+    else:
+        return target
+    return Unavailable(status, asked[-1], f"HTTP {status} {why}, as 404")
 
 
 def _target(location: bytes | str | None, here: str) -> str | None:
-    """Resolve a Location against the URL that sent it; None if the result is no URL to follow."""
+    """Resolve a Location against the URL that sent it, without user-info and fragment; None if it is no URL to follow."""
     reference = _text(location or b"").strip().replace("\\", "/")  # as browsers read it (WHATWG URL, "special" schemes)
     if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
         return None
     try:
-        return _bare(urljoin(here, reference))
+        parts = urlsplit(urljoin(here, reference))
+        host = parts.netloc.rpartition("@")[2].lower()
+        url = parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
+        return url if Origin.of(url).scheme in _SCHEMES else None
     except ValueError:  # brackets without an IPv6 address in them, a port out of range, and the like
         return None
 
@@ -191,12 +195,3 @@ def _text(location: bytes | str) -> str:
         return location.decode()
     except UnicodeDecodeError:
         return location.decode("latin-1")
-
-
-def _bare(url: str) -> str:
-    """Return an absolute http or https URL without user-info and fragment. Raises ValueError for any other URL."""
-    if Origin.of(url).scheme not in _SCHEMES:
-        raise ValueError(f"not a URL to follow: {url!r}")
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=host.lower(), path=parts.path or "/", fragment="").geturl()

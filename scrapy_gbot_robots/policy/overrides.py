@@ -56,8 +56,8 @@ class Override:
     key: str  # where it applies, as the user wrote it
     action: Action
     reason: str  # in the user's words
-    robotstxt: RobotsTxt | None = None  # the rules to obey instead, for `Action.REPLACE`
-    rules_from: str = ""  # the `file:PATH` of these rules; "" if the override itself contains them
+    rules: str = ""  # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
+    robotstxt: RobotsTxt | None = None  # these rules
     crawler: Crawler | None = None  # whose rules are obeyed; None: the crawl's own
     crawl_delay: float | None = None  # seconds between requests; None: as the robots.txt and the settings say
     until: date | None = None  # the last day, in UTC; None: it has no end
@@ -70,10 +70,9 @@ class Override:
     @property
     def what(self) -> str:
         """What the override does, in a few words."""
-        rules = {Action.REPLACE: self.rules_from or "own rules", Action.KEEP: ""}.get(self.action, self.action.value)
         crawler = "" if self.crawler is None else f"as {self.crawler.name}"
         delay = "" if self.crawl_delay is None else f"crawl-delay {self.crawl_delay:g} s"
-        return ", ".join(filter(None, (rules, crawler, delay)))
+        return ", ".join(filter(None, (self.rules, crawler, delay)))
 
     def standing(self, now: float) -> Standing:
         """Whether the override counts at `now`, in seconds since the epoch. Its last day counts to its end."""
@@ -203,17 +202,17 @@ def _override(key: str, value: object, file: Callable[[str], bytes], parse: Call
             raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}") from None
     rules, reason, *rest = read.values()
     reason = reason.strip()
-    if rules in {None, Action.IGNORE.value, Action.DISALLOW.value}:
-        return Override(key, Action(rules or Action.KEEP), reason, None, "", *rest)
-    rules_from = rules if rules.startswith(_FILE) else ""
+    if rules in {None, "ignore", "disallow"}:
+        return Override(key, Action(rules or "keep"), reason, rules or "", None, *rest)
+    of_file = rules.startswith(_FILE)
     try:
-        body = file(rules.removeprefix(_FILE)) if rules_from else rules.encode("utf-8", "surrogateescape")
+        body = file(rules.removeprefix(_FILE)) if of_file else rules.encode("utf-8", "surrogateescape")
     except (OSError, ValueError) as error:
         raise ValueError(f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}") from error
     robotstxt = parse(body)
     if not groups_of(robotstxt):
         raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
-    return Override(key, Action.REPLACE, reason, robotstxt, rules_from, *rest)
+    return Override(key, Action.REPLACE, reason, rules if of_file else "own rules", robotstxt, *rest)
 
 
 def _text(value: object) -> str:

@@ -22,8 +22,9 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from hashlib import sha256
 from http.client import responses
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 from scrapy import Request, signals
@@ -39,7 +40,6 @@ from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
 
 _MOST_HASHES = 100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
-_MOST_FILES = 1_000  # with the same name and different numbers
 
 _DIGEST = "X-Robots-SHA256"  # our own field in WARC records, which the format allows
 _SECRETS = {"authorization", "cookie", "proxy-authorization"}  # request headers that an archive must not contain
@@ -55,7 +55,7 @@ class RobotsArchive:
         self._crawler = crawler
         self._path = path
         self._file: io.FileIO | None = None
-        self._kept: OrderedDict[bytes, None] = OrderedDict()  # hashes
+        self._kept: OrderedDict[str, None] = OrderedDict()  # hashes
         self._thread = OneThread()
         self._background = Background()
         self._said = False
@@ -76,19 +76,18 @@ class RobotsArchive:
 
     def _served(self, outcome: Outcome, request: Request, response: Response, headers: Headers) -> None:
         if isinstance(outcome, Fetched) or (isinstance(outcome, Unavailable) and outcome.wall):
-            served = Served(datetime.now(timezone.utc), outcome, request, response, headers)
-            key = sha256(served.robots).digest()
-            if key not in self._kept:
-                self._kept[key] = None
+            served = Served.of(outcome, request, response, headers)
+            if served.robots not in self._kept:
+                self._kept[served.robots] = None
                 if len(self._kept) > _MOST_HASHES:
                     self._kept.popitem(last=False)
-                self._background.start(self._keep(key, served))
+                self._background.start(self._keep(served))
 
-    async def _keep(self, key: bytes, served: Served) -> None:
+    async def _keep(self, served: Served) -> None:
         try:
             await self._thread.run(lambda: self._write(served))
         except (OSError, ValueError) as error:  # ValueError: text that no file can hold
-            self._kept.pop(key, None)  # it will be tried again when a server sends the same robots.txt
+            self._kept.pop(served.robots, None)  # it will be tried again when a server sends the same robots.txt
             self._crawler.stats.inc_value("gbot_robots/archive/errors")
             if not self._said:
                 self._said = True
@@ -118,11 +117,11 @@ class RobotsArchive:
         wanted = archive_named(self._path, spider.name if spider is not None else "", datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
         suffix = next(each for each in ARCHIVES if wanted.name.endswith(each))
-        for number in range(1, _MOST_FILES):
-            path = wanted if number == 1 else wanted.with_name(f"{wanted.name.removesuffix(suffix)}-{number}{suffix}")
+        path, numbers = wanted, count(2)
+        while True:
             with suppress(FileExistsError):
                 return io.FileIO(path, "x")
-        raise FileExistsError(f"{wanted} and {_MOST_FILES} files named like it exist")
+            path = wanted.with_name(f"{wanted.name.removesuffix(suffix)}-{next(numbers)}{suffix}")
 
     async def _spider_closed(self) -> None:
         await self._background.ended()
@@ -135,33 +134,28 @@ class RobotsArchive:
 
 
 class Served(NamedTuple):
-    """A robots.txt, or a bot wall in its place, as it was served at a time; `headers` are the response's, off the wire."""
+    """A robots.txt, or a bot wall in its place, as it was served. The names are those of a line of JSON."""
 
-    at: datetime
-    outcome: Fetched | Unavailable
-    request: Request
+    url: str
+    fetched: str  # in UTC, ISO 8601
+    robots: str  # the SHA-256 of the decoded body, as far as it is read
+    status: int
+    request_headers: list[tuple[str, str]]  # without secrets
+    response_headers: list[tuple[str, str]]  # off the wire
+    cut: bool  # only the beginning is read
+    ip: str | None  # the server's, if known
+    body: bytes  # decoded, as far as it is read; that of a wall as it came
     response: Response
-    headers: Headers
 
-    @property
-    def robots(self) -> bytes:
-        """The body decoded, as far as it is read; that of a wall as it came."""
-        return self.outcome.body if isinstance(self.outcome, Fetched) else self.response.body
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether `robots` is only the beginning."""
-        return isinstance(self.outcome, Fetched) and self.outcome.cut
-
-    @property
-    def asked_with(self) -> list[tuple[str, str]]:
-        """The headers of the request, without secrets."""
-        return [each for each in _texts(self.request.headers) if each[0].lower() not in _SECRETS]
-
-    @property
-    def ip(self) -> str | None:
-        """The address of the server, if known."""
-        return None if self.response.ip_address is None else str(self.response.ip_address)
+    @classmethod
+    def of(cls, outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers) -> Self:
+        """Take from a signal's arguments what an archive keeps. The time is now."""
+        body, cut = (outcome.body, outcome.cut) if isinstance(outcome, Fetched) else (response.body, False)
+        fetched = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        sent = [each for each in _texts(request.headers) if each[0].lower() not in _SECRETS]
+        ip = None if response.ip_address is None else str(response.ip_address)
+        digest, got = sha256(body).hexdigest(), _texts(headers)
+        return cls(outcome.url, fetched, digest, response.status, sent, got, cut, ip, body, response)
 
 
 def _texts(headers: Headers) -> list[tuple[str, str]]:
@@ -175,42 +169,33 @@ def record_of(served: Served, name: str, *, is_first: bool) -> bytes:
 
 
 def _json(served: Served) -> bytes:
-    fields: dict[str, Any] = {
-        "url": served.outcome.url,
-        "fetched": _iso(served.at),
-        "robots": sha256(served.robots).hexdigest(),
-        "status": served.response.status,
-        "request_headers": served.asked_with,
-        "response_headers": _texts(served.headers),
-        "cut": served.is_cut,
-        "ip": served.ip,
-    }
+    fields = served._asdict()
+    del fields["response"]
     try:
-        fields["body"] = served.robots.decode("utf-8")
+        fields["body"] = served.body.decode("utf-8")
     except UnicodeDecodeError:
-        fields["body_base64"] = base64.b64encode(served.robots).decode("ascii")
+        fields["body_base64"] = base64.b64encode(fields.pop("body")).decode("ascii")
     return json.dumps(fields).encode("ascii") + b"\n"
 
 
 def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
-    response, date = served.response, _iso(served.at)
-    url = escape_text(served.outcome.url)  # Latin-1 would not hold each URL that a redirect may name
+    response, date = served.response, served.fetched
+    url = escape_text(served.url)  # Latin-1 would not hold each URL that a redirect may name
     records = []
     if is_first:
         said = b"software: scrapy-gbot-robots\r\nformat: WARC File Format 1.1\r\n"
         records.append(_record("warcinfo", date, said, "application/warc-fields", {"WARC-Filename": name}))
-    about = {"WARC-Target-URI": url, _DIGEST: sha256(served.robots).hexdigest()}
-    about |= {"WARC-Truncated": "length"} if served.is_cut else {}
+    about = {"WARC-Target-URI": url, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", _DIGEST: served.robots}
+    about |= {"WARC-Truncated": "length"} if served.cut else {}
     about |= {"WARC-IP-Address": served.ip} if served.ip is not None else {}
     if not url.lower().startswith("http"):
         return [*records, _record("resource", date, response.body, "text/plain", about)]
-    status, protocol = response.status, response.protocol or "HTTP/1.1"
-    kept = [(field, value) for field, value in _texts(served.headers) if field.lower() not in _OF_THE_WIRE]
-    answer = _head(f"{protocol} {status} {responses.get(status, 'Unknown')}", kept) + response.body
-    asked = _head(f"{served.request.method} /{url.split('/', 3)[3]} {protocol}", served.asked_with)
-    about["WARC-Record-ID"] = f"<urn:uuid:{uuid4()}>"
-    records.append(_record("response", date, answer, "application/http; msgtype=response", about))
+    protocol = response.protocol or "HTTP/1.1"
+    kept = [(field, value) for field, value in served.response_headers if field.lower() not in _OF_THE_WIRE]
+    answer = _head(f"{protocol} {served.status} {responses.get(served.status, 'Unknown')}", kept) + response.body
+    asked = _head(f"GET /{url.split('/', 3)[3]} {protocol}", served.request_headers)
     belongs = {"WARC-Target-URI": url, "WARC-Concurrent-To": about["WARC-Record-ID"]}
+    records.append(_record("response", date, answer, "application/http; msgtype=response", about))
     return [*records, _record("request", date, asked, "application/http; msgtype=request", belongs)]
 
 
@@ -223,7 +208,3 @@ def _record(kind: str, date: str, block: bytes, content: str, fields: dict[str, 
 def _head(first: str, fields: list[tuple[str, str]]) -> bytes:
     lines = [first, *(f"{name}: {' '.join(value.splitlines())}" for name, value in fields), "", ""]
     return "\r\n".join(lines).encode("latin-1", "backslashreplace")
-
-
-def _iso(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

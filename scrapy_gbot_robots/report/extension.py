@@ -27,11 +27,23 @@ logger = logging.getLogger(__name__)
 class RobotsReport:
     """The extension: logs the summary at INFO, and writes the page that `GBOT_ROBOTS_REPORT` names."""
 
-    def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._path = settings.report
-        self._purposes = settings.purposes
-        self._counts = CrawlCounts()
+        settings = GbotSettings.of(crawler.settings)
+        self._path, self._purposes = settings.report, settings.purposes
+        try:
+            if self._path is not None:
+                try_out(self._path)
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+            rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
+            raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
+        self._counts = counts = CrawlCounts()
+        connect = crawler.signals.connect
+        connect(counts.origins.learn, robotstxt_known)
+        connect(counts.origins.learn, robotstxt_unreachable)
+        connect(counts.refuse, request_forbidden)
+        connect(counts.use, override_used)
+        connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -40,21 +52,7 @@ class RobotsReport:
         Raises:
             ValueError: a setting has a wrong value, or the page cannot be written at its path.
         """
-        settings = GbotSettings.of(crawler.settings)
-        try:
-            if settings.report is not None:
-                try_out(settings.report)
-        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
-            rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
-            raise ValueError(f"{rule}, got {str(settings.report)!r}: {error}") from error
-        report = cls(crawler, settings)
-        counts, connect = report._counts, crawler.signals.connect
-        connect(counts.origins.learn, robotstxt_known)
-        connect(counts.origins.learn, robotstxt_unreachable)
-        connect(counts.refuse, request_forbidden)
-        connect(counts.use, override_used)
-        connect(report._spider_closed, signals.spider_closed)
-        return report
+        return cls(crawler)
 
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
         self._counts.finish_reason = reason

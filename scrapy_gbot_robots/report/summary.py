@@ -7,11 +7,10 @@ from itertools import chain, islice
 
 from ..core.urls import shown
 from ..obeying.answer import Source
-from ..policy.outages import State
+from ..policy.outages import State, span
 from .counters import FINISHED, CrawlCounts, OverrideUse
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _IN_STATE = {State.RULES: "with rules"}
 
 
@@ -23,12 +22,6 @@ def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str
 def amount(number: int, *, exact: bool = True) -> str:
     """Return a number; "more than" stands before it unless it is `exact`."""
     return f"{'' if exact else 'more than '}{number:,}"
-
-
-def span(secs: float) -> str:
-    """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
-    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
-    return f"{secs // size:.0f} {unit}"
 
 
 def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
@@ -107,11 +100,9 @@ def _rules(counts: CrawlCounts) -> Iterator[str]:
 
 def _overrides(counts: CrawlCounts) -> Iterator[str]:
     for use in islice(most_used(counts), _MOST):
-        said = [count(use.requests, "request")]
-        said += [f"{use.blocked:,} blocked"] if use.blocked else []
-        said += [f"{use.against:,} against robots.txt"] if use.against else []
         about = f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
-        yield f"override for {about}: {', '.join(said)}"
+        said = f"{count(use.requests, 'request')}, {use.blocked:,} blocked, {use.against:,} against robots.txt"
+        yield f"override for {about}: {said}"
     if len(counts.overrides) > _MOST:
         yield f"overrides: {len(counts.overrides) - _MOST:,} more"
 

@@ -197,7 +197,7 @@ def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> No
 
 def served(url: str, headers: dict[str, str]) -> Served:
     request, response = Request(url, headers=headers), Response(url, body=RULES)
-    return Served(datetime.now(timezone.utc), Fetched(200, url, RULES), request, response, Headers())
+    return Served.of(Fetched(200, url, RULES), request, response, Headers())
 
 
 def test_robots_txt_by_ftp_is_a_resource() -> None:
@@ -209,7 +209,7 @@ def test_robots_txt_by_ftp_is_a_resource() -> None:
 
 def test_credentials_are_not_archived() -> None:
     sent = {"Proxy-Authorization": "Basic c2VjcmV0", "Authorization": "x", "Cookie": "y", "User-Agent": "testbot"}
-    assert served("http://a.example/robots.txt", sent).asked_with == [("User-Agent", "testbot")]
+    assert served("http://a.example/robots.txt", sent).request_headers == [("User-Agent", "testbot")]
 
 
 def test_hashes_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

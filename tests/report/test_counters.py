@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from scrapy_gbot_robots.policy.outages import span
 from scrapy_gbot_robots.report.counters import Tally
-from scrapy_gbot_robots.report.summary import count, span
+from scrapy_gbot_robots.report.summary import count
 
 
 def test_the_frequent_ones_survive_a_million_others() -> None:

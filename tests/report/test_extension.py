@@ -105,8 +105,8 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, ca
         await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
     summary, _ = summaries(caplog)
     assert summary.splitlines()[2:] == [
-        f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 2 against robots.txt",
-        "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
+        f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked, 2 against robots.txt",
+        "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked, 0 against robots.txt",
     ]
     rows = Selector(text=path.read_text(encoding="utf-8")).css("#overrides tbody tr")
     assert [row.css("td::text").getall() for row in rows] == [
