@@ -41,46 +41,27 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class Capture(NamedTuple):
-    """One answer in an archive.
+    """One answer in an archive."""
 
-    Attributes:
-        url: the requested URL.
-        at: when it was captured, in seconds since the epoch; 0.0 if the archive does not say.
-        status: the HTTP status code; None if there was no answer, or only part of one.
-        body: the content-decoded body, up to the limit.
-        cut: whether there was more.
-        location: the Location header.
-        why: the reason in words, if `status` is None.
-        wall: whose wall has answered in place of the site; "" if none has.
-    """
-
-    url: str
-    at: float
-    status: int | None
-    body: bytes = b""
-    cut: bool = False
-    location: str | None = None
-    why: str = ""
-    wall: str = ""
+    url: str  # the requested one
+    at: float  # when it was captured, in seconds since the epoch; 0.0 if the archive does not say
+    status: int | None  # the HTTP status code; None: there was no answer, or only part of one
+    body: bytes = b""  # content-decoded, up to the limit
+    cut: bool = False  # whether there was more
+    location: str | None = None  # the Location header
+    why: str = ""  # the reason in words, if `status` is None
+    wall: str = ""  # whose wall has answered in place of the site, if one has
 
 
 class Reading:
-    """An archive while it is read.
-
-    Attributes:
-        done: how many of its bytes are read.
-        size: its length in bytes.
-        broken: places where one or more records could not be read.
-        example: what was wrong at the first of these places.
-    """
+    """An archive while it is read."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        self.done = 0
-        self.size = 0
-        self.broken = 0
-        self.example = ""
+        self.done = self.size = 0  # how many bytes are read, and how many there are
+        self.broken = 0  # places where one or more records could not be read
+        self.example = ""  # what was wrong at the first of these places
 
     def captures(self) -> Iterator[Capture]:
         """Yield the answers in the archive.
@@ -172,24 +153,22 @@ class Reading:
     # A directory
 
     def _of_host(self) -> Iterator[Capture]:
-        path = Path(self._path)
-        host = path.absolute().parent.name
-        try:
-            Origin.of(f"https://{host}")
-        except ValueError:
-            self._lost(f"{self._path}: the directory does not have the name of a host")
-            return
-        with path.open("rb") as file:
-            body = file.read(self._max_bytes + 1)
+        path = Path(self._path).absolute()
         for scheme in ("https", "http"):
-            url, at, cut = f"{scheme}://{host}/{ROBOTS_TXT}", path.stat().st_mtime, len(body) > self._max_bytes
-            yield Capture(url, at, 200, body[: self._max_bytes], cut)
+            try:
+                url = Origin.of(f"{scheme}://{path.parent.name}").robots_url
+            except ValueError:
+                self._lost(f"{self._path}: the directory does not have the name of a host")
+                return
+            with path.open("rb") as file:
+                body = file.read(self._max_bytes + 1)
+            yield Capture(url, path.stat().st_mtime, 200, body[: self._max_bytes], len(body) > self._max_bytes)
         self.done = self.size
 
     # Parquet
 
     def _parquet(self) -> Iterator[Capture]:
-        with parquet_file(self._path) as file:
+        with parquet_file(self._path, BODY) as file:
             names = file.schema_arrow.names
             columns = [URL, STATUS, BODY, *(name for name in (FETCHED_AT, LOCATION) if name in names)]
             need(names, columns, self._path)
@@ -206,18 +185,16 @@ class Reading:
         self.done = self.size
 
     def _rows(self, batch: Any) -> Iterator[Capture]:
-        import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
         def column(name: str, cast: Callable[[Any], Any]) -> list[Any]:
             return cast(batch[name]).to_pylist() if name in batch.schema.names else [None] * len(batch)
 
         def bodies(served: Any) -> Any:
-            if isinstance(served, pa.DictionaryArray):
-                used = served.indices.unique()
-                return bodies(served.dictionary.take(used)).take(pc.index_in(served.indices, used))
             # Cut before Python sees them: one column may hold bodies of 100 MB.
-            return pc.binary_slice(served.cast("large_binary"), 0, self._max_bytes + 1)
+            used = served.indices.unique()
+            different = pc.binary_slice(served.dictionary.take(used).cast("large_binary"), 0, self._max_bytes + 1)
+            return different.take(pc.index_in(served.indices, used))
 
         urls, locations = (column(name, lambda texts: texts.cast("string")) for name in (URL, LOCATION))
         statuses = column(STATUS, lambda numbers: numbers.cast("int32"))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 URL, STATUS, BODY = "url", "status", "body"
 
 _BATCH_BYTES = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
-_FEW_ROWS = 16
 _MOST_COMPRESSED = 100  # times; robots.txt files are compressed to a fifth
 
 
@@ -74,15 +73,18 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
         raise BulkError(f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}")
 
 
-def parquet_file(path: str) -> Any:
-    """Open a Parquet file. Raises BulkError if it cannot be opened, or if pyarrow is not installed."""
+def parquet_file(path: str, *shared: str) -> Any:
+    """Open a Parquet file. Many rows may have one large value: it is in memory once if its column is one of `shared`.
+
+    Raises BulkError if the file cannot be opened, or if pyarrow is not installed.
+    """
     try:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, read_dictionary=list(shared))
     except (OSError, pa.ArrowException) as error:
         raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
 
@@ -94,7 +96,6 @@ def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> 
         BulkError: the file is damaged.
     """
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
         for number in range(file.num_row_groups):
@@ -106,13 +107,6 @@ def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> 
                 yield None
                 continue
             rows = max(1, min(most_rows, _BATCH_BYTES * group.num_rows // max(1, size)))
-            # Many rows may have one large value, which is stored once.
-            shared = [each.path_in_schema for each in chunks if "RLE_DICTIONARY" in each.encodings]
-            reader = file
-            if shared and size <= _BATCH_BYTES:
-                reader = pq.ParquetFile(path, metadata=file.metadata, read_dictionary=shared)
-            elif shared:
-                rows = min(rows, _FEW_ROWS)
-            yield from reader.iter_batches(rows, row_groups=[number], columns=list(columns))
+            yield from file.iter_batches(rows, row_groups=[number], columns=list(columns))
     except (OSError, pa.ArrowException) as error:
         raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None

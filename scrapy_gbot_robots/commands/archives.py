@@ -1,8 +1,7 @@
-"""Archives of robots.txt files as sub-commands take them: one file, several, a directory or a pattern; read into a store."""
+"""Archives of robots.txt files as sub-commands take them: one file, several, or directories; read into a store."""
 
 from __future__ import annotations
 
-import glob
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from .inputs import size_of
 from .output import Part, Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet")
-WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, directories of them, or patterns ('*.warc.gz')"
+WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, or directories of them"
 
 _MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_ERROR = 500  # characters
@@ -28,41 +27,25 @@ _TOLD_EACH = 1_000  # captures between two steps of the progress bar
 
 
 def are_archives(names: Sequence[str]) -> bool:
-    """Whether the names are those of archives, of directories, or patterns for archives."""
-    return bool(names) and all(
-        name.lower().endswith(SUFFIXES) or Path(name).is_dir() or _is_pattern(name) for name in names
-    )
-
-
-def _is_pattern(name: str) -> bool:
-    return glob.has_magic(name) and not Path(name).exists()
+    """Whether the names are those of archives, or of directories."""
+    return bool(names) and all(name.lower().endswith(SUFFIXES) or Path(name).is_dir() for name in names)
 
 
 def _files_of(names: Sequence[str]) -> list[str]:
     """Return the files that are named, each once: those of a directory, and of those below it, in alphabetical order.
 
     Raises:
-        CommandError: there is no archive in a directory, or no file of a pattern.
+        CommandError: there is no archive in a directory.
     """
     found: dict[str, None] = {}
     for name in names:
+        files = [name]
         if Path(name).is_dir():
-            paths = [
-                each
-                for each in Path(name).rglob("*")
-                if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)
-            ]
-            wanted = f"the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}"
-        elif _is_pattern(name):
-            paths = [Path(each) for each in glob.glob(name, recursive=True)]  # noqa: PTH207 - it may be absolute
-            wanted = "no file has such a name"
-        else:
-            found[name] = None
-            continue
-        files = sorted(str(each) for each in paths if each.is_file())
-        if not files:
-            raise CommandError(f"{name}: {wanted}")
-        found |= dict.fromkeys(files)
+            below = (each for each in Path(name).rglob("*") if each.is_file())
+            files = [str(each) for each in below if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)]
+            if not files:
+                raise CommandError(f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}")
+        found |= dict.fromkeys(sorted(files))
     return list(found)
 
 

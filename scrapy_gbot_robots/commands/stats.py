@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from scrapy.settings import Settings
@@ -18,7 +18,6 @@ from ..bulk.judging import Judge, Served
 from ..bulk.store import Store
 from ..core.crawlers import Crawler
 from ..core.lines import FIELDS, HAS_DIRECTIVE
-from ..core.patterns import matches
 from ..core.robots import groups_of, lines_of
 from ..core.urls import shown
 from ..experimental.preferences import LABELS
@@ -30,18 +29,28 @@ from .command import FINE, CommandError
 from .inputs import add_shared
 from .output import Terminal
 
-Table = tuple[str, list[str], list[list[str]]]  # title, names of columns, rows
-
-
 _TOP = 20
 _HOME = "/"
 _ALL = Crawler("", ())
-_FILES = 1_000  # counted at a time
+_FACTS = 10_000  # counted at a time
 _MOST_NAME = 60  # characters
 _SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
 _FIELDS = {kind: name.decode() for kind, name, _ in FIELDS}
+
+_TABLES = {
+    "states": "States",
+    "statuses": "Statuses",
+    "sizes": "Sizes of files with rules",
+    "fields": "Fields",
+    "preferences": "Preferences about the home page, for all crawlers",
+    "agents": "Agents that files name, and how many of these files keep them from the home page",
+    "crawlers": "Crawlers that were asked for, and how many files keep them from the home page",
+}
+
+# Of what a number is a share.
+_WHOLE = {"origins": "all", "files": "rules", "blocked": "files", "granted": "rules", "refused": "rules"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -65,49 +74,29 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for part in damage:
         err.say(part)
     out.json(study)
-    for title, titles, rows in _tables(study):
-        out.say((title, "strong"))
-        out.table(titles, rows)
-        out.say()
+    out.say(f"{count(study['origins'], 'origin')}, {count(study['bytes'], 'byte')} of rules")
+    for key, title in _TABLES.items():
+        _show(title, study[key], {"all": study["origins"], "rules": study["states"]["rules"]}, out)
     return FINE
 
 
-def _tables(study: dict[str, Any]) -> Iterator[Table]:
-    """Yield what was found as tables: the title, the names of the columns, the rows."""
-    origins, rules = study["origins"], study["states"]["rules"]
-    states = [[*_number(number, origins), state] for state, number in study["states"].items()]
-    title = f"{count(origins, 'origin')}, {count(study['bytes'], 'byte')} of rules"
-    yield title, ["ORIGINS", "SHARE", "STATE"], states
-    named = ((number, "no answer" if status == "none" else status) for status, number in study["statuses"].items())
-    yield "Statuses", ["ORIGINS", "SHARE", "STATUS"], [[*_number(number, origins), name] for number, name in named]
-    sizes = [[*_number(row["files"], rules), _size_in_words(row["up_to_bytes"])] for row in study["sizes"]]
-    yield "Sizes of files with rules", ["FILES", "SHARE", "BYTES"], sizes
-    fields = [[*_number(row["files"], rules), f"{row['lines']:,}", row["name"]] for row in study["fields"]]
-    yield "Fields", ["FILES", "SHARE", "LINES", "FIELD"], fields
-    said = [
-        [*_number(each["granted"], rules), *_number(each["refused"], rules), label]
-        for label, each in study["preferences"].items()
-    ]
-    title = "Preferences about the home page, for all crawlers"
-    yield title, ["GRANTED", "SHARE", "REFUSED", "SHARE", "PREFERENCE"], said
-    for kind, title in (("agents", "Agents that files name"), ("crawlers", "Crawlers that were asked for")):
-        blocked = [
-            [*_number(row["files"], rules), *_number(row["blocked"], row["files"]), row["name"]] for row in study[kind]
-        ]
-        if blocked:
-            title += ", and how many of these files keep them from the home page"  # noqa: PLW2901
-            yield title, ["FILES", "SHARE", "BLOCKED", "SHARE", "AGENT"], blocked
+def _show(title: str, found: Any, wholes: Mapping[str, int], out: Terminal) -> None:
+    """Write a table, unless it is empty."""
+    rows = found
+    if isinstance(found, dict):
+        rows = [{"name": name, **(row if isinstance(row, dict) else {"origins": row})} for name, row in found.items()]
+    if rows:
+        out.say()
+        out.say((title, "strong"))
+        out.table(list(map(str.upper, rows[0])), [[_cell(name, {**wholes, **row}) for name in row] for row in rows])
 
 
-def _number(part: int, whole: int) -> tuple[str, str]:
-    """Return a number, and its share of `whole`."""
-    return f"{part:,}", f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def _size_in_words(size: int | None) -> str:
-    if size is None:
-        return "more than is read"
-    return f"up to {size:,}" if size else "empty"
+def _cell(name: str, row: Mapping[str, Any]) -> str:
+    """Return a cell of a row: a number has its share, and no number stands for what is beyond the last one."""
+    value, whole = row[name], row.get(_WHOLE.get(name, ""))
+    if not isinstance(value, int):
+        return "more" if value is None else value
+    return f"{value:,} ({100 * value / whole:.1f} %)" if whole else f"{value:,}"
 
 
 def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, Any]:
@@ -117,20 +106,15 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    files: Counter[tuple[str, str]] = Counter()  # by the kind of a name, and the name
-    numbers: Counter[tuple[str, str]] = Counter()
-    schema = pa.schema({"kind": "str", "name": "str", "files": "i8", "number": "i8"})
+    schema = pa.schema({"kind": "str", "name": "str", "number": "i8"})
+    store.insert("facts", schema.empty_table())
+    facts = (fact for served in store.everything() for fact in _facts(served, judge))
+    done = 0
     with err.progress("Counting", len(store)) as progress:
-        for done, served in enumerate(chain(store.everything(), [None])):
-            for kind, name, number in _facts(served, judge) if served is not None else ():
-                files[kind, name] += 1
-                numbers[kind, name] += number
-            if done % _FILES == 0 or served is None:  # at the end, too
-                rows = [{"kind": of[0], "name": of[1], "files": files[of], "number": numbers[of]} for of in files]
-                store.insert("names", pa.Table.from_pylist(rows, schema))
-                files.clear()
-                numbers.clear()
-                progress(done, f"{done:,}")
+        while some := list(islice(facts, _FACTS)):
+            store.insert("facts", pa.table(list(zip(*some, strict=True)), schema=schema))
+            done += sum(kind == "status" for kind, _, _ in some)
+            progress(done, f"{done:,}")
     kinds = ("state", "status", "size", "preference", "crawler")
     states, statuses, sizes, said, blocked = (_counted(store, kind) for kind in kinds)
     rules, size = states[State.RULES.value]
@@ -168,25 +152,19 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
     said = robots.preferences(_HOME, _ALL)
     for label, _, _ in LABELS:
         if getattr(said, label) is not None:
-            yield "preference", label, getattr(said, label)
+            yield "preference", label, int(getattr(said, label))
     keys = (_FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE)
     for field, lines in Counter(keys).items():
         yield "field", field, lines
-    agents: dict[str, bool] = {}  # and whether a rule could keep them from the home page
-    for group in groups_of(robots):
-        may_block = any(not rule.allow and rule.pattern and matches(rule.pattern, _HOME) for rule in group.rules)
-        for agent in group.agents:
-            agents[agent] = agents.get(agent, False) or may_block
-    for agent, may_block in agents.items():
-        is_blocked = may_block and not robots.allowed(_HOME, Crawler(agent, (agent,) if agent != "*" else ()))
-        yield "agent", shown(agent, _MOST_NAME) or "(none)", is_blocked
+    for agent in dict.fromkeys(agent for group in groups_of(robots) for agent in group.agents):
+        is_blocked = not robots.allowed(_HOME, Crawler(agent, (agent,) if agent != "*" else ()))
+        yield "agent", shown(agent, _MOST_NAME) or "(none)", int(is_blocked)
 
 
 def _counted(store: Store, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
     """Return the names of a kind that most files have: in how many files each is, and the sum of its numbers."""
     rows = store.database.execute(
-        "SELECT name, sum(files)::BIGINT, sum(number)::BIGINT FROM names WHERE kind = ?"
-        " GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+        "SELECT name, count(*), sum(number)::BIGINT FROM facts WHERE kind = ? GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
         [kind, most],
     ).fetchall()
     return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})

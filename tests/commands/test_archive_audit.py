@@ -105,8 +105,8 @@ def test_summary_says_what_came_of_it(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "robots",
-    ["more/b.warc.gz more/deep/a.warc more/c.parquet", "more more/b.warc.gz", "'more/**/*.warc*' more/*.parquet"],
-    ids=["files", "directory and a file of it", "patterns"],
+    ["more/b.warc.gz more/deep/a.warc more/c.parquet", "more more/b.warc.gz"],
+    ids=["files", "directory and a file of it"],
 )
 def test_archive_may_be_many_files_of_which_the_latest_capture_counts(home: Path, robots: str) -> None:
     (home / "more" / "deep").mkdir(parents=True)
@@ -225,7 +225,6 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
         ("--robots words.warc", "words.warc: this is no WARC"),
         ("--robots a.warc.gz b.warc", "b.warc: No such file"),
         ("--robots empty", "empty: the directory has no .warc, .warc.gz, .parquet file, and no HOST/robots.txt"),
-        ("--robots x/*.warc", "x/*.warc: no file has such a name"),
         ("--output out.txt", "out.txt: the name must end in one of .parquet, .csv, .jsonl"),
         ("--output none/out.csv", "none/out.csv: No such file"),
         ("--output urls.csv", "urls.csv: the file exists and will not be overwritten"),
@@ -362,18 +361,19 @@ def test_everything_is_counted_once_an_origin(archive: Path) -> None:
 def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> None:
     ended = stats(archive, "--top", "1")
     assert ended.status == 0
-    lines = ended.out.splitlines()
-    assert lines[0].startswith("9 origins, 512,")
-    assert "6        66.7 %  rules" in lines
-    assert "1        11.1 %  no answer" in lines
-    assert "1      16.7 %  more than is read" in lines
-    assert lines[lines.index("Fields") + 2].split() == ["4", "66.7", "%", "8", "user-agent"]
-    assert not any("sitemap" in line or "Crawlers" in line for line in lines)
+    rows = [line.split("  ") for line in ended.out.splitlines()]
+    lines = [[cell.strip() for cell in row if cell] for row in rows]
+    assert lines[0][0].startswith("9 origins, 512,")
+    assert ["rules", "6 (66.7 %)"] in lines
+    assert ["none", "1 (11.1 %)"] in lines
+    assert ["more", "1 (16.7 %)"] in lines
+    assert lines[lines.index(["Fields"]) + 2] == ["user-agent", "4 (66.7 %)", "8"]
+    assert not any("sitemap" in line or "Crawlers" in line for line in ended.out.splitlines())
 
 
 def test_empty_shares_are_no_error(tmp_path: Path) -> None:
     archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", b"", 404)])
-    assert "0        0.0 %    rules" in stats(archive).out
+    assert "rules          0 (0.0 %)\n" in stats(archive).out
 
 
 def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: Path) -> None:
