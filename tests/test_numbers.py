@@ -46,7 +46,6 @@ NUMBERS = [
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
     ("sitemaps", "A {} hosts are asked", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
-    ("stats", "above {} an origin that comes back counts again", events._MOST_COUNTED),
     ("stats", "The first {} of a crawl are named", events.MOST_WARNED),
 ]
 

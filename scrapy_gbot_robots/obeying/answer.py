@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -86,36 +86,7 @@ class Answer:
 
 
 class CachedAnswer(Answer):
-    """An answer as the crawl keeps it in memory, and learns more about it.
-
-    Attributes:
-        temporary: whether robots.txt is unreachable, and the policy decided.
-        temporary_since: when this crawl first noticed that, in seconds on the monotonic clock.
-        tries: how many fetches this crawl knows to have failed since then.
-        site_available: whether another page of the origin was served since then.
-        one_page: whether one page may be requested though everything is disallowed, to see if the site is available.
-        given_at: when this answer was made, in seconds since the epoch.
-        ask_at, refresh_at: when robots.txt must be fetched again, and when it may be; seconds since the epoch.
-        robots_sha256: the SHA-256 of its body, in hexadecimal; None if there is no body, or no setting needs it.
-        walled: whether a bot wall has answered in place of the site.
-        redirected_to: the URL of the robots.txt, if a redirect led there; else "".
-        weight: roughly how many bytes of memory this answer takes.
-    """
-
-    __slots__ = (
-        "ask_at",
-        "given_at",
-        "one_page",
-        "redirected_to",
-        "refresh_at",
-        "robots_sha256",
-        "site_available",
-        "temporary",
-        "temporary_since",
-        "tries",
-        "walled",
-        "weight",
-    )
+    """An answer as the crawl keeps it in memory, and learns more about it."""
 
     def __init__(
         self,
@@ -128,19 +99,19 @@ class CachedAnswer(Answer):
     ) -> None:
         """Make the answer for `origin` from a decision. `before` is the answer until now: what it knows may still hold."""
         super().__init__(origin, decision, status, source)
-        self.temporary = decision.temporary
-        self.one_page = decision.one_page
         copy = decision.copy
-        self.walled = copy is not None and copy.kind is Kind.WALL
         self.redirected_to = copy.url if copy is not None and copy.url != origin.robots_url else ""
-        self.given_at = time.time()
-        self.ask_at = decision.ask_at
-        self.refresh_at = decision.refresh_at
-        self.robots_sha256: str | None = None
-        self.weight = _BYTES_EACH
-        self.temporary_since = time.monotonic()
-        self.tries = 1
-        self.site_available = False
+        self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
+        self.temporary_since = time.monotonic()  # when this crawl first noticed that
+        self.tries = 1  # fetches that this crawl knows to have failed since then
+        self.site_available = False  # another page of the origin was served since then
+        self.one_page = decision.one_page  # one page may be requested, to see if the site is available
+        self.walled = copy is not None and copy.kind is Kind.WALL  # a bot wall answered, not the site
+        self.given_at = time.time()  # when this answer was made; this and the next two in seconds since the epoch
+        self.ask_at = decision.ask_at  # when robots.txt must be fetched again
+        self.refresh_at = decision.refresh_at  # when it may be
+        self.robots_sha256: str | None = None  # of its body, in hexadecimal, if there is one and a setting needs it
+        self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.tries = before.tries + (self.ask_at != before.ask_at)
             self.temporary_since, self.site_available = before.temporary_since, before.site_available
@@ -165,11 +136,6 @@ class CachedAnswer(Answer):
         """Whether everything is disallowed because robots.txt is unreachable: a request may wait for a better answer."""
         return self.temporary and self.state is State.FULL_DISALLOW and not self.one_page
 
-    @property
-    def agents(self) -> Collection[RobotsAgent]:
-        """The crawlers whose rules this answer knows."""
-        return self._rules.keys()
-
     def is_good(self, now: float) -> bool:
         """Whether the answer still counts at `now`. It does not if it is from the future: the clock was set back."""
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
@@ -183,8 +149,10 @@ class CachedAnswer(Answer):
         return self.state is State.RULES and takes_long(self._rules[agent], url)
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
-        """Keep the rules for more crawlers, which it does not know yet. If there are too many, the oldest are dropped."""
+        """Keep the rules for more crawlers. If there are too many, the oldest are dropped."""
         for agent in agents:
+            if agent in self._rules:
+                continue
             rules = self._rules[agent] = robotstxt.rules_for(agent)
             self.weight += weight_of(rules)
             while len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY:

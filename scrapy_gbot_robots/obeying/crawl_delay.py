@@ -72,6 +72,7 @@ class _Pace:
             self._asked[wish.origin, wish.agent] = wish.secs
         if wish.secs < before:
             self.slot.delay = self._own_delay
+        self.keep()
         return wish.secs != before
 
     def keep(self) -> None:
@@ -159,7 +160,6 @@ class CrawlDelays:
             pace = self._paces[key] = _Pace(slots[key])
         if pace.ask(wish) and wish.secs:
             self._tell(wish)
-        pace.keep()
 
     def _response_downloaded(self, request: Request) -> None:
         """Set the delay again after other handlers have changed it, before Scrapy looks at the slot's queue."""
@@ -177,8 +177,6 @@ class CrawlDelays:
                 wish.asked,
                 wish.secs,
             )
-        else:
-            logger.debug("Applying a crawl-delay of %g s to %s", wish.secs, wish.origin)
 
 
 class SharedTurns:

@@ -22,7 +22,6 @@ from .answer import CachedAnswer, Source, is_waited_for
 from .robotparser import GbotRobotParser
 
 MOST_WARNED = 10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
-_MOST_COUNTED = 100_000  # origins whose state is kept for the stats, at some 100 bytes each
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
 logger = logging.getLogger(__name__)
@@ -36,7 +35,6 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._states: dict[int, State] = {}  # by the hash of the origin: the state in which it was counted
         self._said: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
 
     def count(self, name: str) -> None:
@@ -71,7 +69,10 @@ class CrawlEvents:
 
     def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None) -> None:
         """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
-        self._count_state(answer)
+        if before is None or before.state is not answer.state:
+            self._stats.inc_value(_STATS_BY_STATE[answer.state])
+            if before is not None:
+                self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
         source = answer.source.value
         if answer.source is Source.STORED and answer.fetched_at is not None:
             age_secs = max(0, round(answer.given_at - answer.fetched_at))
@@ -92,18 +93,6 @@ class CrawlEvents:
             self._warn(sentence, answer, self._settings.unreachable, waits)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
-
-    def _count_state(self, answer: CachedAnswer) -> None:
-        """Count origins by their state now. Beyond `_MOST_COUNTED`, an origin that comes back counts again."""
-        key = hash(answer.origin)
-        old = self._states.get(key)
-        if old is answer.state:
-            return
-        if len(self._states) < _MOST_COUNTED or old is not None:
-            self._states[key] = answer.state
-        if old is not None:
-            self._stats.inc_value(_STATS_BY_STATE[old], -1)
-        self._stats.inc_value(_STATS_BY_STATE[answer.state])
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""

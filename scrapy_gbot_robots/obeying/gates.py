@@ -34,7 +34,7 @@ be down.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -44,7 +44,6 @@ from weakref import WeakKeyDictionary
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from ..concurrency import Closing
 from ..core.urls import Origin
 from ..engine import next_of, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
@@ -65,33 +64,22 @@ SERVED_SECS = 600.0  # for how long an answer serves the requests that waited fo
 LOOK_SECS = 0.1  # between two looks at what is due
 
 _FEWEST_AT_A_TIME = 16  # look-ups
-_REMEMBERED = 8  # look-ups, whose mean time counts as usual
+_WEIGHT = 0.2  # of the last look-up in the mean time that counts as usual
 
 
 @dataclass(slots=True, eq=False)
 class Gate:
-    """The gate of one origin.
-
-    Attributes:
-        lines: the lines that wait here.
-        size: the number of requests in all lines of the origin, whether they wait here or not.
-        open_until: until when the gate is open, on the monotonic clock.
-        is_shut: whether its requests count as waiting.
-        is_unreachable: whether they wait for an unreachable robots.txt.
-        is_pending: whether the gate waits for its turn, its look-up runs, or has a time.
-        shut_since: since when the next requests wait that are to be given up, on the monotonic clock.
-        passes, passes_until, answer: how many requests pass with `answer`, and until when.
-    """
+    """The gate of one origin. Times are on the monotonic clock."""
 
     origin: Origin
-    lines: list[Line] = field(default_factory=list)
-    size: int = 0
+    lines: list[Line] = field(default_factory=list)  # that wait here
+    size: int = 0  # requests in all lines of the origin, whether they wait here or not
     open_until: float = 0.0
-    is_shut: bool = False
-    is_unreachable: bool = False
-    is_pending: bool = False
-    shut_since: float = 0.0
-    passes: int = 0
+    is_shut: bool = False  # its requests count as waiting
+    is_unreachable: bool = False  # they wait for an unreachable robots.txt
+    is_pending: bool = False  # the gate waits for its turn, its look-up runs, or it has a time
+    shut_since: float = 0.0  # since when the next requests wait that are to be given up
+    passes: int = 0  # so many requests pass with `answer`, until `passes_until`
     passes_until: float = 0.0
     answer: CachedAnswer | None = None
 
@@ -101,10 +89,6 @@ class Gates:
 
     Args:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
-
-    Attributes:
-        passed: answers of requests that a gate has let pass.
-        waiting: the number of requests behind shut gates.
     """
 
     def __init__(self, crawler: Crawler, lookup: Lookup, overrides: CrawlOverrides, wait_secs: float) -> None:
@@ -119,13 +103,13 @@ class Gates:
         self._due: list[tuple[float, int, Gate]] = []  # a heap
         self._under_way = 0  # look-ups
         self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
-        self._usual_secs, self._remembered = 0.5, 1  # of a look-up, and how many that is the mean of
+        self._usual_secs = 0.5  # of a look-up
         self._unused: set[Gate] = set()  # those that have opened, and the engine has taken no request since
         self._may_ask = self._is_asking = False
-        self._gone: dict[Origin, float] = {}  # the last two that looked so, and when
+        self._gone: deque[tuple[Origin, float]] = deque(maxlen=16)  # which looked so lately, and when
         self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
-        self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()
-        self.waiting = 0
+        self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()  # what let requests pass
+        self.waiting = 0  # requests behind shut gates
 
     # What the queue calls.
 
@@ -226,14 +210,13 @@ class Gates:
         if answer.tries < TRIES or answer.failure not in {Failure.DNS, Failure.REFUSED} or "redirected" in answer.why:
             return False
         lately = time.monotonic() - _LATELY_SECS
-        others = any(origin != answer.origin and at > lately for origin, at in self._gone.items())
+        others = any(origin != answer.origin and at > lately for origin, at in self._gone)
         return not others or self._answered_at > answer.temporary_since
 
     def note(self, answer: CachedAnswer) -> None:
         """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
         if answer.failure in {Failure.DNS, Failure.REFUSED}:
-            others = [each for each in self._gone.items() if each[0] != answer.origin]
-            self._gone = dict([*others[-1:], (answer.origin, time.monotonic())])
+            self._gone.append((answer.origin, time.monotonic()))
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
@@ -270,7 +253,7 @@ class Gates:
             return  # without asyncio a look-up may end within `_ask`, which calls this again
         self._is_asking = True
         try:
-            while self._to_ask and self._has_place():
+            while self._may_ask and self._to_ask and self._has_place():
                 self._ask(heappop(self._to_ask)[2])
         finally:
             self._is_asking = False
@@ -291,20 +274,17 @@ class Gates:
         agent = self._overrides.agent(gate.origin, request)
         began = self._quick[gate] = time.monotonic()
         self._under_way += 1
-        try:
-            self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
-        except Closing:
-            self._may_ask = False
+        self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
 
     def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
         """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
         self._under_way -= 1
         self._quick.pop(gate, None)
         if answer is None:
+            self._may_ask = False
             return
         if answer.source is Source.FETCHED and not answer.bars_for_now:
-            self._remembered = min(self._remembered + 1, _REMEMBERED)
-            self._usual_secs += (time.monotonic() - began - self._usual_secs) / self._remembered
+            self._usual_secs += (time.monotonic() - began - self._usual_secs) * _WEIGHT
         self._settle(gate, answer)
         self.ask_more()
 

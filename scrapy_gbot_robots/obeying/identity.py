@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import Request, Spider, signals
 from scrapy.http import Headers
 from scrapy.settings import BaseSettings
-from scrapy.utils.conf import build_component_list
-from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import AllOf, RobotsAgent, agents_heeded, cut_token, is_browser_like
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
+_LOOKS = 100  # at requests that are sent, to see whether their User-Agent is the one that was judged
 _CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
@@ -36,18 +35,13 @@ class UserAgent(NamedTuple):
     @property
     def hint(self) -> str | None:
         """A warning for the user; None if there is no need for one."""
-        crawler = RobotsCrawler.of(self.text)
+        crawler, cut = RobotsCrawler.of(self.text), cut_token(self.text)
         if not agents_heeded(crawler):
-            return f"{self.source} is {self.text!r}: {crawler.name} heeds no robots.txt, so this crawl obeys no rules"
-        cut = cut_token(self.text)
-        if cut is not None:
+            problem = f"names {crawler.name}, which heeds no robots.txt, so this crawl obeys no rules"
+        elif cut is not None:
             problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
-        elif not crawler.name:
-            problem = "names no crawler, so that only rules for * apply"
-        elif is_browser_like(self.text):
-            problem = (
-                f'is that of a browser: no robots.txt can name this crawl, only groups for "{crawler.name}" and * apply'
-            )
+        elif not crawler.name or is_browser_like(self.text):
+            problem = "names no crawler of yours, so that no robots.txt can address this crawl"
         else:
             return None
         return (
@@ -84,11 +78,12 @@ class CrawlerIdentity:
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
         self._default: str | None = None  # known once there is a spider
         self._judged: set[RobotsAgent] = set()  # whose rules have been asked for
+        self._looks = _LOOKS
 
     def watch(self) -> None:
         """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        if self._asked_as is None and not self._name and _has_foreign_middleware(self._crawler.settings):
+        if self._asked_as is None and not self._name:
             self._crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self, spider: Spider) -> None:
@@ -106,19 +101,21 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
-        """Warn once that a downloader middleware behind ours sets a User-Agent whose rules nobody has asked for."""
+        """Warn once if a downloader middleware behind ours sets a User-Agent whose rules nobody has asked for."""
+        self._looks -= 1
         sent = (request.headers.get("User-Agent") or b"").decode("latin-1")
-        if not sent or request.meta.get("dont_obey_robotstxt") or _agent_named(sent) in self._judged:
-            return
-        self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
-        logger.warning(
-            "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
-            "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware a "
-            "lower number",
-            self._default,
-            shown(str(request)),
-            sent,
-        )
+        is_late = sent and not request.meta.get("dont_obey_robotstxt") and _agent_named(sent) not in self._judged
+        if is_late or self._looks <= 0:
+            self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
+        if is_late:
+            logger.warning(
+                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
+                "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware "
+                "a lower number",
+                self._default,
+                shown(str(request)),
+                sent,
+            )
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler, or crawlers, whose rules count for `request`.
@@ -139,10 +136,3 @@ class CrawlerIdentity:
         agent = self.agent(request)
         crawlers = agent if isinstance(agent, AllOf) else (agent,)
         return frozenset(token.lower() for crawler in crawlers for token in crawler.tokens)
-
-
-def _has_foreign_middleware(settings: BaseSettings) -> bool:
-    """Whether a downloader middleware may set headers that Scrapy's own do not set."""
-    components = build_component_list(settings.getwithbase("DOWNLOADER_MIDDLEWARES"))
-    own = ("scrapy.", "scrapy_gbot_robots.")
-    return not all(getattr(load_object(each), "__module__", "").startswith(own) for each in components)

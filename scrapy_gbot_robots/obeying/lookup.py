@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from twisted.internet.defer import CancelledError
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, Deferred
 
-from ..concurrency import Background, Closing, Turnstile, pause, run_in_thread
+from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
@@ -57,16 +59,12 @@ class AnswerCache:
         self._answers: OrderedDict[Origin, CachedAnswer] = OrderedDict()
         self._bytes = 0
 
-    def __len__(self) -> int:
-        return len(self._answers)
-
     def get(self, origin: Origin) -> CachedAnswer | None:
-        """The answer of `origin`, or None. This does not count as a use."""
-        return self._answers.get(origin)
-
-    def use(self, origin: Origin) -> None:
-        """Note that the answer of `origin` is in use. It must be cached."""
-        self._answers.move_to_end(origin)
+        """The answer of `origin`, or None. This counts as a use."""
+        answer = self._answers.get(origin)
+        if answer is not None:
+            self._answers.move_to_end(origin)
+        return answer
 
     def put(self, answer: CachedAnswer) -> None:
         """Cache `answer`, in place of the last one of its origin."""
@@ -78,20 +76,16 @@ class AnswerCache:
             self._bytes -= gone.weight
 
 
+@dataclass(slots=True, eq=False)
 class PendingLookup:
-    """A look-up under way. It reads the rules of `agents`.
+    """A look-up under way, made as `request` would be fetched."""
 
-    Attributes:
-        answer: the answer in the end; None if the look-up was cancelled.
-        then: called with the answer at the end.
-    """
-
-    __slots__ = ("agents", "answer", "then")
-
-    def __init__(self) -> None:
-        self.agents: set[RobotsAgent] = set()
-        self.then: list[Callable[[CachedAnswer | None], None]] = []
-        self.answer: CachedAnswer | None = None
+    origin: Origin
+    request: Request | None
+    is_ahead: bool  # of time: what another process fetches, this one need not fetch
+    agents: set[RobotsAgent] = field(default_factory=set)  # whose rules are read
+    then: list[Callable[[CachedAnswer | None], object]] = field(default_factory=list)  # called at the end
+    answer: CachedAnswer | None = None  # in the end; None if the look-up was cancelled
 
 
 class Lookup:
@@ -120,10 +114,9 @@ class Lookup:
         """
         answer = self.cached(origin, agent)
         if answer is not None:
-            self._cache.use(origin)
-            if (now := time.time()) >= answer.refresh_at and not self._closing:
+            if (now := time.time()) >= answer.refresh_at:
                 answer.refresh_at = now + _REFRESH_AGAIN_SECS
-                self.look_up(origin, agent, request, ahead=True)
+                self.look_up(origin, agent, request)
             if not answer.bars_for_now:
                 self._events.count("lookup/memory")
         return answer
@@ -134,14 +127,13 @@ class Lookup:
         Raises:
             Closing: the crawl is closing.
         """
-        while (answer := self.use(origin, agent, request)) is None:
-            finished = Turnstile()
-            pending = self.look_up(origin, agent, request, lambda _, finished=finished: finished.open())  # type: ignore[misc]
-            await finished.wait()
-            if pending.answer is None:
+        answer = self.use(origin, agent, request)
+        while answer is None or not answer.knows(agent):
+            ended: Deferred[CachedAnswer | None] = Deferred()
+            self.look_up(origin, agent, request, ended.callback)
+            answer = await maybe_deferred_to_future(ended)
+            if answer is None:
                 raise Closing
-            if pending.answer.knows(agent):
-                return pending.answer
         return answer
 
     def look_up(
@@ -149,29 +141,22 @@ class Lookup:
         origin: Origin,
         agent: RobotsAgent,
         request: Request | None,
-        then: Callable[[CachedAnswer | None], None] | None = None,
-        *,
-        ahead: bool = False,
-    ) -> PendingLookup:
+        then: Callable[[CachedAnswer | None], object] | None = None,
+    ) -> None:
         """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
 
         A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the rules already, the answer
-        does not know `agent`. One `ahead` of time need not fetch what another process fetches.
-
-        Raises:
-            Closing: the crawl is closing.
+        does not know `agent`. Without `then` this is a look-up ahead of time.
         """
         is_new = origin not in self._pending
-        if is_new and self._closing:
-            raise Closing
-        pending = self._pending.setdefault(origin, PendingLookup())
+        pending = self._pending.setdefault(origin, PendingLookup(origin, request, then is None))
         pending.agents.add(agent)
         if then is not None:
             pending.then.append(then)
-        if is_new:  # without asyncio it may end at once
-            work = self._look_up(origin, pending, request, ahead=ahead)
-            self._background.start(work, then=lambda: self._finish(origin, pending))
-        return pending
+        if is_new and self._closing:
+            self._finish(pending)
+        elif is_new:  # without asyncio it may end at once
+            self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
 
     def site_answered(self, origin: Origin) -> None:
         """Note that a page of `origin` was served: its server is up, even if its robots.txt is unreachable."""
@@ -204,64 +189,61 @@ class Lookup:
 
     # One look-up for all requests of this process.
 
-    async def _look_up(self, origin: Origin, pending: PendingLookup, request: Request | None, *, ahead: bool) -> None:
+    async def _look_up(self, pending: PendingLookup) -> None:
         try:
-            entry, source = await self._entry(origin, request, ahead=ahead)
-            pending.answer = await self._learn(origin, entry, source, pending.agents, request)
+            pending.answer = await self._learn(pending, *await self._entry(pending))
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
-            self._events.failed("Looking up", origin, error)
-            pending.answer = failed_look_up(origin)
+            self._events.failed("Looking up", pending.origin, error)
+            pending.answer = failed_look_up(pending.origin)
             self._cache.put(pending.answer)
 
-    def _finish(self, origin: Origin, pending: PendingLookup) -> None:
-        del self._pending[origin]
+    def _finish(self, pending: PendingLookup) -> None:
+        del self._pending[pending.origin]
         for then in pending.then:
             then(pending.answer)
 
-    async def _learn(
-        self, origin: Origin, entry: Entry, source: Source, agents: Collection[RobotsAgent], request: Request | None
-    ) -> CachedAnswer:
-        """Turn an entry into an answer for `agents` and the agents of the last answer; cache it, and tell the crawl."""
-        before, settings = self._cache.get(origin), self._settings
+    async def _learn(self, pending: PendingLookup, entry: Entry, source: Source) -> CachedAnswer:
+        """Turn an entry into an answer for the agents that asked; cache it, and tell the crawl."""
+        before, settings = self._cache.get(pending.origin), self._settings
         if before is not None and before.site_available:
             entry = available(entry)
         decision = decide(entry, time.time(), settings.policy)
         known = entry.outage or entry.copy
-        answer = CachedAnswer(origin, decision, known.status if known else None, source, before=before)
+        answer = CachedAnswer(pending.origin, decision, known.status if known else None, source, before=before)
         copy = decision.copy or (entry.copy if decision.one_page else None)
         robotstxt = None
         if copy is not None:
             if settings.provenance and copy.kind is Kind.RULES:
                 answer.robots_sha256 = sha256(copy.body).hexdigest()
             robotstxt = settings.parse(copy.body, cut=copy.cut)
-            had_one = before.agents if before is not None else ()
-            new = [agent for agent in (*had_one, *agents) if agent not in answer.agents]
             if len(copy.body) > READ_IN_THREAD_BYTES:
-                await run_in_thread(answer.learn, robotstxt, new)
+                await run_in_thread(answer.learn, robotstxt, tuple(pending.agents))
             else:
-                answer.learn(robotstxt, new)
+                answer.learn(robotstxt, tuple(pending.agents))
         self._cache.put(answer)
         if robotstxt is not None and answer.fetched_at not in {None, before and before.fetched_at}:
-            self._events.learnt(robotstxt, answer, request)
-        self._events.answered(answer, before, request)
+            self._events.learnt(robotstxt, answer, pending.request)
+        self._events.answered(answer, before, pending.request)
         return answer
 
     # One fetch for all processes that share a storage.
 
-    async def _entry(self, origin: Origin, request: Request | None, *, ahead: bool) -> tuple[Entry, Source]:
-        """A good entry of `origin`, or the one that a fetch has led to; a fetch is made as `request` would be.
+    async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
+        """A good entry, or the one that a fetch has led to.
 
-        If `ahead` of time, an entry that is good does not keep this process from fetching, but another process does.
+        If `pending` is ahead of time, an entry that is good does not keep this process from fetching, but another process
+        does.
         """
-        serves = partial(self._serves, time.time())
+        origin = str(pending.origin)
+        is_good = partial(self._is_good, ahead=pending.is_ahead)
         poll_secs = 0.0
         while True:
-            entry, has_lease = await self._storage.find(str(origin), self._is_fresh if ahead else serves)
+            entry, has_lease = await self._storage.find(origin, is_good)
             if has_lease:
                 break
-            if entry is not None and serves(entry):
+            if entry is not None and self._is_good(entry):
                 self._events.count("lookup/storage")
                 return entry, Source.ANOTHER if poll_secs else Source.STORED
             if not poll_secs:
@@ -270,8 +252,8 @@ class Lookup:
             await pause(poll_secs)
         if poll_secs:
             self._events.count("lease/taken_over")
-        self._events.count("lookup/refreshed" if ahead else "lookup/fetched")
-        return await self._fetch(origin, entry, request)
+        self._events.count("lookup/refreshed" if pending.is_ahead else "lookup/fetched")
+        return await self._fetch(pending.origin, entry, pending.request)
 
     async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
         """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
@@ -294,15 +276,8 @@ class Lookup:
         self._events.compare(origin, entry.copy if entry else None, latest.copy)
         return latest, Source.FETCHED
 
-    def _is_good(self, entry: Entry | None) -> bool:
+    def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
+        """Whether `entry` need not be fetched again; `ahead` of time, if it need not be refreshed."""
         now = time.time()
-        return now < decide(entry, now, self._settings.policy).ask_at
-
-    def _serves(self, since: float, entry: Entry | None) -> bool:
-        """Whether `entry` may be used: it is good, or was fetched after `since`, when this process began to wait."""
-        copy = entry.copy if entry is not None and entry.outage is None else None
-        return (copy is not None and since <= copy.fetched_at <= time.time()) or self._is_good(entry)
-
-    def _is_fresh(self, entry: Entry | None) -> bool:
-        now = time.time()
-        return now < decide(entry, now, self._settings.policy).refresh_at
+        decision = decide(entry, now, self._settings.policy)
+        return now < (decision.refresh_at if ahead else decision.ask_at)

@@ -43,8 +43,11 @@ from .waiting import Waiting
 
 _T = TypeVar("_T")
 
-SUBJECT_TO_ROBOTS_TXT = ("http:", "https:", "ftp:")  # Google's page, "File location & range of validity"
-_WEB_SOCKETS = ("ws:", "wss:")  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
+SUBJECT_TO_ROBOTS_TXT = ("http", "https", "ftp")  # Google's page, "File location & range of validity"
+_WEB_SOCKETS = {
+    "ws": "http",
+    "wss": "https",
+}  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
 _TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
 _LONGEST_URL = 2_000  # characters in the log
 
@@ -78,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.gates = Gates(crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs)
         self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
-            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._overrides.have_delays else None
+            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._settings.overrides else None
         )
         self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
@@ -131,10 +134,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         answer, agent, own, url = ruling.answer, ruling.agent, ruling.of_site, request.url
         refusal = None
-        if not (await self._asked(answer, answer.allowed, url, agent) or answer.claim_one_page(url, agent)):
-            refusal = ruling.named(await self._asked(answer, answer.verdict, url, agent))
+        ask = partial(self._asked, answer, url, agent)
+        if not (await ask(answer.allowed) or answer.claim_one_page(url, agent)):
+            refusal = ruling.named(await ask(answer.verdict))
         if refusal is None and self._preferences is not None:
-            refusal = self._preferences.before(request, await self._asked(answer, answer.preferences, url, agent))
+            refusal = self._preferences.before(request, await ask(answer.preferences))
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, ruling)
         if ruling.override is not None:
@@ -143,17 +147,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 and own is not None
                 and own is not answer
                 and own.state is State.RULES
-                and not await self._asked(own, own.allowed, url, agent)
+                and not await self._asked(own, url, agent, own.allowed)
             )
             self._overrides.note_use(ruling.override, answer.origin, refusal, against_robotstxt=against)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            verdict = ruling.named(await self._asked(answer, answer.verdict, url, agent))
-            request.meta[PROVENANCE] = provenance_of(own, verdict)
+            request.meta[PROVENANCE] = provenance_of(own, ruling.named(await ask(answer.verdict)))
 
     async def _asked(
-        self, answer: CachedAnswer, question: Callable[[str, RobotsAgent], _T], url: str, agent: RobotsAgent
+        self, answer: CachedAnswer, url: str, agent: RobotsAgent, question: Callable[[str, RobotsAgent], _T]
     ) -> _T:
         """What a method of `answer` says of `url`. Hostile rules are asked in a thread: they take milliseconds."""
         if answer.takes_long(url, agent):
@@ -192,21 +195,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return TextResponse(request.url, status, headers, body, flags=[ANSWERED, answer.state.value], request=request)
 
     def _forbidden(self, request: Request, verdict: Verdict, answer: CachedAnswer | None) -> ForbiddenByRobotsTxt:
-        logger.debug(
-            "Forbidden by robots.txt: %(request)s: %(verdict)s%(source)s",
-            {
-                "request": shown(str(request), _LONGEST_URL),
-                "verdict": verdict,
-                "source": f" ({answer.origin.robots_url})" if answer is not None else "",
-            },
-            extra={"spider": self.crawler.spider},
-        )
+        source = "" if answer is None else f" ({answer.origin.robots_url})"
+        sent = shown(str(request), _LONGEST_URL)
+        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra={"spider": self.crawler.spider})
         self.crawler.stats.inc_value("robotstxt/forbidden")
-        error = ForbiddenByRobotsTxt(verdict)
-        if answer is not None:
-            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, error_of(answer.failure, answer.why))
-            if answer.bars_for_now:
-                self.crawler.stats.inc_value("gbot_robots/given_up")
+        about = () if answer is None else (answer.origin, answer.state, error_of(answer.failure, answer.why))
+        error = ForbiddenByRobotsTxt(verdict, *about)
+        if answer is not None and answer.bars_for_now:
+            self.crawler.stats.inc_value("gbot_robots/given_up")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
@@ -228,15 +224,13 @@ def judged_origin(request: Request) -> Origin | None:
     """
     if request.meta.get("dont_obey_robotstxt"):
         return None
-    url = as_sent(request.url)
-    scheme = url[:6].lower()
-    if scheme.startswith(_WEB_SOCKETS):
-        url = f"http{url[2:]}"
-    elif not scheme.startswith(SUBJECT_TO_ROBOTS_TXT):
+    scheme, _, rest = as_sent(request.url).partition(":")
+    scheme = _WEB_SOCKETS.get(scheme.lower(), scheme.lower())
+    if scheme not in SUBJECT_TO_ROBOTS_TXT:
         return None
     if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
         return None
-    return Origin.of(url)
+    return Origin.of(f"{scheme}:{rest}")
 
 
 def _warn_of_another_parser(settings: BaseSettings) -> None:

@@ -84,7 +84,6 @@ class CrawlOverrides:
         self._identity = identity
         self._overrides = overrides_of(settings)
         self._slow: set[Override] = set()  # for a robots.txt of these, `WAIT_SECS` were too short
-        self.have_delays = any(override.crawl_delay is not None for override in self._overrides.values())
         now = time.time()
         for standing, level, what in (
             (Standing.RUN_OUT, logging.WARNING, "run out and not applied"),

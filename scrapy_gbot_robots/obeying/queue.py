@@ -55,25 +55,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """Requests of one origin in one download slot.
+    """Requests of one origin in one download slot."""
 
-    Attributes:
-        ring, slot: where the line is ready, and the key of its download slot.
-        origin: whose robots.txt decides; None if the line is mixed.
-        name: in the queue's state.
-        requests, size: Scrapy's queue, and the number of requests in it.
-        gate: where the line waits if it has to.
-        turn: of its entry in the ring; 0 if the line is not ready.
-    """
-
-    ring: _Ring
-    slot: str
-    origin: Origin | None
-    name: str
+    ring: _Ring  # where the line is ready
+    slot: str  # the key of its download slot
+    origin: Origin | None  # whose robots.txt decides; None if the line is mixed
+    name: str  # in the queue's state
     requests: ScrapyPriorityQueue
-    size: int = 0
-    gate: Gate | None = None
-    turn: int = 0
+    size: int = 0  # how many
+    gate: Gate | None = None  # where the line waits if it has to
+    turn: int = 0  # of its entry in the ring; 0 if the line is not ready
 
     @property
     def urgency(self) -> int:
@@ -82,14 +73,10 @@ class Line:
 
 
 class _Ring:
-    """The lines that are ready, in a heap for each download slot. The slot that was served last is at the end.
-
-    Attributes:
-        is_by_slot: whether there is a heap for each download slot, and not one for all.
-    """
+    """The lines that are ready, in a heap for each download slot. The slot that was served last is at the end."""
 
     def __init__(self, downloader: DownloadSlots, gates: Gates | None, *, is_by_slot: bool) -> None:
-        self.is_by_slot = is_by_slot
+        self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
         self._downloader = downloader
         self._gates = gates
         self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()  # priority, turn, line
@@ -106,7 +93,7 @@ class _Ring:
 
         That is a line of the slot with the fewest active requests; of equal slots, of the one that was served longest ago.
         """
-        best, fewest = "", float("inf")
+        best, fewest = None, float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
             while heap and heap[0][1] != heap[0][2].turn:  # the line has another entry, or is empty
@@ -117,11 +104,11 @@ class _Ring:
                 continue
             self._heaps.move_to_end(slot)
             active = self._downloader.active(slot)
-            if active < fewest and not (slot in self._busy_until and self._has_enough(slot)):
+            if active < fewest and not self._has_enough(slot):
                 best, fewest = slot, active
                 if not active:
                     break
-        if fewest == float("inf"):
+        if best is None:
             return None
         self._heaps.move_to_end(best)
         line = heappop(self._heaps[best])[2]
@@ -135,7 +122,7 @@ class _Ring:
 
     def _has_enough(self, slot: str) -> bool:
         """Whether `slot` has work for the next `QUEUED_SECS`, and other requests wait."""
-        if self._gates is None or not self._gates.waiting:
+        if slot not in self._busy_until or self._gates is None or not self._gates.waiting:
             return False
         secs = self._busy_until[slot] - time.monotonic()  # of what is handed out, and may not have come to the slot yet
         return max(secs, self._downloader.queued_secs(slot)) >= QUEUED_SECS
@@ -153,15 +140,12 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **named: Any) -> DownloaderAwarePriorityQueue:  # type: ignore[override]
         """Make a queue; one of Scrapy's own if Scrapy has changed so much that this class does not work."""
-        missing = [name for name in ("close", "pqfactory") if not hasattr(DownloaderAwarePriorityQueue, name)]
-        if not missing:
+        if hasattr(DownloaderAwarePriorityQueue, "pqfactory"):
             return super().from_crawler(crawler, *args, **named)
         if not named.get("key"):  # of the two queues of a crawl with a JOBDIR, the one in memory
             logger.warning(
-                "%s needs %s of Scrapy's queue, which this Scrapy lacks: using Scrapy's queue, so that requests wait for "
-                "their robots.txt in the downloader",
+                "%s needs pqfactory, which this Scrapy lacks: requests wait for their robots.txt in the downloader",
                 cls.__name__,
-                ", ".join(missing),
             )
         return DownloaderAwarePriorityQueue.from_crawler(crawler, *args, **named)
 
@@ -203,15 +187,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
+        gates = self._gates
         while (line := self._ring.take()) is not None:
-            if line.gate is None and self._gates is not None and (request := next_of(line.requests)) is not None:
+            if gates is None:
+                return self._take(line)
+            if line.gate is None and (request := next_of(line.requests)) is not None:
                 origin = self._origin(request)  # the line is mixed, or needs no robots.txt
                 if origin is not None:
-                    self._gates.come(line, origin, request)
-            if line.gate is None or self._gates is None or self._gates.admit(line.gate, line):
+                    gates.come(line, origin, request)
+            if line.gate is None or gates.admit(line.gate, line):
                 return self._take(line)
-        if self._gates is not None:
-            self._gates.nothing_to_hand_out()
+        if gates is not None:
+            gates.nothing_to_hand_out()
         return None
 
     def _origin(self, request: Request) -> Origin | None:

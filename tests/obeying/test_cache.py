@@ -25,15 +25,17 @@ def cached(cache: AnswerCache, names: Sequence[str]) -> str:
     return "".join(name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None)
 
 
-def test_answer_in_use_stays_a_mere_look_is_no_use_and_a_new_one_takes_the_place_of_the_old_one() -> None:
+def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> None:
     cache = AnswerCache(2)
     a, b, new = answer("a"), answer("b"), answer("a")
     for each in (a, b, new):
         cache.put(each)
-    cache.use(b.origin)
-    assert cache.get(a.origin) is new
+    assert cache.get(b.origin) is b
     cache.put(answer("c"))
     assert cached(cache, "abc") == "bc"
+    assert cache.get(b.origin) is b
+    cache.put(new)
+    assert cached(cache, "abc") == "ab"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,10 @@ def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], man
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    while len(cache) == number:  # until one must go
-        cache.put(asked(number))
+    weight = 0
+    while weight <= BOUND:  # until one must go
+        cache.put(newest := asked(number))
+        weight += newest.weight
         number += 1
     gc.collect()
     measured = tracemalloc.get_traced_memory()[0] - before

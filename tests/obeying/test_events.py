@@ -64,7 +64,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         Site({"/robots.txt": Reply(404), "*": b"ok"}) as d,
     ):
         began = time.monotonic()
-        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0, "GBOT_ROBOTS_CACHE_SIZE": 1}
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
         crawler = await crawl(
             Pages, settings, urls=[site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)]
         )

@@ -42,14 +42,14 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     [
         pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
         pytest.param("AdsBot-Google", None, id="ignores-star"),
-        pytest.param(
-            CHROME, 'is that of a browser: no robots.txt can name this crawl, only groups for "Mozilla"', id="browser"
-        ),
-        pytest.param("1.0 (2)", "names no crawler, so that only rules for * apply", id="no-token"),
+        pytest.param(CHROME, "no robots.txt can address this crawl", id="browser"),
+        pytest.param("1.0 (2)", "names no crawler of yours", id="no-token"),
         pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
         pytest.param("Google Favicon", None, id="two-words-that-are-a-name"),
         pytest.param(
-            "Google-Safety", "Google-Safety heeds no robots.txt, so this crawl obeys no rules", id="ignores-robots"
+            "Google-Safety",
+            "names Google-Safety, which heeds no robots.txt, so this crawl obeys no rules",
+            id="ignores-robots",
         ),
     ],
 )
