@@ -62,7 +62,7 @@ Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, list[str]]]:
     """Yield the origin of URLs that lie side by side, and these URLs. Another spelling of an origin comes separately.
 
-    Texts without an origin come one by one, with None.
+    For a text that is no URL the origin is None.
     """
     prefix = ""
     some: list[str] = []
@@ -115,8 +115,7 @@ class Judge:
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
         """Judge URLs by one robots.txt, or by that of the origin of each. It is faster if they are sorted.
 
-        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them; they take several times
-        as long.
+        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them, which take longer.
         """
         columns = [bytearray() for _ in self.crawlers]
         verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
@@ -191,10 +190,11 @@ class Judge:
         if rules is None:
             parsed = self.parsed(robots)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
-            self._held += len(robots.body) + sum(map(weight_of, rules))
+            size = len(robots.body) + sum(map(weight_of, rules))
+            self._held += size
             if self._held > _MOST_HELD:
                 self._by_body.clear()
-                self._held = 0
+                self._held = size
             self._by_body[robots.body] = rules
         return rules
 
