@@ -24,9 +24,8 @@ from ..experimental.purposes import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
-from . import crawlers
 from .command import FAILED, FINE, FOUND
-from .crawlers import Asker
+from .crawlers import Asker, named
 from .inputs import add_shared, checked_url, read, typed
 from .output import Terminal
 from .overrides import override_facts
@@ -55,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    askers = crawlers.named(options.agents, settings, err, options.mode)
+    askers = named(options.agents, settings, err, options.mode)
     for url in options.urls:
         checked_url(url, has_robots=options.file is not None)
     checks = (_by_origin if options.file is None else _by_file)(options, askers, settings)
@@ -236,6 +235,8 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
     if len(hops) > 1:
         out.fact("redirected", ", then ".join(hops))
+    elif facts["served_by"] not in {None, facts["url"]}:
+        out.fact("served by", facts["served_by"])
     if facts["age_secs"] is not None:
         out.fact("fetched", f"{span(facts['age_secs'])} ago")
     out.fact("asked again", f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now")

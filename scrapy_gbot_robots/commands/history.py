@@ -1,4 +1,4 @@
-"""`scrapy robots history ORIGIN`: the versions of a robots.txt, and what changed from one to the next."""
+"""`scrapy robots history ORIGIN`: the versions of a robots.txt, and for whom each of them changed something."""
 
 from __future__ import annotations
 

@@ -90,9 +90,7 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     if has_robots and text.startswith("/"):
         return text
     if not is_url(text):
-        wanted = (
-            "an absolute URL, or a path such as /a" if has_robots else "an absolute URL, such as https://example.com/"
-        )
+        wanted = "an absolute URL, or a path such as /a" if has_robots else "an absolute URL: https://example.com/"
         raise CommandError(f'"{text}" is not {wanted}')
     origin_of(text)
     return text

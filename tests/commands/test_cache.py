@@ -23,7 +23,7 @@ def kept(project: Path) -> Path:
     path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     path.parent.mkdir(parents=True)
     now = time.time()
-    url, body = "https://a.example/robots.txt", b"user-agent: *\ndisallow: /\x1b[31m\n"
+    url, body = "https://www.a.example/robots.txt", b"user-agent: *\ndisallow: /\x1b[31m\n"
     rules = Copy(Kind.RULES, 200, url, body, False, "HTTP 200", now - HOUR, now + 2.5 * HOUR)
     none = Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now - HOUR / 2, now + 1.5 * HOUR)
     with closing(SqliteStorage(path)) as storage:
@@ -62,6 +62,7 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     assert "   1 | user-agent: *\n   2 | disallow: /\\x1b[31m\n" in ended.out
     assert "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n" in ended.out
     assert "  = failures: 3 in a row\n" in ended.out
+    assert ended.out.count("served by") == ended.out.count("served by: https://www.a.example/robots.txt\n") == 1
 
 
 def test_a_host_stands_for_https_and_a_url_for_its_origin(kept: Path) -> None:
