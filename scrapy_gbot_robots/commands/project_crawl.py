@@ -7,7 +7,6 @@ mean the same to both. Ctrl-C ends the work at once.
 
 from __future__ import annotations
 
-import logging
 import time
 from asyncio import CancelledError
 from collections import defaultdict
@@ -15,11 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from inspect import isclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from scrapy import Request, Spider, signals
-from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
@@ -45,9 +43,6 @@ from ..policy.outages import Decision, Entry, Kind, State, decide, renew
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 _T = TypeVar("_T")
 
@@ -79,7 +74,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         KeyboardInterrupt: Ctrl-C.
         Exception: whatever `work` raises.
     """
-    robots_logger.setLevel(logging.ERROR)  # the sub-command gives the warnings in its own words
+    robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
     try:
         settings, fetcher_cls = _for_errands(settings)
         reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # a setting of newer Scrapy
@@ -107,7 +102,7 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
     settings.set("ADDONS", addons, "cmdline")
     classes = map(load_object, build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")))
-    own = (cls for cls in classes if isclass(cls) and issubclass(cls, GbotRobotsTxtMiddleware))
+    own = (cls for cls in classes if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware))
     return settings, next(own, GbotRobotsTxtMiddleware).fetcher_cls
 
 
