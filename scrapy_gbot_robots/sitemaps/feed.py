@@ -144,6 +144,7 @@ class SitemapFeed:
     `SitemapDiscovery` and `RobotsSitemapSpider` share it.
 
     Attributes:
+        check: which URLs may be followed.
         listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It remembers
             `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was read last comes last.
         request_meta: the meta of each request for a sitemap file.
@@ -152,7 +153,7 @@ class SitemapFeed:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._most_origins = settings.cache_size
-        self._check = UrlCheck.of(settings, crawler.settings)
+        self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: OrderedDict[str, list[str]] = OrderedDict()
         self.request_meta: dict[str, Any] = {"allow_offsite": True}  # allowed_domains hold for the pages that it lists
         self._chars = 0
@@ -184,7 +185,7 @@ class SitemapFeed:
             others are neither counted nor logged.
         """
         known = self.listed.get(origin.robots_url)
-        choose = partial(self._check.choose, origin, robotstxt, known or ())
+        choose = partial(self.check.choose, origin, robotstxt, known or ())
         new, counts = await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
         left_out = ", ".join(f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name))
         if left_out and is_told and known is None:

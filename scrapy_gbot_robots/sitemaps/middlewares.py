@@ -49,7 +49,6 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if discovery is None or not feeds(crawler, self._settings):
             raise NotConfigured
         self._feed = discovery.feed
-        self._check = UrlCheck.of(self._settings, crawler.settings)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Start a spider without start requests from the robots.txt files of its `start_urls` or `allowed_domains`."""
@@ -79,15 +78,17 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             return None
         source = response.meta.get(SITEMAP, {})
         try:
-            if response.url.partition(":")[0] in self._check.schemes:  # a local file of the spider's may list anything
-                self._check.listed(request.url, response.url)
+            if (
+                response.url.partition(":")[0] in self._feed.check.schemes
+            ):  # a local file of the spider's may list anything
+                self._feed.check.listed(request.url, response.url)
             if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy the meta of the file
                 request.meta.pop("allow_offsite", None)
             if request.callback == parse and "robotstxt" in source:
-                request.meta[SITEMAP] = self._check.below(request.url, response.url, source)
+                request.meta[SITEMAP] = self._feed.check.below(request.url, response.url, source)
                 if Origin.of(request.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
                     request.meta.setdefault("allow_offsite", True)
-            elif request.callback == parse and self._check.refuses_private:  # of what the spider asks for itself
+            elif request.callback == parse and self._feed.check.refuses_private:  # of what the spider asks for itself
                 request.meta[SITEMAP] = {"index": response.url}
         except Refused as refusal:
             count(self.crawler, f"refused/{refusal.reason}")

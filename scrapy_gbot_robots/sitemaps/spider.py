@@ -37,7 +37,7 @@ from ..settings import GbotSettings
 from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import covers, given_in, origins_of, survey
 from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
-from .urls import Refused, UrlCheck
+from .urls import Refused
 
 ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 
@@ -131,7 +131,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self._feed = SitemapFeed(self.crawler, self._gbot) if discovery is None else discovery.feed
         number, scope = await run_in_thread(lambda: survey(chain(self._given(), self.sitemap_urls)))
         self._hosts = number - len(self.sitemap_urls)
-        self._intake = SitemapIntake(self, self._gbot, self._feed, scope if self.scope == "hosts" else None)
+        self._intake = SitemapIntake(self, self._feed, scope if self.scope == "hosts" else None)
         every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
         if every_secs > 0:
             self._progress = create_looping_call(self._say_progress)
@@ -253,11 +253,9 @@ class RobotsSitemapSpider(SitemapSpider):
 class SitemapIntake:
     """Turns the sitemap files of one spider into requests. Pages may be on the hosts of `scope`; if that is None, on any."""
 
-    def __init__(
-        self, spider: RobotsSitemapSpider, gbot: GbotSettings, feed: SitemapFeed, scope: frozenset[str] | None
-    ) -> None:
+    def __init__(self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str] | None) -> None:
         self._spider = spider
-        self._check = UrlCheck.of(gbot, spider.settings)
+        self._check = feed.check
         self._scope = scope
         self._make, self._parse = request_maker(spider), sitemap_callback(spider)
         self._meta = feed.request_meta
@@ -337,9 +335,9 @@ class SitemapIntake:
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
         url = response.url
         has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get("guessed")
+        left_out["broken"] = reader.broken
         counts = {"read": 1, "entries": reader.entries, "over_limit": reader.over_limit, "failed": has_failed}
-        counts |= {"entries/broken": reader.broken, **{f"entries/{why}": number for why, number in left_out.items()}}
-        for name, number in counts.items():
+        for name, number in (*counts.items(), *((f"entries/{reason}", number) for reason, number in left_out.items())):
             count(self._spider.crawler, name, number)
         if left_out["host"]:
             others = "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
