@@ -9,11 +9,13 @@ from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
 
 from ..concurrency import Background, run_in_thread
 from ..core.changes import changes
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
+from ..engine import pull_soon
 from ..policy.outages import Copy, State
 from ..policy.outcome import Fetched, Outcome
 from ..settings import GbotSettings
@@ -35,7 +37,9 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
+        self._handlers = 0  # coroutines of signal handlers that run
         self._said: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
+        crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
@@ -123,9 +127,19 @@ class CrawlEvents:
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
 
-        Those that are coroutines run in the background, and delay no request; the end of the crawl waits for them.
+        Those that are coroutines run in the background, and delay no request; the crawl stays open for what they schedule.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
             if iscoroutine(result):
-                self._background.start(result)
+                self._handlers += 1
+                self._background.start(result, then=self._handler_ended)
+
+    def _handler_ended(self) -> None:
+        self._handlers -= 1
+        if not self._handlers:
+            pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
+
+    def _spider_idle(self) -> None:
+        if self._handlers:
+            raise DontCloseSpider
