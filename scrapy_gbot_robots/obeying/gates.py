@@ -34,7 +34,7 @@ be down.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -106,7 +106,7 @@ class Gates:
         self._usual_secs = 0.5  # of a look-up
         self._unused: set[Gate] = set()  # those that have opened, and the engine has taken no request since
         self._may_ask = self._is_asking = False
-        self._gone: deque[tuple[Origin, float]] = deque(maxlen=16)  # which looked so lately, and when
+        self._gone: dict[Origin, float] = {}  # the last two that looked so, and when
         self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
         self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()  # what let requests pass
         self.waiting = 0  # requests behind shut gates
@@ -210,13 +210,14 @@ class Gates:
         if answer.tries < TRIES or answer.failure not in {Failure.DNS, Failure.REFUSED} or "redirected" in answer.why:
             return False
         lately = time.monotonic() - _LATELY_SECS
-        others = any(origin != answer.origin and at > lately for origin, at in self._gone)
+        others = any(origin != answer.origin and at > lately for origin, at in self._gone.items())
         return not others or self._answered_at > answer.temporary_since
 
     def note(self, answer: CachedAnswer) -> None:
         """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
         if answer.failure in {Failure.DNS, Failure.REFUSED}:
-            self._gone.append((answer.origin, time.monotonic()))
+            others = [each for each in self._gone.items() if each[0] != answer.origin]
+            self._gone = dict([*others[-1:], (answer.origin, time.monotonic())])
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.

@@ -102,10 +102,12 @@ class CrawlerIdentity:
 
     def _reached_downloader(self, request: Request) -> None:
         """Warn once if a downloader middleware behind ours sets a User-Agent whose rules nobody has asked for."""
+        sent, default = request.headers.get("User-Agent"), _agent_named(self._default or "")
+        if not sent or request.meta.get("dont_obey_robotstxt") or default not in self._judged:
+            return
         self._looks -= 1
-        sent = (request.headers.get("User-Agent") or b"").decode("latin-1")
-        is_late = sent and not request.meta.get("dont_obey_robotstxt") and _agent_named(sent) not in self._judged
-        if is_late or self._looks <= 0:
+        is_late = _agent_named(sent.decode("latin-1")) not in self._judged
+        if is_late or not self._looks:
             self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
         if is_late:
             logger.warning(
@@ -114,7 +116,7 @@ class CrawlerIdentity:
                 "a lower number",
                 self._default,
                 shown(str(request)),
-                sent,
+                sent.decode("latin-1"),
             )
 
     def agent(self, request: Request) -> RobotsAgent:

@@ -96,8 +96,8 @@ class Lookup:
         self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
-        self._keeping = Background()  # goes on while the crawl closes
-        self._events = CrawlEvents(crawler, settings, self._keeping)
+        self._keeping = Background()  # which goes on while the crawl closes
+        self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, PendingLookup] = {}
         self._closing = False

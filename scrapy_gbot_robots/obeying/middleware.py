@@ -15,7 +15,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
@@ -44,10 +44,8 @@ from .waiting import Waiting
 _T = TypeVar("_T")
 
 SUBJECT_TO_ROBOTS_TXT = ("http", "https", "ftp")  # Google's page, "File location & range of validity"
-_WEB_SOCKETS = {
-    "ws": "http",
-    "wss": "https",
-}  # they begin with an HTTP request to the same host and port (RFC 6455 1.3)
+# Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
+_WEB_SOCKETS = {"ws": "http", "wss": "https"}
 _TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
 _LONGEST_URL = 2_000  # characters in the log
 
@@ -88,7 +86,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
-        _warn_of_another_parser(crawler.settings)
+        _warn_of_what_is_not_used(self)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
@@ -233,8 +231,12 @@ def judged_origin(request: Request) -> Origin | None:
     return Origin.of(f"{scheme}:{rest}")
 
 
-def _warn_of_another_parser(settings: BaseSettings) -> None:
-    """Warn about a ROBOTSTXT_PARSER of the user's, which has no effect."""
+def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
+    """Warn about methods of Scrapy's middleware that a subclass overrides in vain, and about another ROBOTSTXT_PARSER."""
+    for name in ("process_request_2", "robot_parser"):
+        if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
+            logger.warning("%s.%s is never called: override process_request", type(middleware).__qualname__, name)
+    settings = middleware.crawler.settings
     set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
     parser = settings["ROBOTSTXT_PARSER"]
     if set_by_user and load_object(parser) is not GbotRobotParser:

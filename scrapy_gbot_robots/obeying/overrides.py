@@ -34,6 +34,7 @@ from .identity import CrawlerIdentity
 from .lookup import Lookup
 
 WAIT_SECS = 5.0  # how long a request waits for a robots.txt that does not decide
+_MOST_SLOW = 10_000  # origins that are known to be slow
 _LONGEST_LIST = 2_000  # characters of a list of overrides in the log
 
 _STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}
@@ -83,7 +84,7 @@ class CrawlOverrides:
         self._lookup = lookup
         self._identity = identity
         self._overrides = overrides_of(settings)
-        self._slow: set[Override] = set()  # for a robots.txt of these, `WAIT_SECS` were too short
+        self._slow: set[Origin] = set()  # their robots.txt did not come within `WAIT_SECS`
         now = time.time()
         for standing, level, what in (
             (Standing.RUN_OUT, logging.WARNING, "run out and not applied"),
@@ -122,10 +123,11 @@ class CrawlOverrides:
         own = None
         if override.action is not Action.DISALLOW:
             try:
-                secs = 0.0 if override in self._slow else WAIT_SECS
+                secs = 0.0 if origin in self._slow else WAIT_SECS
                 own = await within(secs, self._lookup.ask(origin, agent, request))
             except TimeoutError:
-                self._slow.add(override)
+                if len(self._slow) < _MOST_SLOW:
+                    self._slow.add(origin)
         return Ruling(answer_of(override, origin, agent), agent, own, override)
 
     def note_use(self, override: Override, origin: Origin, refusal: Verdict | None, *, against_robotstxt: bool) -> None:
