@@ -9,7 +9,6 @@ head ends, as libxml2 has them.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Collection, Iterable, Iterator, Set
 from contextlib import suppress
 from itertools import islice
@@ -56,7 +55,7 @@ def said_by(response: Response | None) -> Directives | None:
 
 def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
     """The content of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
-    start = page.body[:MOST_BYTES].removeprefix(codecs.BOM_UTF8)  # a byte order mark would begin the body
+    start = page.body[:MOST_BYTES].removeprefix(b"\xef\xbb\xbf")  # a byte order mark would begin the body
     lower = start.lower()
     is_named = any(name.encode("ascii", "replace") in lower for name in names)
     return list(islice(_named(start, names), MOST_TAGS)) if b"<meta" in lower and is_named else []

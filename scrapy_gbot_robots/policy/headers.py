@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from urllib.request import parse_http_list
 
 _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
 _FOREVER = 2.0**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
+_DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)  # up to a comma that is in no quoted string
 _SECONDS = re.compile(r"-?[0-9]+")
 
 
@@ -31,7 +31,7 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
     negative one is 0.0. `s-maxage` is ignored: it is for shared caches.
     """
     lifetime: float | None = None
-    for directive in parse_http_list(_text(b",".join(cache_control))):
+    for directive in _DIRECTIVE.findall(_text(b",".join(cache_control))):
         name, equals, value = directive.partition("=")
         name = name.strip().lower()
         if name == "no-store" or (name == "no-cache" and not equals):

@@ -17,7 +17,6 @@ import gzip
 import io
 import json
 import logging
-from collections import OrderedDict
 from contextlib import suppress
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -31,7 +30,6 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
-from typing_extensions import Self
 
 from ..concurrency import Background, OneThread
 from ..core.urls import escape_text
@@ -55,7 +53,7 @@ class RobotsArchive:
         self._crawler = crawler
         self._path = path
         self._file: io.FileIO | None = None
-        self._kept: OrderedDict[str, None] = OrderedDict()  # hashes
+        self._kept: dict[str, None] = {}  # hashes, in order of time
         self._thread = OneThread()
         self._background = Background()
         self._said = False
@@ -63,7 +61,7 @@ class RobotsArchive:
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> RobotsArchive:
         """Make the extension.
 
         Raises:
@@ -80,7 +78,7 @@ class RobotsArchive:
             if served.robots not in self._kept:
                 self._kept[served.robots] = None
                 if len(self._kept) > _MOST_HASHES:
-                    self._kept.popitem(last=False)
+                    del self._kept[next(iter(self._kept))]
                 self._background.start(self._keep(served))
 
     async def _keep(self, served: Served) -> None:
@@ -148,7 +146,7 @@ class Served(NamedTuple):
     response: Response
 
     @classmethod
-    def of(cls, outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers) -> Self:
+    def of(cls, outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers) -> Served:
         """Take from a signal's arguments what an archive keeps. The time is now."""
         body, cut = (outcome.body, outcome.cut) if isinstance(outcome, Fetched) else (response.body, False)
         fetched = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,7 +10,6 @@ import time
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from typing_extensions import Self
 
 from ..concurrency import run_in_thread
 from ..experimental.purposes import GRANTED, REFUSED, UNSAID
@@ -46,7 +45,7 @@ class RobotsReport:
         connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> RobotsReport:
         """Make the extension.
 
         Raises:
