@@ -140,10 +140,6 @@ class Patterns(NamedTuple):
         """Return the patterns in file order, each with its line."""
         return list(zip(self.texts(), self.lines, strict=True))
 
-    def lines_of(self, length: int, path: str) -> list[int]:
-        """Return the lines of the patterns of `length` characters that match `path`."""
-        return [line for text, line in self.entries() if len(text) == length and matches(text, path)]
-
     def longest(self, path: str) -> int:
         """Return the length of the longest pattern that matches `path`, 0 if none does."""
         joined = self.text
@@ -165,12 +161,6 @@ class Patterns(NamedTuple):
             return []
         found = ((directory_of_index(text), line) for text, line in self.entries())
         return [(directory, line) for directory, line in found if directory is not None]
-
-    def empty_line(self) -> int:
-        """Return the line of the first rule without a path, 0 if there is none."""
-        if self.text and self.text[0] != "\n" != self.text[-1] and "\n\n" not in self.text:
-            return 0
-        return next((line for text, line in self.entries() if not text), 0)
 
 
 NO_PATTERNS = Patterns("", b"")

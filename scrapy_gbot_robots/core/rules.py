@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from .patterns import LAST_LINE, LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, line_of, matches, precedence_of
+from .patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, line_of, matches
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -46,8 +46,9 @@ _NO_ORIGIN: tuple[str | tuple[()], int] = ((), 0)  # no URL begins with an empty
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    A crawl keeps this object for each origin, so it holds neither the body nor other groups. The first questions are
-    answered by trying each rule, later ones by an index (rule_index.py), since a crawl asks most hosts only a few times.
+    A crawl keeps this object for each origin, so it holds neither the body nor other groups. Whether a URL is allowed is at
+    first found by trying each rule, since a crawl asks most hosts only a few times; later, and for verdicts, by an index
+    (rule_index.py).
     Threads may share an object: each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
@@ -86,8 +87,8 @@ class Rules:
         self._content_lines = content_lines  # those that are for the crawler, as they are written, with their numbers
         self._unmatched = unmatched
         self._index: Index | None = None
-        self._texts: tuple[list[str], list[str]] | None = None  # disallow and allow patterns, once there is an index
-        self._undecided: Verdict | None = None  # the verdict if no rule decides, once it was asked for
+        self._texts: tuple[list[str], list[str]]  # disallow and allow patterns, once there is an index
+        self._undecided: Verdict  # the verdict if no rule decides, likewise
         self._questions = 0
         self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
         self._group = group  # the token whose rules these are, "*", or None if no group is for the crawler
@@ -107,7 +108,12 @@ class Rules:
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:
-            return self._allowed_by_trying(url)
+            self._questions += 1
+            path = self._path(url)
+            is_hard = len(path) > _LONG_PATH and len(self._disallows.lines) > _MANY_RULES
+            if self._questions <= _FEW_QUESTIONS and not is_hard:
+                return self._allowed_by_trying(path)
+            index = self._indexed()
         origin, start = self._memo
         try:
             is_known = url.startswith(origin)  # type: ignore[arg-type]
@@ -118,15 +124,15 @@ class Rules:
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
-        index = self._index
-        if index is None and self._count_question(path):
-            index = self._indexed()
-        precedence = self._decider_by_trying(path) if index is None else index.decider(path)
-        if precedence != NO_RULE:
-            return self._said(precedence)
-        if self._undecided is None:
-            self._undecided = self._without_decider()
-        return self._undecided
+        index = self._index or self._indexed()
+        precedence = index.decider(path)
+        if precedence == NO_RULE:
+            return self._undecided
+        allow, line = precedence & 1 > 0, line_of(precedence)
+        lines = (self._allows if allow else self._disallows).lines
+        text = self._texts[allow][bisect_left(lines, line)]
+        reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
+        return Verdict(allow, Rule(allow, text, line), reason, self._group)
 
     def _takes_long(self, url: str | bytes) -> bool:
         if len(self._content_lines) > _MANY_CONTENT_LINES:
@@ -146,69 +152,30 @@ class Rules:
         weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
         return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
 
-    def _said(self, precedence: int) -> Verdict:
-        """Return the verdict by the rule that has this precedence."""
-        allow = precedence & 1 > 0
-        line = line_of(precedence)
-        patterns = self._allows if allow else self._disallows
-        text = (patterns.texts() if self._texts is None else self._texts[allow])[bisect_left(patterns.lines, line)]
-        reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
-        return Verdict(allow, Rule(allow, text, line), reason, self._group)
-
-    def _without_decider(self) -> Verdict:
-        """Return the verdict on each URL about which no rule decides."""
-        line = self._allows.empty_line()
-        allow = line > 0
-        line = line or self._disallows.empty_line()
-        if not line:
-            return Verdict(True, None, self._unmatched, self._group)
-        return Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
-
     def _directories(self) -> list[tuple[str, int]]:
         """Return the patterns of the directories whose index page an allow rule names, with its line."""
         return [] if self._strict else self._allows.directories()
 
-    def _count_question(self, path: str) -> bool:
-        """Count a question. Return whether to build the index: enough questions were asked, or this one is hard."""
-        self._questions += 1
-        return self._questions > _FEW_QUESTIONS or (len(self._disallows.lines) > _MANY_RULES and len(path) > _LONG_PATH)
-
     def _indexed(self) -> Index:
+        """Build the index, and what a verdict needs beside it: the pattern of each rule, and the answer if none decides."""
         from .rule_index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
 
-        if not self._allows.lines and not self._disallows.lines:
-            self._index = NO_RULES
-            return NO_RULES
         self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
+        self._undecided = Verdict(True, None, self._unmatched, self._group)
+        for allow, patterns in ((False, self._disallows), (True, self._allows)):
+            if "" in self._texts[allow]:
+                line = patterns.lines[self._texts[allow].index("")]
+                self._undecided = Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
         allowed = chain(zip(allows, self._allows.lines, strict=True), self._directories())
-        self._index = Index(allowed, zip(disallows, self._disallows.lines, strict=True))
-        return self._index
+        index = Index(allowed, zip(disallows, self._disallows.lines, strict=True)) if allows or disallows else NO_RULES
+        self._index = index
+        return index
 
-    def _allowed_by_trying(self, url: str | bytes) -> bool:
-        path = self._path(url)
-        if self._count_question(path):
-            return self._indexed().allows(path)
+    def _allowed_by_trying(self, path: str) -> bool:
         length = self._disallows.longest(path)
-        return not length or self._longest_allow(path, length) >= length
-
-    def _longest_allow(self, path: str, enough: int) -> int:
-        """Return the length of the longest allow pattern that matches `path`; any length from `enough` on will do."""
-        longest = self._allows.longest(path)
-        for directory, _ in self._directories() if longest < enough else ():
-            if len(directory) > longest and matches(directory, path):
-                longest = len(directory)
-        return longest
-
-    def _decider_by_trying(self, path: str) -> int:
-        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
-        disallow, allow = self._disallows.longest(path), self._longest_allow(path, LAST_LINE)
-        if disallow > allow:
-            return precedence_of(disallow, False, min(self._disallows.lines_of(disallow, path)))
-        if not allow:
-            return NO_RULE
-        lines = self._allows.lines_of(allow, path)
-        lines += [line for text, line in self._directories() if len(text) == allow and matches(text, path)]
-        return precedence_of(allow, True, min(lines))
+        if not length or self._allows.longest(path) >= length:
+            return True
+        return any(len(text) >= length and matches(text, path) for text, _ in self._directories())
 
     def _path(self, url: str | bytes) -> str:
         """Return the path of `url`, and remember how URLs of its origin begin."""

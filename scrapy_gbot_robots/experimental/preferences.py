@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from ..core.fast_reader import ContentLine
 from ..core.lines import as_written
-from ..core.patterns import Patterns, stand_in
+from ..core.patterns import NO_RULE, line_of, stand_in
 from ..core.robots import FieldLine, RobotsTxt, groups_of
+from ..core.rule_index import Index
 from ..core.urls import escape, is_absolute, path_of, shown
 
 # Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
@@ -187,13 +188,13 @@ class _Statements:
         self._signals = combined(signals)
         self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path counts as the shortest one
         self.paths = tuple(said_by_path)
-        self._patterns = Patterns("\n".join(self.paths), range(len(self.paths)))
+        self._index = Index(zip(self.paths, range(len(self.paths)), strict=True), ())
         self._said = tuple(said_by_path.values())
 
     def of(self, path: str) -> Preferences:
         """Return what is said about `path`, as `path_of` gives it: as for rules, the longest path that matches decides."""
-        length = self._patterns.longest(path)
-        usage = self._said[min(self._patterns.lines_of(length, path))] if length else self._everywhere
+        decider = self._index.decider(path)
+        usage = self._everywhere if decider == NO_RULE else self._said[line_of(decider)]
         return combined([usage, self._signals])
 
 
