@@ -175,6 +175,7 @@ class RobotsSitemapSpider(SitemapSpider):
             try:
                 first, *others = origins_of(text)
             except ValueError as error:
+                self._done += 1
                 self._report("invalid", text, str(error))
             else:
                 yield self._robots_request(text, first, *others, is_probe=bool(others))
@@ -199,6 +200,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     async def _parse_robots_txt(self, response: Response, host: str, **_: Any) -> AsyncIterator[Request]:
         assert response.request is not None  # noqa: S101  for the type checker
+        self._done += 1
         origin = Origin.of(response.request.url)
         why = f"its robots.txt is HTTP {response.status}"
         has_failed = (
@@ -216,8 +218,9 @@ class RobotsSitemapSpider(SitemapSpider):
                 return
             why = "its robots.txt lists none" + (f" that can be used; left out: {left_out}" if left_out else "")
         if self._guesses:
-            self._report("guessed", host, f"{why}; {_GUESS} is tried")
-            yield self._intake.request(f"{origin}{_GUESS}", {"robotstxt": response.url, "line": 0, "guessed": True})
+            self._report("guessed", host)
+            source = {"robotstxt": response.url, "line": 0, "guessed": host}
+            yield self._intake.request(f"{origin}{_GUESS}", source, errback=self._guess_failed)
         else:
             self._report("without", host, why)
 
@@ -228,19 +231,30 @@ class RobotsSitemapSpider(SitemapSpider):
         if others and is_silent:
             yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
         else:
+            self._done += 1
             self._report("refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable", host, str(error))
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
+        leads_to_nothing = True
         async for request in self._intake.requests(response):
+            leads_to_nothing = False
             yield request
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        if leads_to_nothing and "guessed" in source and "index" not in source:
+            self._report("without", source["guessed"], f"its robots.txt lists none, and {response.url} lists nothing")
+
+    def _guess_failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        why = f"its robots.txt lists none, and {request.url} could not be fetched"
+        self._report("without", request.meta[SITEMAP]["guessed"], why)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host whose robots.txt has answered or failed, and say why it leads to no sitemap.
+        """Count a host, and say why it leads to no sitemap.
 
-        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid".
+        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host may be "without" after
+        it was "guessed".
         """
-        self._done += 1
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
             self.host_without_sitemap(host, why)
@@ -263,9 +277,9 @@ class SitemapIntake:
         self._meta["download_warnsize"] = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
-    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE) -> Request:
+    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None) -> Request:
         """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
-        return Request(url, callback=self._parse, meta={**self._meta, SITEMAP: dict(source)})
+        return Request(url, self._parse, errback=errback, meta={**self._meta, SITEMAP: dict(source)})
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
