@@ -86,17 +86,21 @@ class Overhearing:
         self._signals: Any = crawler.signals
         self._send = self._signals.send_catch_log
         self._under_way = 0
+        self._is_in_place = False
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Inside this context, listeners are asked."""
         self._under_way += 1
-        self._signals.send_catch_log = self._overhear
+        if not self._is_in_place:
+            self._is_in_place = True
+            self._send, self._signals.send_catch_log = self._signals.send_catch_log, self._overhear
         try:
             yield
         finally:
             self._under_way -= 1
-            if not self._under_way:
+            if not self._under_way and self._signals.send_catch_log == self._overhear:  # no other code has replaced it
+                self._is_in_place = False
                 self._signals.send_catch_log = self._send
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:

@@ -63,3 +63,27 @@ async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
         urls = [site.url(f"/{number}") for number in range(5)]
         crawler = await crawl(Pages, {**ADDON, "DOWNLOADER": Lazy}, urls=[*urls, site.url("/no")])
         assert set(pages(crawler).crawled) == set(urls)
+
+
+def test_code_that_replaces_the_method_that_sends_signals_keeps_its_place() -> None:
+    crawler: Any = get_crawler()
+    sent: list[object] = []
+
+    def replace() -> None:
+        send = crawler.signals.send_catch_log
+
+        def log(signal: object, **named: Any) -> Any:
+            sent.append(signal)
+            return send(signal, **named)
+
+        crawler.signals.send_catch_log = log
+
+    overhearing = engine.Overhearing(crawler)
+    replace()  # before a robots.txt is under way, while one is, and after that
+    with overhearing.listening():
+        replace()
+    replace()
+    with overhearing.listening():
+        crawler.signals.send_catch_log("a signal")
+    crawler.signals.send_catch_log("another")
+    assert sent == ["a signal"] * 3 + ["another"] * 3
