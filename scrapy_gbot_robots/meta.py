@@ -30,7 +30,8 @@ about the use of the page. "train-ai", "search" and "ai-use" are each "granted",
 
 TAGS = "robots_tags"
 """In the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag headers and
-robots meta tags say to this crawler. A word such as "noindex" is True, "unavailable_after" a time in ISO 8601.
+robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as "max-snippet" its text,
+"unavailable_after" a time in ISO 8601.
 """
 
 FOLLOW = "gbot_robots_follow"

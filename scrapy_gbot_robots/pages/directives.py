@@ -1,7 +1,7 @@
 """What robots meta tags and X-Robots-Tag headers say: text in, directives out.
 
-`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True, and
-"unavailable_after" is a time in ISO 8601. Limits such as "max-snippet" are left out.
+`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True,
+a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up. If two
 of them contradict each other, the more restrictive one counts.
 """
@@ -22,8 +22,7 @@ EVERYONE = "robots"  # the name that stands for all crawlers, in a meta tag
 MOST_BYTES = 64 * 1024  # that are read of all header values together, and of one meta tag's content
 MOST_NAMES = 100  # directives that are kept of one page; directives that Google knows are always kept
 
-# The limits tell a search engine what to show of a page, and a crawler nothing.
-_SAY_NOTHING = frozenset("all index follow max-snippet max-video-preview max-image-preview".split())
+_SAY_NOTHING = frozenset({"all", "index", "follow"})
 _WORDS = frozenset(
     """
     noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox indexifembedded noai
@@ -33,7 +32,9 @@ _WORDS = frozenset(
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 _DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 _UNTIL = "unavailable_after"
-KNOWN = _WORDS | {_UNTIL}
+_VALUED = frozenset({"max-snippet", "max-video-preview", "max-image-preview", _UNTIL})
+_PREVIEWS = ("none", "standard", "large")
+KNOWN = _WORDS | _VALUED
 
 
 def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
@@ -73,17 +74,17 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
     pieces = iter(text.lower().split(","))
     for piece in pieces:
         name, colon, value = (part.strip() for part in piece.partition(":"))
-        while addressed and colon and name != _UNTIL and name not in _SAY_NOTHING and _WORD.match(name):
+        while addressed and colon and name not in _VALUED and _WORD.match(name):
             addressee = name
             name, colon, value = (part.strip() for part in value.partition(":"))
         if name == _UNTIL and value[:3] in _DAYS:  # "wed, 25 jun 2031 15:00:00 gmt"
             value = f"{value},{next(pieces, '')}"
-        if not colon or name == _UNTIL:
+        if not colon or name in _VALUED:
             yield addressee, name, value
 
 
 def _add(found: Directives, name: str, text: str) -> None:
-    """Keep a directive; of two dates the earlier. A date that cannot be read has no effect, as Google's page says."""
+    """Keep a directive; of two values the smaller. One that cannot be read has no effect, as Google's page says of dates."""
     if name == "none":
         found.update({"noindex": True, "nofollow": True})
     elif name == _UNTIL:
@@ -91,5 +92,17 @@ def _add(found: Directives, name: str, text: str) -> None:
         if when is not None:
             said = when.isoformat()
             found[name] = min(said, str(found.get(name, said)))
+    elif name in _VALUED:
+        new, old = _limit(text), found.get(name)
+        if new is not None and (not isinstance(old, str) or new < (_limit(old) or 0)):
+            found[name] = text
     elif name not in _SAY_NOTHING and _WORD.match(name) and (name in _WORDS or len(found) < MOST_NAMES):
         found[name] = True
+
+
+def _limit(text: str) -> float | None:
+    """A number for what a limit leaves of characters, seconds or `_PREVIEWS`; -1 is no limit. None if it is no limit."""
+    if text in _PREVIEWS:
+        return _PREVIEWS.index(text)
+    number = int(text) if re.fullmatch(r"-1|[0-9]{1,9}", text) else None
+    return float("inf") if number == -1 else number
