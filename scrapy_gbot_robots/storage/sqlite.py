@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePath
-from threading import RLock
+from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -40,19 +40,26 @@ _T = TypeVar("_T")
 
 _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 _SCHEMA_VERSION = 1
-_SCHEMA = (
-    # `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored anew all the time
-    "CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)",
-    "CREATE INDEX entries_used ON entries (used)",
-    "CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL)",
-    f"PRAGMA application_id = {_APPLICATION_ID}",
-    f"PRAGMA user_version = {_SCHEMA_VERSION}",
-)
+# `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored anew all the time.
+_SCHEMA = f"""
+    BEGIN IMMEDIATE;
+    CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
+    CREATE INDEX entries_used ON entries (used);
+    CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL);
+    PRAGMA application_id = {_APPLICATION_ID};
+    PRAGMA user_version = {_SCHEMA_VERSION};
+    COMMIT;
+"""
+# One statement, so that it sees all or nothing of what another process that makes the file writes.
+_WHAT_IT_IS = """
+    SELECT application_id, user_version, count(name), total(name IN ('entries', 'leases')) = 2
+    FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master ON type = 'table'
+"""
 _MAGIC = b"SQLite format 3\0"  # how the file format begins (sqlite.org/fileformat.html, "The Database Header")
 _APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
-_GET = "SELECT value FROM entries WHERE origin = ? AND used >= ? AND length(value) <= ?"
+_GET = "SELECT value FROM entries WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?"
 _PUT = "INSERT OR REPLACE INTO entries (origin, used, value) VALUES (?, ?, ?)"
 _DELETE = "DELETE FROM entries WHERE origin = ?"
 # Another program may have stored an origin that is no text.
@@ -74,10 +81,10 @@ _COPIES_TABLE = """
         origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL, PRIMARY KEY (origin, fetched)
     ) WITHOUT ROWID
 """
-_HAS_COPIES = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'copies'"
 _LAST_MOMENT = 253_402_300_799  # no `datetime` is after 9999
 _COPIES = f"""
-    SELECT fetched, value FROM copies WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND length(value) <= ?
+    SELECT fetched, value FROM copies
+    WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND typeof(value) = 'blob' AND length(value) <= ?
     ORDER BY fetched DESC LIMIT ?
 """  # noqa: S608  a constant
 _ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
@@ -92,8 +99,6 @@ _KEEP_LAST_COPIES = """
 
 _PAGE = 1000  # origins listed at a time
 _SWEEP_ROWS = 50  # expired entries deleted by each call that stores: enough to keep pace with the crawl
-_FREE_SHARE = 0.25  # of the pages of the file: if more are unused, the file shrinks
-_FREE_PAGES = 500  # given back at a time
 _AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the future
 
 logger = logging.getLogger(__name__)
@@ -127,9 +132,8 @@ class SqliteStorage(Storage):
         self._history = history
         self._read_only = read_only
         self._clock = clock
-        self._lock = RLock()  # one connection serves all threads in turn
+        self._lock = Lock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
-        self._in_use: sqlite3.Connection | None = None  # by an `act`
         self._file: tuple[int, int] | None = None  # the file that `_connection` has open
         self._closed = False
         if read_only:
@@ -139,8 +143,11 @@ class SqliteStorage(Storage):
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, unless it is too old or too long."""
-        rows, _ = self._execute(_GET, origin, self._today() - KEEP_DAYS, longest(self._max_body))
-        return decode(rows[0][0], self._max_body) if rows and isinstance(rows[0][0], bytes) else None
+        return self._run(self._get, origin)
+
+    def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
+        found = connection.execute(_GET, (origin, self._today() - KEEP_DAYS, longest(self._max_body))).fetchone()
+        return decode(found[0], self._max_body) if found else None
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry, and delete some that are too old."""
@@ -160,9 +167,11 @@ class SqliteStorage(Storage):
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
+        return self._run(self._lease, origin, secs)
+
+    def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
         token, now = secrets.token_hex(8), self._clock()
-        _, taken = self._execute(_LEASE, origin, token, now, now + secs)
-        return token if taken else None
+        return token if connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount else None
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
@@ -176,53 +185,50 @@ class SqliteStorage(Storage):
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases. All writing is one transaction."""
+        return self._run(self._find, wanted, secs)
 
-        def act(connection: sqlite3.Connection) -> list[Found]:
-            found: list[Found] = [(self.get(origin), None) for origin, _ in wanted]
-            due = [place for place, (_, is_good) in enumerate(wanted) if not is_good(found[place][0])]
-            if due:
-                with _transaction(connection):
-                    for place in due:
-                        found[place] = self._find_one(*wanted[place], secs)
-            return found
-
-        return self._run(act)
+    def _find(self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        found: list[Found] = [(self._get(connection, origin), None) for origin, _ in wanted]
+        due = [place for place, (_, is_good) in enumerate(wanted) if not is_good(found[place][0])]
+        if due:
+            with _transaction(connection):
+                for place in due:
+                    origin, is_good = wanted[place]
+                    entry = self._get(connection, origin)
+                    found[place] = entry, None if is_good(entry) else self._lease(connection, origin, secs)
+        return found
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, end their leases, and delete some entries that are too old, in one transaction."""
+        self._run(self._store_and_release, results)
+
+    def _store_and_release(self, connection: sqlite3.Connection, results: Sequence[Result]) -> None:
         today = self._today()
         puts = [(origin, today, encode(entry)) for origin, entry, _ in results if entry is not None]
-
-        def act(connection: sqlite3.Connection) -> int:
-            with _transaction(connection):
-                connection.executemany(_PUT, puts)
-                connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
-                for origin, entry, _ in results:
-                    if self._history and entry is not None and entry.copy is not None and entry.outage is None:
-                        self._keep_copy(connection, origin, entry.copy)
-                return connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS)).rowcount
-
-        if self._run(act):
-            self._run(_shrink)
+        with _transaction(connection):
+            connection.executemany(_PUT, puts)
+            connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
+            connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
+            for origin, entry, _ in results:
+                if self._history and entry is not None and entry.copy is not None and entry.outage is None:
+                    self._keep_copy(connection, origin, entry.copy)
 
     def _keep_copy(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
         """Inside a transaction: store `copy` as a version, if it is a new one."""
-        connection.execute(_COPIES_TABLE)  # an older plugin's file lacks it
         connection.execute(_DROP_FUTURE_COPIES, (origin, copy.fetched_at + _AHEAD_SECS))
-        if any(last.body == copy.body or last.fetched_at > copy.fetched_at for last in self._copies(origin, 1)):
-            return
-        connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
-        connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
+        last = self._copies(connection, origin, 1)
+        if not any(each.body == copy.body or each.fetched_at > copy.fetched_at for each in last):
+            connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
+            connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
 
     def versions(self, origin: str) -> list[Copy]:
-        """Return the versions of the robots.txt of `origin`, the oldest first; none if the file has no history."""
-        has_some, _ = self._execute(_HAS_COPIES)
-        return self._copies(origin, -1)[::-1] if has_some else []
+        """Return the versions of the robots.txt of `origin`, the oldest first."""
+        return self._run(self._copies, origin, -1)[::-1]
 
-    def _copies(self, origin: str, most: int) -> list[Copy]:
+    def _copies(self, connection: sqlite3.Connection, origin: str, most: int) -> list[Copy]:
         """The latest versions that `_keep_copy` has stored. No other row counts."""
-        rows, _ = self._execute(_COPIES, origin, longest(self._max_body), most)
-        read = ((at, decode(value, self._max_body)) for at, value in rows if isinstance(value, bytes))
+        rows = connection.execute(_COPIES, (origin, longest(self._max_body), most))
+        read = ((at, decode(value, self._max_body)) for at, value in rows)
         return [entry.copy for at, entry in read if entry and entry.copy and entry.copy.fetched_at == at]
 
     def _today(self) -> int:
@@ -230,38 +236,22 @@ class SqliteStorage(Storage):
 
     def _execute(self, statement: str, *values: object) -> tuple[list[Any], int]:
         """Run one statement; return its rows, and how many rows it has changed."""
+        return self._run(_executed, statement, values)
 
-        def act(connection: sqlite3.Connection) -> tuple[list[Any], int]:
-            cursor = connection.execute(statement, values)
-            return cursor.fetchall(), cursor.rowcount
-
-        return self._run(act)
-
-    def _run(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _run(self, act: Callable[..., _T], *args: object) -> _T:
         """Let `act` use the file. If the file is broken, set it aside and call `act` again on a new one."""
         with self._lock:
-            if self._in_use is not None:
-                return act(self._in_use)  # as a part of another `act`
             try:
                 try:
-                    return self._use(act)
-                except sqlite3.OperationalError:  # locked, full, read-only: the file is sound
-                    raise
+                    return act(self._current(), *args)
                 except sqlite3.DatabaseError as error:
+                    # Errors of its subclasses (locked, full, read-only) say nothing against the file.
                     if self._read_only or type(error) is not sqlite3.DatabaseError:
                         raise
-                    self._disconnect()
                     self._set_aside(error)
-                    return self._use(act)
+                    return act(self._current(), *args)
             except (sqlite3.Error, OSError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
-
-    def _use(self, act: Callable[[sqlite3.Connection], _T]) -> _T:
-        self._in_use = self._current()
-        try:
-            return act(self._in_use)
-        finally:
-            self._in_use = None
 
     def _current(self) -> sqlite3.Connection:
         """Return a connection to the file at the path now: another process may have set aside the one we had open."""
@@ -269,20 +259,19 @@ class SqliteStorage(Storage):
             raise StorageError(f"{self._path} is closed")
         while self._connection is None or self._file != _identity(self._path):
             self._disconnect()
-            if not self._read_only:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = _identity(self._path)
             self._connection = _connect_to_read(self._path) if self._read_only else _connect(self._path)
         return self._connection
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         """Rename the file that `_current` has found broken, unless another process has. Raises `error` if it is not ours."""
+        self._disconnect()
         if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
             raise error
         with _alone(self._path):
-            if _identity(self._path) != self._file or not _says_it_is_ours(self._path):
+            if _identity(self._path) != self._file:
                 return
-            aside = _renamed(self._path, f"set-aside-{self._clock():.0f}")
+            aside = _renamed(self._path, f"set-aside-{time.time():.3f}")
         logger.warning("%s cannot be read (%s): renamed to %s; a new file replaces it", self._path, error, aside.name)
 
     def _disconnect(self) -> None:
@@ -291,11 +280,9 @@ class SqliteStorage(Storage):
             self._connection = None
 
 
-def _shrink(connection: sqlite3.Connection) -> None:
-    """Give some unused pages of the file back to the disk, if there are many."""
-    free, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count"))
-    if free > _FREE_SHARE * pages:
-        connection.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES})")  # `execute` would free one page
+def _executed(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> tuple[list[Any], int]:
+    cursor = connection.execute(statement, values)
+    return cursor.fetchall(), cursor.rowcount
 
 
 @contextmanager
@@ -311,28 +298,21 @@ def _connect(path: Path) -> sqlite3.Connection:
 
     Raises:
         StorageError: the file is another program's.
-        sqlite3.DatabaseError: the file is broken, or of another version.
+        sqlite3.DatabaseError: the file is broken, or of another version, or no database.
         sqlite3.OperationalError: it cannot be used now.
     """
-    _check_format(path)
-    return _begun(_database(path), path)
-
-
-def _begun(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """Make the tables if the database is new. Raises what `_connect` raises."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("BEGIN")  # one consistent view: another process may be making the file now
-        _is_begun(connection, path)  # before anything is written: the file may be another program's
-        connection.execute("COMMIT")
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: pages can be given back
-        _use_wal(connection)
+        if not _is_begun(connection, path):
+            with _alone(path):  # SQLite does not wait for another process that switches to write-ahead logging, too
+                if not _is_begun(connection, path):
+                    connection.execute("PRAGMA auto_vacuum = FULL")  # pages that are not used are given back
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    connection.executescript(_SCHEMA)
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the file itself says whose it is
         connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
-        with _transaction(connection):
-            if is_new := not _is_begun(connection, path):
-                for statement in _SCHEMA:
-                    connection.execute(statement)
-        if is_new:
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the file itself says whose it is
+        connection.execute(_COPIES_TABLE)  # an older plugin's file lacks it
     except BaseException:
         connection.close()
         raise
@@ -341,75 +321,44 @@ def _begun(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for reading alone; if there is none, an empty database in memory. Raises what `_connect` raises."""
-    has_log = Path(f"{path}-wal").exists()
-    if not (_check_format(path) or has_log):
-        return _begun(_database(":memory:"), path)
     # If no other process has the file open, an ordinary reader would create files beside it.
-    connection = _database(f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}")
+    has_log = Path(f"{path}-wal").exists()
+    is_there = has_log or (path.exists() and path.stat().st_size > 0)
+    where = f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else "file::memory:"
+    connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, check_same_thread=False)
     try:
-        _is_begun(connection, path)
+        if is_there:
+            _is_begun(connection, path)
+        else:
+            connection.executescript(_SCHEMA + _COPIES_TABLE)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _database(where: str | Path) -> sqlite3.Connection:
-    """Connect to a path, or to a URI."""
-    is_uri = isinstance(where, str)
-    return sqlite3.connect(where, uri=is_uri, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
-
-
-def _head(path: Path) -> bytes:
-    """The first bytes of a file, application id included; empty if there is no file."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_APPLICATION_ID_AT + 4)
-    except FileNotFoundError:
-        return b""
-
-
-def _check_format(path: Path) -> bool:
-    """Whether the file has content. Raises StorageError if that is no SQLite database."""
-    head = _head(path)
-    if head and not head.startswith(_MAGIC):
-        raise StorageError(
-            f"{path} is no SQLite database and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
-        )
-    return bool(head)
-
-
-def _says_it_is_ours(path: Path) -> bool:
-    head = _head(path)
-    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
-
-
 def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file has our tables; False if it is empty. Raises what `_connect` raises."""
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    application_id, version, tables, has_ours = connection.execute(_WHAT_IT_IS).fetchone()
     if application_id == _APPLICATION_ID:
-        if version != _SCHEMA_VERSION or not tables >= {"entries", "leases"}:
+        if version != _SCHEMA_VERSION or not has_ours:
             raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
-    if application_id or version or tables:
-        raise StorageError(f"{path} is another program's database; set GBOT_ROBOTS_SQLITE_PATH to another file")
+    if application_id or version or tables or path.stat().st_size == 1:  # for SQLite such a file is empty
+        raise StorageError(
+            f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
+        )
     return False
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging. SQLite does not wait here while other processes do the same, so this retries."""
-    deadline = time.monotonic() + _BUSY_SECS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:  # noqa: PERF203  it seldom goes round
-            if time.monotonic() > deadline or "locked" not in str(error):
-                raise
-            time.sleep(0.01)
-        else:
-            return
+def _says_it_is_ours(path: Path) -> bool:
+    """By its first bytes, which tell it of a broken file, too. Closing a file ends the locks that SQLite has of it here."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_APPLICATION_ID_AT + 4)
+    except FileNotFoundError:
+        return False
+    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -431,13 +380,10 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _renamed(path: Path, suffix: str) -> Path:
     """Rename a file and what SQLite keeps beside it, the file itself last; return its new path."""
-    aside = Path(f"{path}.{suffix}")
-    while aside.exists():
-        aside = Path(f"{aside}x")
     for part in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
-            Path(f"{path}{part}").rename(f"{aside}{part}")
-    return aside
+            Path(f"{path}{part}").rename(f"{path}.{suffix}{part}")
+    return Path(f"{path}.{suffix}")
 
 
 def _uri(path: PurePath) -> str:

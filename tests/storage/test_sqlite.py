@@ -156,7 +156,7 @@ def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
     for _ in range(2):
         path.write_bytes(damage(filled(path)))
         damaged.add(path.read_bytes())
-        with closing(SqliteStorage(path, clock=lambda: 1e9)) as storage:
+        with closing(SqliteStorage(path)) as storage:
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
     assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
@@ -218,7 +218,11 @@ def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: 
         with closing(sqlite3.connect(path)) as database:
             database.execute(theirs)
     before = path.read_bytes()
-    said = str(path) if isinstance(theirs, bytes) else f"{path} is another program's database; set GBOT_ROBOTS_SQLITE"
+    said = (
+        str(path)
+        if isinstance(theirs, bytes)
+        else f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE"
+    )
     with pytest.raises(StorageError, match=said):
         SqliteStorage(path, read_only=read_only)
     assert names(path.parent) == {path.name}
@@ -253,10 +257,10 @@ def test_reading_alone_changes_nothing(path: Path, in_use: bool) -> None:
 
 
 def test_reading_alone_sets_nothing_aside(path: Path) -> None:
-    damaged = broken(path, 5000)
+    damaged, before = broken(path, 5000), names(path.parent)
     with pytest.raises(StorageError), closing(SqliteStorage(path, read_only=True)) as storage:
         list(storage.origins())
-    assert names(path.parent) == {path.name}
+    assert names(path.parent) == before
     assert path.read_bytes() == damaged
 
 
