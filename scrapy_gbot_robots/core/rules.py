@@ -46,10 +46,9 @@ _NO_ORIGIN: tuple[str | tuple[()], int] = ((), 0)  # no URL begins with an empty
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    A crawl keeps this object for each origin, so it holds neither the body nor other groups. Whether a URL is allowed is at
-    first found by trying each rule, since a crawl asks most hosts only a few times; later, and for verdicts, by an index
-    (rule_index.py).
-    Threads may share an object: each attribute that changes is written in one step, and is right by itself.
+    A crawl keeps this object for each origin, so it holds neither the body nor other groups. It asks most hosts only a few
+    times, so the first questions of `allowed` are answered by trying each rule; later ones, and verdicts, by an index
+    (rule_index.py). Threads may share an object: each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
         crawl_delay: in seconds, None if there is none. Google ignores it.
@@ -161,11 +160,12 @@ class Rules:
         from .rule_index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
 
         self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
-        self._undecided = Verdict(True, None, self._unmatched, self._group)
-        for allow, patterns in ((False, self._disallows), (True, self._allows)):
-            if "" in self._texts[allow]:
-                line = patterns.lines[self._texts[allow].index("")]
-                self._undecided = Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
+        undecided = Verdict(True, None, self._unmatched, self._group)
+        for allow, texts, patterns in ((False, disallows, self._disallows), (True, allows, self._allows)):
+            if "" in texts:
+                line = patterns.lines[texts.index("")]
+                undecided = Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
+        self._undecided = undecided
         allowed = chain(zip(allows, self._allows.lines, strict=True), self._directories())
         index = Index(allowed, zip(disallows, self._disallows.lines, strict=True)) if allows or disallows else NO_RULES
         self._index = index
