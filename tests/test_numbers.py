@@ -5,7 +5,7 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import events, gates, lookup, overrides, waiting
+from scrapy_gbot_robots.obeying import events, gates, identity, lookup, overrides, waiting
 from scrapy_gbot_robots.pages import page as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
@@ -32,6 +32,7 @@ NUMBERS = [
     ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),
     ("fleets", "expires {} seconds after the last report", redis._BEAT_LASTS_SECS),
     ("fleets", "an entry from the future (more than {} seconds)", outages._SKEW),
+    ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("architecture", "from the {} on, an index finds", ORDINALS[rules._FEW_QUESTIONS + 1]),
