@@ -142,9 +142,8 @@ class RedisStorage(Storage):
             raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
         self._redis = client
         self._is_cluster = isinstance(client, RedisCluster)
-        # By how many seconds the server's clock is ahead of ours; 0 if they hardly differ. It stays the same while the two
-        # clocks do, so that an entry has the same times whenever it is read.
-        self._ahead: int | None = None
+        self._lead: float | None = None  # of the server's clock over our monotonic one
+        self._last_ahead = 0
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry."""
@@ -202,12 +201,11 @@ class RedisStorage(Storage):
                 options = _millisecs(secs), int(beside_entry), longest(self._max_body)
                 pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
             answers = pipe.execute()
-        ahead = int(answers[-1][2]) - time.time()
-        if self._ahead is None or abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
-            self._ahead = round(ahead) if abs(ahead) > _CLOCKS_AGREE_SECS else 0
+        self._lead = int(answers[-1][2]) - time.monotonic()
+        ahead = self._ahead()
         found: list[Found] = []
         for (origin, is_good), token, (value, left, _) in zip(wanted, tokens, answers, strict=True):
-            entry = _shifted(decode(value, self._max_body), -self._ahead)
+            entry = _shifted(decode(value, self._max_body), -ahead)
             lease = None if left else token
             if lease and is_good(entry):  # the last holder stored it since the last look
                 self.release(origin, lease)
@@ -215,14 +213,24 @@ class RedisStorage(Storage):
             found.append((entry, lease))
         return found
 
+    def _ahead(self) -> int:
+        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
+
+        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
+        """
+        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
+        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
+            self._last_ahead = round(ahead)
+        return self._last_ahead
+
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, with their times by the server's clock, and end leases, in one round trip."""
-        if self._ahead is None and any(entry for _, entry, _ in results):
+        if self._lead is None and any(entry for _, entry, _ in results):
             self.get(results[0][0])  # which also asks for the time
         with self._pipeline() as pipe:
             for origin, entry, token in results:
                 if entry is not None:
-                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead or 0)), ex=_KEEP_SECS)
+                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead())), ex=_KEEP_SECS)
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()

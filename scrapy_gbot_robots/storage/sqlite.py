@@ -352,7 +352,7 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _says_it_is_ours(path: Path) -> bool:
-    """By its first bytes, which tell it of a broken file, too. Closing a file ends the locks that SQLite has of it here."""
+    """By its first bytes. To close a file that SQLite has open here would end SQLite's locks on it: disconnect first."""
     try:
         with path.open("rb") as file:
             head = file.read(_APPLICATION_ID_AT + 4)
