@@ -54,9 +54,7 @@ class ValueType(Generic[_T]):
     """The values that a setting takes."""
 
     rule: str  # what completes "GBOT_ROBOTS_X must be"
-    read: Callable[
-        [object], _T
-    ]  # turns the value that is set into the one to use; TypeError, ValueError if it is wrong
+    read: Callable[[object], _T]  # makes the value to use; raises TypeError or ValueError for a wrong one
     fits: Callable[[_T], bool] = lambda _: True  # whether that value may be used
 
 

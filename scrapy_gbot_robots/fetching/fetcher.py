@@ -172,9 +172,7 @@ class Exchange:
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
-        transfer = _codings(
-            self.headers, "Transfer-Encoding"
-        )  # which Scrapy's handler for aiohttp, say, leaves in the body
+        transfer = _codings(self.headers, "Transfer-Encoding")  # which some download handlers leave in the body
         lost, body, cut = None, b"", False
         if "dataloss" in response.flags or ("download_stopped" in response.flags and not self.stopped):
             lost = failed(Failure.TRUNCATED)
