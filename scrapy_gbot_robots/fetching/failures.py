@@ -46,11 +46,13 @@ _SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the U
     "ConnectionRefusedError",
     "DownloadConnectionRefusedError",
     "DownloadTimeoutError",
+    "TCPTimedOutError",
     "TimeoutError",
 }
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+_TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
 
 
 class NotCachedError(Exception):
@@ -64,7 +66,7 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
     `redirected_to` is the URL that failed, if a redirect led there.
     """
     kinds: list[Failure] = []
-    detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
+    detail = _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS]))
     if isinstance(error, IgnoreRequest):
         detail = f"another middleware dropped the request: {detail}"
     else:

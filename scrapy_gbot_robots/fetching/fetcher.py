@@ -116,7 +116,8 @@ class Exchange:
         self._received = 0
         self._left = left  # for how many seconds a download handler may have it
         self._sent_at = 0.0  # on the monotonic clock
-        self._credentials = own.headers.get(_PROXY_HEADER)  # of the request that needs the robots.txt, for its proxy
+        self._proxy = own.meta.get("proxy")  # of the request that needs the robots.txt
+        self._credentials = own.headers.get(_PROXY_HEADER)  # for that proxy
 
     async def sent(self, send: Send, request: Request) -> Response:
         """Let a download handler have the request for no longer than its time, and end it in an exception.
@@ -144,7 +145,7 @@ class Exchange:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy, own = request.meta.get("proxy"), request.headers.get(_PROXY_HEADER) == self._credentials
-        if not proxy or (own and proxy != request.meta.get(_AUTHORISED, proxy)):
+        if not proxy or (own and proxy != request.meta.get(_AUTHORISED, self._proxy)):
             request.headers.pop(_PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:

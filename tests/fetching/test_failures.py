@@ -105,6 +105,13 @@ def test_exception_that_cannot_be_shown_is_named() -> None:
     assert "UnspeakableError" in failure_of(UnspeakableError()).why
 
 
+def test_reasons_of_twisted_are_told_without_their_wrapping() -> None:
+    why = failure_of(with_reasons(KeyError(b"gzip, chunked"), twisted.ConnectionLost("cut"))).why
+    assert why.startswith(
+        "not an HTTP answer ([<KeyError: b'gzip, chunked'>, <ConnectionLost: Connection to the other side"
+    )
+
+
 def test_url_that_a_redirect_led_to_is_named() -> None:
     slow = TimeoutError("Getting http://b.example/r.txt took longer than 9.5 seconds.")
     assert failure_of(slow, "http://b.example/r.txt").why == "no answer in time (redirected to http://b.example/r.txt)"

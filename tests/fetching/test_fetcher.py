@@ -272,7 +272,10 @@ async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
             heard.append("all signals")
 
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, hears={signals.request_left_downloader: look}, urls=[site.url("/free")])
+        known = {
+            "ROBOTSTXT_USER_AGENT": "testbot"
+        }  # else the first requests are looked at, for the User-Agent they have
+        crawler = await crawl(Pages, known, hears={signals.request_left_downloader: look}, urls=[site.url("/free")])
         assert pages(crawler).crawled
         assert heard == ["a page"]
 
