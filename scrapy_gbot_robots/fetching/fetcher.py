@@ -30,17 +30,7 @@ from ..core.urls import Origin, shown
 from ..engine import LISTENER, Overhearing, Send, around_sending, downloader_middleware, is_closing, uncounted
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
-from ..policy.outcome import (
-    REDIRECTS,
-    Failure,
-    Outcome,
-    Unavailable,
-    Unreachable,
-    failed,
-    next_hop,
-    outcome_of,
-    recalled,
-)
+from ..policy.outcome import REDIRECTS, Failure, Outcome, Unreachable, dead_end, failed, next_hop, outcome_of, recalled
 from ..policy.walls import HEADERS
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
@@ -342,7 +332,7 @@ class Fetcher:
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none; `left` seconds are left."""
         hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
-        if isinstance(hop, Unavailable) or not self._settings.refuse_private:
+        if not isinstance(hop, str) or not self._settings.refuse_private:
             return hop
         try:
             inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
@@ -356,7 +346,7 @@ class Fetcher:
             asked[0],
             shown(hop),
         )
-        return Unavailable(answer.status, asked[-1], f"HTTP {answer.status} to a private address, as 404")
+        return dead_end(answer.status, asked[-1], "to a private address")
 
     async def _ask_or_recall(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`, or recall its response from Scrapy's HTTP cache, if the settings say so or no server answers."""

@@ -171,7 +171,12 @@ def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], ma
         why = f"after {max_redirects} redirects"
     else:
         return target
-    return Unavailable(status, asked[-1], f"HTTP {status} {why}, as 404")
+    return dead_end(status, asked[-1], why)
+
+
+def dead_end(status: int, url: str, why: str) -> Unavailable:
+    """Return the 404 for which a redirect by `url` counts that is not followed."""
+    return Unavailable(status, url, f"HTTP {status} {why}, as 404")
 
 
 def _target(location: bytes | str | None, here: str) -> str | None:
