@@ -198,6 +198,7 @@ class Check:
             known = self.known
             facts["robots_txt"] |= {
                 **entry_facts(self.where, known.entry, known.decision),
+                "why": known.why,
                 "hops": [{"status": status, "url": url} for status, url in known.hops],
                 "from_cache": not known.fetched,
                 "storage": None if known.fetched else known.settings.storage,

@@ -234,9 +234,9 @@ def version_of(name: str, states: dict[str, RobotsState], settings: Settings, *,
     known = states[name]
     where, copy = known.origin.robots_url, known.decision.copy
     if known.decision.temporary:
-        raise CommandError(f"{where}: {known.decision.why}")
+        raise CommandError(f"{where}: {known.why}")
     if known.body is None and not may_lack:
-        raise CommandError(f"{where}: there is nothing to read: {known.decision.why}")
+        raise CommandError(f"{where}: there is nothing to read: {known.why}")
     return Version(where, known.body or b"", known.origin, copy is not None and copy.cut)
 
 

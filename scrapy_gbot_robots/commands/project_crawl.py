@@ -26,7 +26,7 @@ from scrapy.utils.conf import build_component_list
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.python.failure import Failure
+from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
 from ..bulk.judging import Judge, Served
@@ -40,6 +40,7 @@ from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of
 from ..policy.outages import Decision, Entry, Kind, State, decide, renew
+from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .command import CommandError
@@ -83,7 +84,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
 
-    def ended(failure: Failure) -> None:
+    def ended(failure: TwistedFailure) -> None:
         if not (result.done() or isinstance(failure.value, CancelledError)):
             result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
@@ -157,6 +158,14 @@ class RobotsState:
         copy = self.decision.copy
         wall = copy.why if copy is not None and copy.kind is Kind.WALL else ""
         return Served(None, self.body or b"", wall=wall, decision=self.decision)
+
+    @property
+    def why(self) -> str:
+        """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
+        why = self.decision.why
+        if self.decision.temporary and self.origin.scheme == "https" and Failure.TLS.value in why:
+            return f"{why}; if the server speaks no TLS, try http{str(self.origin).removeprefix('https')}"
+        return why
 
     @property
     def unreachable(self) -> bool:

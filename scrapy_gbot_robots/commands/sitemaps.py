@@ -55,7 +55,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                 }
                 for line, (text, status) in zip(lines, found, strict=True)
             ]
-            says = known.decision.why if known.unreachable else count(len(lines), "sitemap")
+            says = known.why if known.unreachable else count(len(lines), "sitemap")
             out.say((origin.robots_url, "strong"), ": ", says)
             out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
             out.flush()

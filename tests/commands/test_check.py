@@ -4,7 +4,9 @@ import json
 import re
 import signal
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
 from pathlib import Path
 from socket import socket
@@ -113,10 +115,13 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         Site({"/robots.txt": Reply(503)}) as ill,
         Site({"*": Reply(403, headers={"cf-mitigated": "challenge"})}) as wall,
         Site({}) as gone,
+        ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as plain,
     ):
         gone.__exit__(None, None, None)
+        threading.Thread(target=plain.serve_forever, args=(0.02,), daemon=True).start()
         urls = [start.url("/x"), none.url("/x"), ill.url("/x"), gone.url("/x"), ill.url("/robots.txt"), wall.url("/x")]
-        ended = run("check", *urls, cwd=tmp_path)
+        ended = run("check", *urls, f"https://127.0.0.1:{plain.server_port}", cwd=tmp_path)
+        plain.shutdown()
         assert (ended.status, ended.err) == (2, "")
         for said in (
             f"disallowed: {urls[0]}\n --> {start.url('/robots.txt')}:10\n",
@@ -130,6 +135,7 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
             f"allowed: {urls[4]}\n",
             "robots.txt: full allow: HTTP 403 of Cloudflare's challenge",
             "note: a wall answered, not the site\n",
+            f"; if the server speaks no TLS, try http://127.0.0.1:{plain.server_port}\n",
         ):
             assert said in ended.out
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
