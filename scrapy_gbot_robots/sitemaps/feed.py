@@ -12,6 +12,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import cached_property, partial
+from inspect import signature
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -244,7 +245,11 @@ class SitemapFeed:
         processed: Request | None = request
         for middleware in reversed(spider_middlewares(self._crawler)):  # in the order in which start requests pass
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
-                processed = middleware.get_processed_request(processed, None)
+                try:
+                    processed = middleware.get_processed_request(processed, None)
+                except Exception:
+                    logger.exception("%s failed for %s", type(middleware).__name__, request.url)
+                    return None
         return processed
 
     def _request_dropped(self, request: Request) -> None:
@@ -295,9 +300,13 @@ def left_out(crawler: Crawler) -> dict[str, int]:
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
     """What makes the spider's requests for what files list: its hook `sitemap_request`, if it has one.
 
-    Source: Scrapy's pull request 8175.
+    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the hook.
     """
     hook: Callable[..., Request] = getattr(spider, "sitemap_request", _plain_request)
+    try:
+        signature(hook).bind("", None, {}, source="", response=None)
+    except TypeError:
+        return _plain_request
     return hook
 
 

@@ -223,6 +223,16 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
     assert sitemap_stats(crawler)["refused/depth"] == 1
 
 
+@in_reactor
+async def test_method_with_the_name_of_the_hook_and_other_arguments_is_left_alone(site: Site) -> None:
+    class NoHook(Sitemaps):
+        def sitemap_request(self, url: str) -> None:
+            raise AssertionError(url)
+
+    crawler = await crawl(NoHook, start_urls=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/page")}
+
+
 class EachRequest(BaseSpiderMiddleware):
     """Does with each start request what the settings say."""
 
@@ -230,6 +240,8 @@ class EachRequest(BaseSpiderMiddleware):
         what = self.crawler.settings["TEST_WHAT"]
         if response is not None or not request.url.endswith("/s.xml"):
             return request
+        if what == "fail":
+            raise KeyError(what)
         return None if what == "drop" else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
 
 
@@ -242,7 +254,7 @@ class AllRequests:
             yield one
 
 
-@pytest.mark.parametrize(("what", "crawled"), [("drop", None), ("change", "/other")])
+@pytest.mark.parametrize(("what", "crawled"), [("drop", None), ("change", "/other"), ("fail", None)])
 @in_reactor
 async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(
     what: str, crawled: str | None, site: Site
