@@ -127,6 +127,12 @@ TOO_MANY = Kind(
 KINDS = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
+# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by the kind that it refines.
+_BY_LINE = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP)
+_BY_FIELD = (TYPO, MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
+_FINER = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: TYPO, NOINDEX: UNUSED_FIELD}
+_REMARKS = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
+
 _PAGE_BEGINS = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
@@ -176,7 +182,7 @@ def findings(
     what = _something_else(body, all_lines)
     if what:
         return [finding(1, NO_ROBOTS_FILE, what=what, rules=sum(len(group.rules) for group in groups))]
-    found = {*remarks_on(robotstxt, body[:max_bytes])}
+    found = {*_on_lines(robotstxt, body[:max_bytes])}
     from ..experimental.preferences import on_preferences  # noqa: PLC0415 - it is above core
 
     found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
@@ -206,8 +212,14 @@ def _nearest_field(key: str) -> list[str]:
     return get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75) if len(key) <= _MAX_FIELD else []
 
 
-def remarks_on(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
+def remarks_on(robotstxt: RobotsTxt, body: bytes) -> list[Finding]:
+    """Return the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
+    found = [each for each in _on_lines(robotstxt, body) if each.kind in _REMARKS]
+    return [each._replace(kind=_REMARKS[each.kind]) for each in found]
+
+
+def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
+    """Look at each line for itself."""
     in_group = False
     number = 0
     for number, (line, raw) in enumerate(zip(lines_of(robotstxt), split_lines(body), strict=True), 1):
