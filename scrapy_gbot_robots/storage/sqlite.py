@@ -264,10 +264,14 @@ class SqliteStorage(Storage):
         return self._connection
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
-        """Rename the file that `_current` has found broken, unless another process has. Raises `error` if it is not ours."""
+        """Rename the file that `_current` has found broken, unless another process has.
+
+        Raises:
+            StorageError: the file does not say that it is ours.
+        """
         self._disconnect()
         if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
-            raise error
+            raise _not_ours(self._path) from error
         with _alone(self._path):
             if _identity(self._path) != self._file:
                 return
@@ -345,10 +349,12 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
             raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
     if application_id or version or tables or path.stat().st_size == 1:  # for SQLite such a file is empty
-        raise StorageError(
-            f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
-        )
+        raise _not_ours(path)
     return False
+
+
+def _not_ours(path: Path) -> StorageError:
+    return StorageError(f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file")
 
 
 def _says_it_is_ours(path: Path) -> bool:
