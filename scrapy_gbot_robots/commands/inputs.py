@@ -90,7 +90,9 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     if has_robots and text.startswith("/"):
         return text
     if not is_url(text):
-        wanted = "an absolute URL, or a path such as /a" if has_robots else "an absolute URL: https://example.com/"
+        wanted = (
+            "an absolute URL, or a path such as /a" if has_robots else "an absolute URL, such as https://example.com/"
+        )
         raise CommandError(f'"{text}" is not {wanted}')
     origin_of(text)
     return text
@@ -230,7 +232,12 @@ def version_of(name: str, states: dict[str, RobotsState], settings: Settings, *,
     """
     if name not in states:
         moment = _moment(name)
-        return Version(name, read(name)) if moment is None else _past(name, moment, settings)
+        if moment is not None:
+            return _past(name, moment, settings)
+        if name != STDIN and not os.path.exists(name):  # noqa: PTH110  Path.exists raises for names that no file can have
+            hint = "a site is named by its URL, such as https://example.com"
+            raise CommandError(f"{name}: No such file or directory; {hint}")
+        return Version(name, read(name))
     known = states[name]
     where, copy = known.origin.robots_url, known.decision.copy
     if known.decision.temporary:

@@ -25,7 +25,7 @@ NO_SUCH_FILE = "no: No such file or directory"
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("check example.com/x", '"example.com/x" is not an absolute URL: https://'),
+        ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
         ("check cart/1 --file r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
         ("check ''", '"" is not an absolute URL'),
         (f"check /x --file {'a' * 300}", "File name too long"),
@@ -41,10 +41,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
         ("test - --robots r.txt", "no expectation in it"),
-        ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}\n"),
+        ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://"),
         ("diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x", "has no version from 1969-12-31 or before"),
         ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
-        ("agents /path", "is not an absolute URL: "),
+        ("agents /path", "is not an absolute URL, such as "),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
         ("audit --urls - --workers 0", "--workers must be at least 1, got 0"),
         ("audit --urls - --robots r.txt r.txt", "takes one robots.txt, or archives, got 2 files"),
